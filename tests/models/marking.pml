@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Marking beside threads (src/gc/generational/marker.c, doc/GC.md) for spin: a thread that loads, stores and allocates,
+ * a marker, and pauses that make young objects old. No object that the thread can reach is freed when a cycle ends.
+ * Each object has one word; the thread has two references on its stack.
+ *
+ * BROKEN=n is a deliberate mistake, and the check must find it: 1 pauses after the first do not visit the stack; 2
+ * stores of old values are not logged; 3 objects that become old are not marked; 4 or cannot be logged; 5 what a pause
+ * finds in logged words is not marked; 6 a cycle ends while objects are left to be marked; 7 a pause does not wait
+ * until the marker has looked at its object; 8 words are dropped from the log before they have been stored to; 9 an
+ * object that is made old is not looked at by the pause. */
+
+#ifndef BROKEN
+#define BROKEN 0
+#endif
+#ifndef OBJECTS
+#define OBJECTS 3
+#endif
+#ifndef PAUSES
+#define PAUSES 3
+#endif
+
+#define NONE OBJECTS
+
+bool exists[OBJECTS], young[OBJECTS], unlogged[OBJECTS], marked[OBJECTS], grey[OBJECTS], logged[OBJECTS];
+byte word[OBJECTS];
+byte stack[2];
+bool marking, stops, stopped; /* a cycle goes on; the world is to stop; it has */
+bool looks;                   /* the marker looks at an object */
+byte cycles;
+
+/* ---- the thread ---- */
+
+/* Between any two of these the world may stop, never within one. The marker may come between log and store. */
+inline store(at, value) {
+    if
+    :: value != NONE && !young[at] && unlogged[at] && (young[value] || (marking && BROKEN != 2)) -> logged[at] = true
+    :: else
+    fi;
+    if
+    :: BROKEN == 8 -> drop_words()
+    :: else
+    fi;
+    word[at] = value
+}
+
+inline drop_words() {
+    d_step {
+        i = 0;
+        do
+        :: i < OBJECTS ->
+            if
+            :: logged[i] && marking && (word[i] == NONE || (!young[word[i]] && marked[word[i]])) -> logged[i] = false
+            :: else
+            fi;
+            i++
+        :: else -> break
+        od
+    }
+}
+
+inline allocate(to) {
+    d_step {
+        i = 0;
+        do
+        :: i < OBJECTS && exists[i] -> i++
+        :: else -> break
+        od;
+        if
+        :: i < OBJECTS ->
+            exists[i] = true;
+            young[i] = true;
+            unlogged[i] = false;
+            marked[i] = false;
+            grey[i] = false;
+            logged[i] = false;
+            word[i] = NONE;
+            stack[to] = i
+        :: else
+        fi
+    }
+    i = 0
+}
+
+proctype thread() {
+    byte i;
+end:
+    do
+    :: atomic { !stops && stack[0] != NONE -> stack[1] = word[stack[0]] }
+    :: atomic { !stops && stack[1] != NONE -> stack[0] = word[stack[1]] }
+    :: atomic { !stops -> stack[0] = stack[1] }
+    :: atomic { !stops -> stack[1] = NONE }
+    :: atomic { !stops -> stack[0] = NONE }
+    :: !stops && stack[0] != NONE -> store(stack[0], stack[1])
+    :: !stops && stack[1] != NONE -> store(stack[1], stack[0])
+    :: atomic { !stops && stack[0] != NONE -> word[stack[0]] = NONE } /* no barrier */
+    :: atomic { !stops -> allocate(0) }
+    :: atomic { !stops -> drop_words(); i = 0 }
+    :: stops -> stopped = true; !stops; stopped = false
+    od
+}
+
+/* ---- the marker ---- */
+
+inline look_at(o) {
+    grey[o] = false;
+    if
+    :: !marked[o] ->
+        marked[o] = true;
+        seen = word[o];
+        if
+        :: seen != NONE && !young[seen] && !marked[seen] -> grey[seen] = true
+        :: else
+        fi;
+        seen = NONE
+    :: else
+    fi
+}
+
+proctype marker() {
+    byte o = 0, seen = NONE;
+end:
+    do
+    :: atomic { marking && (!stops || BROKEN == 7) && grey[o] -> looks = true };
+       look_at(o);
+       looks = false
+    :: o = (o + 1) % OBJECTS
+    od
+}
+
+/* ---- pauses ---- */
+
+/* What a root or a word refers to; new ones are put where the loop over them finds them. */
+inline reach(object) {
+    if
+    :: object != NONE && young[object] -> copied[object] = true
+    :: object != NONE && !young[object] && marking && !marked[object] -> grey[object] = true
+    :: else
+    fi
+}
+
+/* Young objects that were reached become old, and those that they refer to. */
+inline copy_all() {
+    changed = true;
+    do
+    :: changed ->
+        changed = false;
+        j = 0;
+        do
+        :: j < OBJECTS ->
+            if
+            :: copied[j] && young[j] ->
+                changed = true;
+                young[j] = false;
+                unlogged[j] = BROKEN != 4;
+                marked[j] = marking && BROKEN != 3;
+                if
+                :: BROKEN == 9 && word[j] != NONE && !young[word[j]]
+                :: else -> reach(word[j])
+                fi
+            :: else
+            fi;
+            j++
+        :: else -> break
+        od
+    :: else -> break
+    od;
+    j = 0;
+    do
+    :: j < OBJECTS ->
+        if
+        :: young[j] -> exists[j] = false; young[j] = false; word[j] = NONE
+        :: else
+        fi;
+        copied[j] = false;
+        j++
+    :: else -> break
+    od
+}
+
+inline minor() {
+    if
+    :: BROKEN != 1 || begins ->
+        reach(stack[0]);
+        reach(stack[1])
+    :: else -> /* the young ones all the same */
+        if
+        :: stack[0] != NONE && young[stack[0]] -> reach(stack[0])
+        :: else
+        fi;
+        if
+        :: stack[1] != NONE && young[stack[1]] -> reach(stack[1])
+        :: else
+        fi
+    fi;
+    j = 0;
+    do
+    :: j < OBJECTS ->
+        if
+        :: logged[j] && exists[j] && (BROKEN != 5 || (word[j] != NONE && young[word[j]])) -> reach(word[j])
+        :: else
+        fi;
+        logged[j] = false;
+        j++
+    :: else -> break
+    od;
+    copy_all()
+}
+
+/* Everything that is left is marked, and what is not marked is freed. */
+inline finish() {
+    changed = BROKEN != 6;
+    do
+    :: changed ->
+        changed = false;
+        j = 0;
+        do
+        :: j < OBJECTS ->
+            if
+            :: grey[j] -> changed = true; look_at(j)
+            :: else
+            fi;
+            j++
+        :: else -> break
+        od
+    :: else -> break
+    od;
+    j = 0;
+    do
+    :: j < OBJECTS ->
+        if
+        :: exists[j] && !marked[j] -> exists[j] = false; word[j] = NONE
+        :: else
+        fi;
+        grey[j] = false;
+        marked[j] = false;
+        j++
+    :: else -> break
+    od;
+    marking = false
+}
+
+inline check(object) {
+    assert(object == NONE || exists[object])
+}
+
+inline check_all() {
+    check(stack[0]);
+    check(stack[1]);
+    j = 0;
+    do
+    :: j < OBJECTS ->
+        if
+        :: exists[j] -> check(word[j])
+        :: else
+        fi;
+        j++
+    :: else -> break
+    od
+}
+
+proctype pauses() {
+    byte pause, j, seen = NONE;
+    bool copied[OBJECTS], changed, begins;
+    do
+    :: pause < PAUSES ->
+        stops = true;
+        stopped && (!looks || BROKEN == 7);
+        d_step {
+            pause++;
+            begins = !marking;
+            if
+            :: begins -> marking = true
+            :: else
+            fi;
+            minor();
+            j = 0
+        }
+        if
+        :: !begins -> d_step { finish(); check_all(); cycles++; j = 0 }
+        :: true
+        fi;
+        stops = false;
+        !stopped
+    :: else -> break
+    od
+}
+
+init {
+    atomic {
+        byte i;
+        do
+        :: i < OBJECTS ->
+            exists[i] = i < OBJECTS - 1;
+            unlogged[i] = i < OBJECTS - 1;
+            word[i] = (i < OBJECTS - 2 -> i + 1 : NONE);
+            i++
+        :: else -> break
+        od;
+        stack[0] = 0;
+        stack[1] = NONE;
+        run thread();
+        run marker();
+        run pauses()
+    }
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Checks tests/models/marking.pml with spin: marking beside threads frees nothing that a thread can reach, and each
+# deliberate mistake is found.
+
+set -u
+model=$PWD/tests/models/marking.pml
+. tests/models/support/spin.sh
+
+good "three objects, three pauses" -DPAUSES=3
+good "three objects, two cycles" -DPAUSES=4
+for mistake in 1 2 3 4 5 6 7 8 9; do
+    bad "mistake $mistake is found" -DBROKEN=$mistake
+done
