@@ -38,5 +38,9 @@ struct AllocOptPass : ManagedPass<AllocOptPass, TN__ALLOC_OPT, tn__optimize_allo
     using ManagedPass::ManagedPass;
 };
 
+struct DevirtualizePass : ManagedPass<DevirtualizePass, TN__DEVIRTUALIZE, tn__devirtualize> {
+    using ManagedPass::ManagedPass;
+};
+
 #pragma GCC visibility pop
 #endif

@@ -108,6 +108,7 @@ static const function_row before_inlining[] = {
     PASS(ALL, "mem2reg", PromotePass()),
     PASS(ALL, "instcombine", InstCombinePass()),
     PASS(ALL, "simplifycfg", SimplifyCFGPass(switches())),
+    OPTIONAL(ALL, TN__MANAGED, "devirtualize", DevirtualizePass(stages)),
 };
 
 static const module_row early_simplification[] = {
@@ -136,6 +137,7 @@ static const function_row early_optimization[] = {
     PASS(ALL, "reassociate", ReassociatePass()),
     PASS(O23, "constraint-elimination", ConstraintEliminationPass()),
     OPTIONAL(O23, TN__MANAGED, "alloc-opt", AllocOptPass(stages)),
+    OPTIONAL(O23, TN__MANAGED, "devirtualize", DevirtualizePass(stages)),
 };
 
 /* ---- loops ---- */

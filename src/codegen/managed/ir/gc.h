@@ -2,6 +2,7 @@
 
 /* What passes over managed code (doc/IR.md) know of IR:
  *     intrinsics.c   the contract's functions, as rows
+ *     arrays.c       calls with an array of arguments
  *     support.c      types, attributes, errors, memory
  *     map.c          numbers for values and blocks; sets of values
  *     blocks.c       pieces of IR that several passes build, and their places
@@ -179,6 +180,7 @@ void tn__values_add(struct tn__gc *gc, struct tn__values *values, LLVMValueRef v
     X(SAFEPOINT, "safepoint", "v(P)", COLLECTS)                                                                        \
     X(GCROOT_FLUSH, "gcroot_flush", "v()", 0)                                                                          \
     X(MOVE, "gc_move", "v(D?)", 0)                                                                                     \
+    X(EXCEPT_ENTER, "except_enter", "e()", COLLECTS)                                                                   \
     X(GET_PGCSTACK, "get_pgcstack", "P()", 0)                                                                          \
     X(GET_PGCSTACK_OR_NEW, "get_pgcstack_or_new", "P()", 0)
 
@@ -201,6 +203,7 @@ const char *tn__llvm_name_called(LLVMValueRef instruction);
 #define tn__calls_llvm(instruction, ...) tn__calls_any(instruction, (const char *const[]){__VA_ARGS__, NULL})
 bool tn__calls_any(LLVMValueRef instruction, const char *const *prefixes); /* up to NULL */
 bool tn__is_allocation(LLVMValueRef instruction);
+bool tn__is_atomic_modify(LLVMValueRef function); /* atomicmodify.iN.pM, a family of the contract's functions */
 bool tn__is_copy(LLVMValueRef instruction); /* memcpy or memmove */
 /* A load of a vector, with operands (address, ...); a masked one has operands (address, mask, other elements). */
 bool tn__is_vector_load(LLVMValueRef instruction);
@@ -209,6 +212,14 @@ bool tn__is_masked_load(LLVMValueRef instruction);
 bool tn__is_vector_store(LLVMValueRef instruction);
 /* NULL if the function's type is what its row says, else the type that the row wants, as text. */
 const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type);
+
+/* Calls with an array of arguments (arrays.c): `call`, `call2`, `call3`; how many are in the array. */
+bool tn__is_array_call(LLVMValueRef instruction);
+unsigned tn__array_length(LLVMValueRef call);
+/* The type of the function that such a call calls. */
+LLVMTypeRef tn__array_call_type(struct tn__gc *gc, LLVMValueRef call);
+/* Replaces one by an ordinary call; `array` is a variable with room for the arguments, NULL: there are none. */
+void tn__lower_array_call(struct tn__gc *gc, LLVMValueRef call, LLVMValueRef array);
 
 /* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that
  * they throw nothing, which of the contract's only `call`, `call2` and `call3` do: the others are called where they
@@ -402,6 +413,7 @@ void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
 bool tn__has_bundle(LLVMValueRef call, const char *tag);
 /* A call without the operand bundles of the contract takes the place of one with them. */
 void tn__llvm_drop_bundles(LLVMValueRef call);
+void tn__llvm_drop_bundle(LLVMValueRef call, const char *tag);
 
 /* A call, and a branch to where the invoke goes on, take its place. */
 void tn__llvm_call_instead(LLVMValueRef invoke);

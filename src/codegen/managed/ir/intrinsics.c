@@ -6,7 +6,7 @@
 #include "codegen/managed/ir/gc.h"
 
 /* Signatures: result, then parameters in parentheses. P T D L: pointers in 0, 10, 11, 13; M: in 10 or 11; i: integers
- * of 64 bits; k: token; v: void. At the end variable arguments: * all in 10, ? of any type. */
+ * of 64 bits; e: of 32 bits; k: token; v: void. At the end variable arguments: * all in 10, ? of any type. */
 enum { COLLECTS = 1, THROWS = 2 };
 
 static const struct row {
@@ -22,6 +22,13 @@ static const char *skip(const char *text, const char *prefix)
 {
     size_t length = strlen(prefix);
     return strncmp(text, prefix, length) == 0 ? text + length : text;
+}
+
+bool tn__is_atomic_modify(LLVMValueRef function)
+{
+    const char *whole = LLVMGetValueName2(function, &(size_t){0});
+    return strncmp(skip(skip(whole, "julia."), "tenon."), "atomicmodify.", strlen("atomicmodify.")) == 0 &&
+           *whole != 'a';
 }
 
 enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function)
@@ -105,6 +112,15 @@ bool tn__returns_twice(LLVMValueRef call)
     return tn__call_attribute(call, TN__ON_FUNCTION, "returns_twice") != NULL;
 }
 
+static void annotate_pure(struct tn__gc *gc, LLVMValueRef function)
+{
+    static const char *const names[] = {"memory", "willreturn", "nosync", "nofree"}; /* memory(none) is 0 */
+    for (size_t i = 0; i < TN_COUNT(names); i++)
+        LLVMAddAttributeAtIndex(
+            function, TN__ON_FUNCTION,
+            LLVMCreateEnumAttribute(gc->context, LLVMGetEnumAttributeKindForName(names[i], strlen(names[i])), 0));
+}
+
 void tn__annotate_functions(struct tn__gc *gc)
 {
     unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
@@ -112,6 +128,8 @@ void tn__annotate_functions(struct tn__gc *gc)
         enum tn__intrinsic intrinsic = tn__intrinsic_of(f);
         if (intrinsic < 0 || rows[intrinsic].flags & THROWS)
             continue;
+        if (intrinsic == TN__TYPEOF) /* an object's type never changes: equal calls are one, and checks hold for all */
+            annotate_pure(gc, f);
         LLVMAddAttributeAtIndex(f, TN__ON_FUNCTION, LLVMCreateEnumAttribute(gc->context, nounwind, 0));
         /* Front ends invoke whatever they do not know, and a pass would have to take a block apart for each. */
         for (LLVMUseRef use = LLVMGetFirstUse(f), next; use; use = next) {
@@ -147,6 +165,8 @@ static bool matches(char letter, LLVMTypeRef type)
         return space == TRACKED || space == DERIVED;
     case 'i':
         return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 64;
+    case 'e':
+        return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 32;
     case 'k':
         return LLVMGetTypeKind(type) == LLVMTokenTypeKind;
     default:

@@ -8,17 +8,6 @@
 
 /* ---- call, call2, call3 ---- */
 
-static bool is_array_call(LLVMValueRef i)
-{
-    enum tn__intrinsic intrinsic = tn__intrinsic_called(i);
-    return intrinsic == TN__CALL || intrinsic == TN__CALL2 || intrinsic == TN__CALL3;
-}
-
-static unsigned fixed_arguments(LLVMValueRef call)
-{
-    return tn__intrinsic_called(call) == TN__CALL2 ? 3 : 2;
-}
-
 /* One array of arguments for all calls of a function, as large as the largest needs it; NULL if none needs any. */
 static LLVMValueRef argument_array(struct tn__gc *gc, LLVMValueRef function)
 {
@@ -31,8 +20,8 @@ static LLVMValueRef argument_array(struct tn__gc *gc, LLVMValueRef function)
     unsigned most = 0;
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b))
-            if (is_array_call(i) && LLVMGetNumArgOperands(i) - fixed_arguments(i) > most)
-                most = LLVMGetNumArgOperands(i) - fixed_arguments(i);
+            if (tn__is_array_call(i) && tn__array_length(i) > most)
+                most = tn__array_length(i);
     if (!most)
         return NULL;
     LLVMTypeRef type = LLVMArrayType2(gc->reference, most);
@@ -41,20 +30,7 @@ static LLVMValueRef argument_array(struct tn__gc *gc, LLVMValueRef function)
 
 static void lower_array_call(struct tn__gc *gc, LLVMValueRef call)
 {
-    LLVMValueRef array = argument_array(gc, tn__function_of(call));
-    bool extra = tn__intrinsic_called(call) == TN__CALL2;
-    unsigned fixed = fixed_arguments(call), count = LLVMGetNumArgOperands(call) - fixed;
-    LLVMPositionBuilderBefore(gc->builder, call);
-    for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef place = tn__field(gc, array, 8 * (int64_t)i);
-        tn__tag(gc, LLVMBuildStore(gc->builder, LLVMGetOperand(call, fixed + i), place), TN__RUNTIME_MEMORY);
-    }
-    LLVMValueRef callee = LLVMGetOperand(call, 0), self = LLVMGetOperand(call, fixed - 1);
-    LLVMValueRef arguments[] = {self, count ? array : LLVMConstNull(gc->pointer), LLVMConstInt(gc->i32, count, 0),
-                                LLVMGetOperand(call, 1)};
-    LLVMTypeRef types[] = {LLVMTypeOf(self), gc->pointer, gc->i32, LLVMTypeOf(arguments[3])};
-    LLVMTypeRef type = LLVMFunctionType(LLVMTypeOf(call), types, extra ? 4 : 3, 0);
-    tn__replace_call(gc, call, type, callee, arguments, extra ? 4 : 3, UINT32_MAX);
+    tn__lower_array_call(gc, call, argument_array(gc, tn__function_of(call)));
 }
 
 /* ---- typeof ---- */
@@ -73,7 +49,7 @@ static void lower_typeof(struct tn__gc *gc, LLVMValueRef call)
 
 void tn__lower_calls(struct tn__gc *gc)
 {
-    tn__each_call(gc, 0, is_array_call, lower_array_call);
+    tn__each_call(gc, 0, tn__is_array_call, lower_array_call);
     tn__each_call(gc, 1u << TN__TYPEOF, NULL, lower_typeof);
 }
 

@@ -3,6 +3,7 @@
 /* Passes that make managed code fast. They run among LLVM's, function by function (pipeline/managed.h), on IR that
  * keeps the contract:
  *     allocations.c  alloc-opt: objects that nothing else sees are no objects
+ *     devirtualize.c calls with an array of arguments become calls that LLVM knows
  * and questions that passes ask which lower managed code:
  *     barriers.c     stores that need no barrier
  *     loops.cpp      loops that end soon */
@@ -19,6 +20,9 @@ extern "C" {
 
 /* True if the function has changed; its control flow stays. */
 bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function);
+
+/* The same for calls with an array of arguments of functions that may be inlined. */
+bool tn__devirtualize(struct tn__gc *gc, LLVMValueRef function);
 
 /* Whether a store of a reference into `parent` needs no barrier: the value is permanent, or the object is new, or the
  * word was logged since the last safepoint. To be asked before the first barrier is inserted. */
