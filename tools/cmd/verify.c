@@ -4,13 +4,16 @@
 
 #include "lib/tool.h"
 
+/* What is expanded first is checked by the passes that expand it. */
+static const char strong[] = "normalize-clang,expand-atomic-modify,zero-indirect,lower-handlers,gc-verify-strong";
+
 static int verify(const struct file *file, const struct settings *settings)
 {
     struct tn_compile_options options = {
         .size = sizeof options,
         .triple = settings->triple,
         .emit = TN_EMIT_BITCODE,
-        .passes = settings->weak ? "gc-verify" : "normalize-clang,gc-verify-strong",
+        .passes = settings->weak ? "gc-verify" : strong,
     };
     struct tn_buffer out;
     struct tn_error error;

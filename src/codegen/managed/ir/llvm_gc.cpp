@@ -255,18 +255,26 @@ bool tn__has_bundle(LLVMValueRef call, const char *tag)
     return cast<CallBase>(unwrap(call))->countOperandBundlesOfType(tag);
 }
 
-void tn__llvm_drop_bundles(LLVMValueRef call)
+static void drop_bundles(LLVMValueRef call, ArrayRef<StringRef> tags)
 {
     auto *old = cast<CallBase>(unwrap(call));
     SmallVector<OperandBundleDef, 2> bundles;
     old->getOperandBundlesAsDefs(bundles);
-    erase_if(bundles, [](const OperandBundleDef &bundle) {
-        return bundle.getTag() == "jl_roots" || bundle.getTag() == "gc-transition";
-    });
+    erase_if(bundles, [=](const OperandBundleDef &bundle) { return is_contained(tags, bundle.getTag()); });
     CallBase *made = CallBase::Create(old, bundles, old->getIterator());
     made->takeName(old);
     old->replaceAllUsesWith(made);
     old->eraseFromParent();
+}
+
+void tn__llvm_drop_bundles(LLVMValueRef call)
+{
+    drop_bundles(call, {"jl_roots", "gc-transition"});
+}
+
+void tn__llvm_drop_bundle(LLVMValueRef call, const char *tag)
+{
+    drop_bundles(call, {tag});
 }
 
 void tn__llvm_call_instead(LLVMValueRef invoke)

@@ -2,6 +2,8 @@
 
 /* The passes that leave nothing of the contract but references, safepoints, and calls of the runtime:
  *     normalize.c    IR of stock clang
+ *     expand.c       what one call says as several instructions
+ *     handlers.c     try and catch
  *     retype.c       types of stack memory
  *     scalarize.c    structs and vectors of references become scalars
  *     calls.c        arrays of arguments, typeof, and what else is left of intrinsics
@@ -28,6 +30,9 @@ void tn__normalize(struct tn__gc *gc);
 void tn__normalize_clang(struct tn__gc *gc);
 void tn__type_stack(struct tn__gc *gc);
 void tn__scalarize(struct tn__gc *gc);
+void tn__expand_atomic_modify(struct tn__gc *gc);
+void tn__zero_indirectly(struct tn__gc *gc);
+void tn__lower_handlers(struct tn__gc *gc);
 void tn__lower_calls(struct tn__gc *gc);
 void tn__insert_polls(struct tn__gc *gc);
 void tn__copy_arguments(struct tn__gc *gc);

@@ -24,6 +24,9 @@ static void answer_cpu(struct tn__gc *gc)
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
     X("normalize", tn__normalize)                                                                                      \
     X("normalize-clang", tn__normalize_clang)                                                                          \
+    X("expand-atomic-modify", tn__expand_atomic_modify)                                                                \
+    X("zero-indirect", tn__zero_indirectly)                                                                            \
+    X("lower-handlers", tn__lower_handlers)                                                                            \
     X("type-stack", tn__type_stack)                                                                                    \
     X("scalarize", tn__scalarize)                                                                                      \
     X("lower-calls", tn__lower_calls)                                                                                  \
@@ -135,7 +138,8 @@ int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
 
 int tn__gc_prepare(struct tn__gc *gc)
 {
-    static const char names[] = "normalize,gc-verify-strong,type-stack";
+    static const char names[] = "normalize,expand-atomic-modify,zero-indirect,lower-handlers,gc-verify-strong,"
+                                "type-stack";
     return tn__gc_run(gc, names, strlen(names));
 }
 
