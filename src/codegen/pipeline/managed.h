@@ -6,6 +6,7 @@
 #define TENON_CODEGEN_MANAGED_H
 
 #include "llvm/IR/PassManager.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
 
 #include "codegen/managed/optimize/optimize.h"
 #include "codegen/pipeline/pipeline.h"
@@ -40,6 +41,23 @@ struct AllocOptPass : ManagedPass<AllocOptPass, TN__ALLOC_OPT, tn__optimize_allo
 
 struct DevirtualizePass : ManagedPass<DevirtualizePass, TN__DEVIRTUALIZE, tn__devirtualize> {
     using ManagedPass::ManagedPass;
+};
+
+struct PropagateAddrspacesPass : ManagedPass<PropagateAddrspacesPass, TN__LEAVE_SPACES, tn__propagate_spaces> {
+    using ManagedPass::ManagedPass;
+};
+
+/* hoist.cpp */
+class ManagedLicmPass : public llvm::PassInfoMixin<ManagedLicmPass> {
+    tn__gc *gc;
+
+  public:
+    explicit ManagedLicmPass(const tn__stages &stages) : gc(stages.gc)
+    {
+    }
+
+    llvm::PreservedAnalyses run(llvm::Loop &loop, llvm::LoopAnalysisManager &, llvm::LoopStandardAnalysisResults &,
+                                llvm::LPMUpdater &);
 };
 
 #pragma GCC visibility pop

@@ -99,6 +99,7 @@ SimplifyCFGOptions tn__last_simplification()
 
 static const function_row early_functions[] = {
     PASS(ALL, "lower-expect", LowerExpectIntrinsicPass()),
+    OPTIONAL(O23, TN__MANAGED, "propagate-addrspaces", PropagateAddrspacesPass(stages)),
     PASS(ALL, "simplifycfg", SimplifyCFGPass()),
     PASS(ALL, "sroa", SROAPass(SROAOptions::ModifyCFG)),
     PASS(ALL, "early-cse", EarlyCSEPass()),
@@ -142,6 +143,10 @@ static const function_row early_optimization[] = {
 
 /* ---- loops ---- */
 
+static const loop_row move_regions[] = {
+    OPTIONAL(ALL, TN__MANAGED, "managed-licm", ManagedLicmPass(stages)),
+};
+
 static const loop_row rotate_and_hoist[] = {
     PASS(ALL, "loop-instsimplify", LoopInstSimplifyPass()),
     PASS(ALL, "loop-simplifycfg", LoopSimplifyCFGPass()),
@@ -165,6 +170,7 @@ static const loop_row reshape_loops[] = {
 
 static const function_row loop_optimization[] = {
     PASS(ALL, "simdloop", SimdLoopPass()),
+    LOOPS(O23, NO_MEMORY_SSA, move_regions),
     LOOPS(ALL, MEMORY_SSA, rotate_and_hoist),
     PASS(O23, "irce", IRCEPass()),
     PASS(ALL, "simplifycfg", SimplifyCFGPass(switches())),
@@ -313,9 +319,10 @@ template <typename Visit> static bool each_table(Visit visit)
     return visit(ArrayRef(stages_of_llvm)) || visit(ArrayRef(early_simplification)) ||
            visit(ArrayRef(early_functions)) || visit(ArrayRef(before_inlining)) || visit(tn__inliner_rows) ||
            visit(ArrayRef(simplification)) || visit(ArrayRef(early_optimization)) ||
-           visit(ArrayRef(loop_optimization)) || visit(ArrayRef(rotate_and_hoist)) || visit(ArrayRef(reshape_loops)) ||
-           visit(ArrayRef(scalar_optimization)) || visit(ArrayRef(finish_functions)) ||
-           visit(ArrayRef(vectorization)) || visit(tn__vectorizer_rows) || visit(ArrayRef(cleanup));
+           visit(ArrayRef(loop_optimization)) || visit(ArrayRef(move_regions)) || visit(ArrayRef(rotate_and_hoist)) ||
+           visit(ArrayRef(reshape_loops)) || visit(ArrayRef(scalar_optimization)) ||
+           visit(ArrayRef(finish_functions)) || visit(ArrayRef(vectorization)) || visit(tn__vectorizer_rows) ||
+           visit(ArrayRef(cleanup));
 }
 
 /* Calls `visit` with each row that has a name, until it returns true. */

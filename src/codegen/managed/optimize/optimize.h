@@ -4,6 +4,7 @@
  * keeps the contract:
  *     allocations.c  alloc-opt: objects that nothing else sees are no objects
  *     devirtualize.c calls with an array of arguments become calls that LLVM knows
+ *     spaces.c       pointers that lead to no object are pointers in space 0
  * and questions that passes ask which lower managed code:
  *     barriers.c     stores that need no barrier
  *     loops.cpp      loops that end soon */
@@ -23,6 +24,9 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function);
 
 /* The same for calls with an array of arguments of functions that may be inlined. */
 bool tn__devirtualize(struct tn__gc *gc, LLVMValueRef function);
+
+/* The same for accesses through pointers in 11 and 13 that lead to no object. */
+bool tn__propagate_spaces(struct tn__gc *gc, LLVMValueRef function);
 
 /* Whether a store of a reference into `parent` needs no barrier: the value is permanent, or the object is new, or the
  * word was logged since the last safepoint. To be asked before the first barrier is inserted. */
