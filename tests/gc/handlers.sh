@@ -9,7 +9,8 @@ echo "1031974991 0" >"$out/want"
 for level in 0 1 2 3; do
     "$BUILD/tenon" compile -O$level tests/gc/handlers/try.ll -o "$out/try.o" &&
         "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/handlers/host.c "$out/try.o" "$BUILD/libtenon.a" \
-            -Wl,-u,tn_collector_copying -lpthread -o "$out/host" || { echo "not ok gc/handlers: it does not link"; exit 1; }
+            -Wl,-u,tn_collector_copying -lpthread -o "$out/host" ||
+        { echo "not ok gc/handlers: it does not link"; exit 1; }
     for setting in TENON_GC_VERIFY=1 "TENON_GC_STRESS=1 TENON_GC_VERIFY=1" "TENON_GC=copy TENON_GC_STRESS=1"; do
         # shellcheck disable=SC2086
         if env $setting timeout 60 "$out/host" >"$out/got" 2>"$out/err" && cmp -s "$out/want" "$out/got"; then

@@ -204,7 +204,7 @@ const char *tn__llvm_name_called(LLVMValueRef instruction);
 bool tn__calls_any(LLVMValueRef instruction, const char *const *prefixes); /* up to NULL */
 bool tn__is_allocation(LLVMValueRef instruction);
 bool tn__is_atomic_modify(LLVMValueRef function); /* atomicmodify.iN.pM, a family of the contract's functions */
-bool tn__is_copy(LLVMValueRef instruction); /* memcpy or memmove */
+bool tn__is_copy(LLVMValueRef instruction);       /* memcpy or memmove */
 /* A load of a vector, with operands (address, ...); a masked one has operands (address, mask, other elements). */
 bool tn__is_vector_load(LLVMValueRef instruction);
 bool tn__is_masked_load(LLVMValueRef instruction);
