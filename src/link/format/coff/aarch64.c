@@ -79,7 +79,9 @@ static inline int64_t take_addend(const struct tn__section *section, uint64_t of
                                   uint32_t *type)
 {
     const uint8_t *at = section->bytes + offset;
-    int64_t addend = row->field >= TN__FIELDS ? addend_of(row->field, at) : tn__coff_number(at, row->size);
+    if (row->field >= TN__FIELDS)
+        return addend_of(row->field, at);
+    int64_t addend = tn__coff_number(at, row->size);
     return *type == REL32 ? addend - 4 : addend; /* it counts from the end of the field */
 }
 

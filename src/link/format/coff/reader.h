@@ -77,6 +77,7 @@ struct tn__coff_records {
     uint64_t count;
     uint32_t base;    /* from which places are counted */
     uint32_t symbols; /* of the file */
+    bool *uses_base;  /* see struct tn__coff_reader */
 };
 enum { TN__COFF_RELOC = 10 }; /* bytes of one */
 
@@ -112,15 +113,22 @@ __attribute__((always_inline)) static inline uint64_t tn__coff_convert(const str
     const uint64_t size = section->size;
     const uint32_t base = records->base, symbols = records->symbols;
     const uint8_t *at = records->at, *const end = at + records->count * TN__COFF_RELOC;
+    bool uses_base = false;
     for (; at < end; at += TN__COFF_RELOC, out++) {
         uint32_t place = tn__get32(at), symbol = tn__get32(at + 4), type = tn__get16(at + 8);
-        if (place < base || symbol >= symbols || type >= types)
+        if (symbol >= symbols || type >= types)
             break;
         const struct tn__row *row = &rows[type];
-        const uint64_t offset = place - base; /* of 32 bits, like the size: no sum overflows */
-        int64_t addend = row->value > TN__V_NONE && offset + row->size <= size ? take(section, offset, row, &type) : 0;
+        const uint64_t offset = (uint32_t)(place - base); /* of 32 bits, like the size: no sum overflows */
+        int64_t addend = 0;
+        if (row->value > TN__V_NONE && offset + row->size <= size)
+            addend = take(section, offset, row, &type);
+        else if (place < base)
+            break;
         *out = (struct tn__reloc){offset, type, tn__coff_symbol(symbol), addend};
+        uses_base |= row->value == TN__V_S_A_BASE;
     }
+    *records->uses_base |= uses_base;
     return (uint64_t)(at - records->at) / TN__COFF_RELOC;
 }
 

@@ -41,14 +41,6 @@ static int fail_reloc(const struct tn__coff_reader *r, uint32_t index, const uin
                          (unsigned long long)offset, tn__get32(at + 4));
 }
 
-static bool uses_base(const struct tn__row *rows, const struct tn__reloc *relocs, uint64_t count)
-{
-    bool uses = false;
-    for (uint64_t i = 0; i < count; i++)
-        uses |= rows[relocs[i].type].value == TN__V_S_A_BASE;
-    return uses;
-}
-
 int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
@@ -64,14 +56,14 @@ int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
                                              .at = object->bytes + offset,
                                              .count = count,
                                              .base = tn__coff_section(r, index).address,
-                                             .symbols = r->symbol_count};
+                                             .symbols = r->symbol_count,
+                                             .uses_base = &r->uses_base};
     struct tn__reloc *relocs = tn__arena_alloc(&object->arena, count * sizeof *relocs); /* 10 bytes of the file each */
     if (!relocs)
         return tn__no_memory(r->err, object->name);
     uint64_t sound = details->convert(&records, relocs);
     if (sound < count)
         return fail_reloc(r, index, records.at + sound * TN__COFF_RELOC);
-    r->uses_base = r->uses_base || uses_base(object->format->rows, relocs, count);
     section->relocs = (const uint8_t *)relocs;
     section->relocs_made = true;
     section->reloc_count = count;

@@ -373,7 +373,9 @@ int tn__coff_read_symbols(struct tn__coff_reader *r)
         code = for_each_record(r, read_if_weak);
     if (!code && r->comdats)
         code = settle_associations(r);
+    if (code)
+        return code;
     add_base(r);
     set_bases(object);
-    return code ? code : tn__coff_read_directives(r);
+    return tn__coff_read_directives(r);
 }
