@@ -267,7 +267,7 @@ static bool find_plain_local(const struct output *out, uint64_t place, uint32_t 
 }
 
 /* Converts records from `at` on, up to one that is not as nearly all are: it names a symbol, and its field of 4 bytes
- * holds the addend or none. */
+ * holds the addend, or none, or that is in the record before. */
 static const uint8_t *convert_run(struct output *out, const uint8_t *at, const uint8_t *end)
 {
     const struct tn__macho_kind *kinds = out->r->machine->kinds;
@@ -275,10 +275,21 @@ static const uint8_t *convert_run(struct output *out, const uint8_t *at, const u
     const uint8_t *bytes = out->section->bytes;
     const uint64_t size = out->section->size;
     struct output now = *out; /* in registers: nothing points at it */
-    for (; at < end; at += TN__MACHO_RELOC) {
+    for (const uint8_t *last; at < end; at = last + TN__MACHO_RELOC) {
         uint32_t bits = tn__get32(at + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
         uint64_t place = tn__get32(at), addend = 0;
         const struct tn__macho_kind *kind = &kinds[high >> TYPE];
+        last = at;
+        if (kind->form == TN__MACHO_ADDEND && (high & (WIDE | WIDEST)) == WIDE) {
+            addend = (uint64_t)addend_of(symbol);
+            last += TN__MACHO_RELOC;
+            if (last == end || tn__get32(last) != place)
+                break;
+            bits = tn__get32(last + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
+            kind = &kinds[high >> TYPE];
+            if (kind->form != TN__MACHO_IN_INSTRUCTION)
+                break;
+        }
         if ((high & (EXTERNAL | WIDE | WIDEST)) != (EXTERNAL | WIDE) || place + 4 > size || symbol >= symbols)
             break;
         if (kind->form == TN__MACHO_IN_PLACE)
@@ -291,37 +302,64 @@ static const uint8_t *convert_run(struct output *out, const uint8_t *at, const u
     return at;
 }
 
-/* Converts the record at `at` and, if that is its addend, the one behind; returns what follows, or `at` if it is none
- * of the frequent ones. */
+/* Converts the records at `at` and behind, if they are the difference of two symbols of which the first lies in the
+ * atom of the place, as in unwind tables; returns what follows, or `at`. */
+static const uint8_t *convert_near(struct output *out, const uint8_t *at, const uint8_t *end)
+{
+    struct tn__macho_reader *r = out->r;
+    const uint8_t *plus = at + TN__MACHO_RELOC;
+    uint32_t bits = tn__get32(at + 4), high = bits >> HIGH, minus = bits & TN__MACHO_RELOC_SYMBOL;
+    uint64_t place = tn__get32(at);
+    bool wide = high & WIDEST;
+    if ((high & (EXTERNAL | WIDE | RELATIVE)) != (EXTERNAL | WIDE) || plus == end || tn__get32(plus) != place ||
+        minus >= r->symbol_count || place + (wide ? 8 : 4) > out->section->size)
+        return at;
+    uint32_t other = tn__get32(plus + 4), symbol = other & TN__MACHO_RELOC_SYMBOL;
+    const struct tn__symbol *from = &r->object->symbols[minus + 1];
+    if (other >> HIGH != ((uint32_t)r->machine->plain << TYPE | (high & (EXTERNAL | REST))) ||
+        symbol >= r->symbol_count || from->place != TN__PLACE_SECTION || from->section < out->section->first ||
+        from->section != tn__macho_atom_at(r, out->section, place))
+        return at;
+    const uint8_t *field = out->section->bytes + place;
+    uint64_t addend = wide ? tn__get64(field) : (uint64_t)(int32_t)tn__get32(field);
+    emit(out, place, wide ? TN__MACHO_PC64 : TN__MACHO_PC32, symbol + 1,
+         addend + place - r->starts[from->section] - from->value);
+    return plus + TN__MACHO_RELOC;
+}
+
+/* Converts the record at `at`, whose field holds the addend; returns what follows, or `at` if it is none of the
+ * frequent ones. */
 static const uint8_t *convert_frequent(struct output *out, const uint8_t *at, const uint8_t *end)
 {
     const struct tn__macho_section *section = out->section;
     uint32_t bits = tn__get32(at + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
-    uint64_t place = tn__get32(at), addend = 0;
+    uint64_t place = tn__get32(at);
     const struct tn__macho_kind *kind = &out->r->machine->kinds[high >> TYPE];
-    const uint8_t *last = at;
-    if (kind->form == TN__MACHO_ADDEND && (high & (WIDE | WIDEST)) == WIDE) {
-        addend = (uint64_t)addend_of(symbol);
-        last += TN__MACHO_RELOC;
-        if (last == end || tn__get32(last) != place)
-            return at;
-        bits = tn__get32(last + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
-        kind = &out->r->machine->kinds[high >> TYPE];
-        if (kind->form != TN__MACHO_IN_INSTRUCTION)
-            return at;
-    } else if (kind->form != TN__MACHO_IN_PLACE)
+    if (kind->form == TN__MACHO_MINUS)
+        return convert_near(out, at, end);
+    if (kind->form != TN__MACHO_IN_PLACE || !(high & WIDE) || place + (high & WIDEST ? 8 : 4) > section->size)
         return at;
-    if (!(high & WIDE) || place + (high & WIDEST ? 8 : 4) > section->size)
-        return at;
-    if (last == at) {
-        const uint8_t *field = section->bytes + place;
-        addend = (high & WIDEST ? tn__get64(field) : (uint64_t)(int32_t)tn__get32(field)) - kind->base;
-    }
+    const uint8_t *bytes = section->bytes + place;
+    uint64_t field = high & WIDEST ? tn__get64(bytes) : (uint64_t)(int32_t)tn__get32(bytes);
+    uint64_t addend = field - kind->base;
     if (high & EXTERNAL ? symbol++ >= out->r->symbol_count
-                        : last != at || !find_plain_local(out, place, high, addend + kind->base, &symbol, &addend))
+                        : !find_plain_local(out, place, high, field, &symbol, &addend))
         return at;
     emit(out, place, (high >> TYPE) * (REST + 1) + (high & REST), symbol, addend);
-    return last + TN__MACHO_RELOC;
+    return at + TN__MACHO_RELOC;
+}
+
+/* Records of a kind come in a row. */
+static const uint8_t *convert_kind(struct output *out, const uint8_t *at, const uint8_t *end)
+{
+    enum { LAST = TN__MACHO_RELOC - 1 };
+    for (uint8_t kind = at[LAST]; at < end && at[LAST] == kind;) {
+        const uint8_t *next = convert_frequent(out, at, end);
+        if (next == at)
+            break;
+        at = next;
+    }
+    return at;
 }
 
 /* Converts records from one on, up to one that takes more (convert). */
@@ -329,11 +367,10 @@ static uint32_t convert_plain(struct output *out, uint32_t from)
 {
     const uint8_t *relocs = out->section->relocs, *end = relocs + (size_t)out->plain * TN__MACHO_RELOC;
     const uint8_t *at = relocs + (size_t)from * TN__MACHO_RELOC;
-    for (const uint8_t *next = at; next < end; at = next) {
-        at = convert_run(out, next, end);
-        next = at < end ? convert_frequent(out, at, end) : at;
-        if (next == at)
-            break;
+    for (const uint8_t *before = NULL; at < end && at != before;) {
+        before = at = convert_run(out, at, end);
+        if (at < end)
+            at = convert_kind(out, at, end);
     }
     return (uint32_t)((size_t)(at - relocs) / TN__MACHO_RELOC);
 }
