@@ -64,15 +64,15 @@ static const struct tn__reloc *find_partner(const struct tn__site *site, const s
     return sound ? other : NULL;
 }
 
-/* The second half of an address that no relative one can be is absolute, as its first half is then. */
-static uint64_t partner_value(const struct tn__site *partner, uint64_t P)
+/* Of the one at P. The second half of an address that no relative one can be is absolute, as its first half is then. */
+static uint64_t partner_value(const struct tn__object *object, const struct tn__section *section,
+                              const struct tn__reloc *partner, uint64_t P)
 {
-    uint64_t S = partner->object->plan->addresses[partner->reloc->symbol],
-             value = tn__value_of(partner->object, partner->row, partner->reloc,
-                                  partner->section->write + partner->reloc->offset, S, P);
-    return partner->row->value != TN__V_S_A_P || tn__value_fits(value, partner->row)
-               ? value
-               : S + (uint64_t)partner->reloc->addend;
+    const struct tn__row *row = &object->data->format->rows[partner->type];
+    uint64_t S = object->plan->addresses[partner->symbol], absolute = S + (uint64_t)partner->addend;
+    if (row->value == TN__V_S_A_P)
+        return tn__value_fits(absolute - P, row) ? absolute - P : absolute;
+    return tn__value_of(object, row, partner, section->write + partner->offset, S, P);
 }
 
 int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
@@ -94,12 +94,7 @@ int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
                         tn__site_place(site).text, site->row->name, tn__site_symbol(site));
     if (site->row->value == TN__V_MINUEND)
         return 0;
-    const struct tn__site partner = {.link = site->link,
-                                     .object = site->object,
-                                     .section = section,
-                                     .reloc = other,
-                                     .row = &object->data->format->rows[other->type]};
-    uint64_t value = partner_value(&partner, section->address + offset), A = (uint64_t)reloc->addend;
+    uint64_t value = partner_value(object, section, other, section->address + offset), A = (uint64_t)reloc->addend;
     value = at_symbol ? value + A : value - (S + A);
     if (site->row->field != TN__F_ULEB128)
         tn__field_put(object->data->arch, site->row, at, value);

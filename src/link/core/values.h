@@ -66,12 +66,13 @@ static inline uint64_t tn__value_of(const struct tn__object *object, const struc
 {
     uint32_t symbol = reloc->symbol;
     uint64_t A = (uint64_t)reloc->addend;
+    if (row->value == TN__V_S_A) /* the most frequent ones: not by a table of jumps */
+        return S + A;
+    if (row->value == TN__V_S_A_P)
+        return S + A - P;
     switch (row->value) {
-    case TN__V_S_A:
     case TN__V_MINUEND:
         return S + A;
-    case TN__V_S_A_P:
-        return S + A - P;
     case TN__V_BRANCH:
         return S || object->data->symbols[symbol].place != TN__PLACE_UNDEFINED ? S + A - P : 4 + A;
     case TN__V_G_A:
