@@ -57,12 +57,6 @@ static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbo
         entry->common_shift = shift;
 }
 
-/* What an alias is another name of; NULL: it is none. */
-static struct tn__entry *alias_target(const struct tn__object *object, const struct tn__symbol *symbol)
-{
-    return symbol->place == TN__PLACE_ALIAS ? object->data->symbols[symbol->value].entry : NULL;
-}
-
 /* The entry stands for this definition from now on. */
 static void take_definition(struct tn__object *object, uint32_t index)
 {
@@ -77,22 +71,19 @@ static void take_definition(struct tn__object *object, uint32_t index)
     entry->common_size = entry->common_shift = 0;
     if (entry->strength == TN__STRENGTH_COMMON)
         merge_common(entry, symbol);
-    if (symbol->place == TN__PLACE_ALIAS) {
-        entry->kind = TN__ENTRY_ALIAS;
-        tn__entry_lead(entry, object->owner->library, alias_target(object, symbol));
-    }
+    if (symbol->place == TN__PLACE_ALIAS)
+        object->data->format->steps->take_alias(object, symbol);
     if (!symbol->listed)
         object->entries[object->entry_count++] = entry;
     symbol->listed = true;
 }
 
-/* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its
- * place. */
-static int define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
-                  struct tn__journal *journal, struct tn_error *err)
+/* The stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
+int tn__object_define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
+                      struct tn__journal *journal, struct tn_error *err)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    struct tn__entry *entry = symbol->entry, *target = alias_target(object, symbol);
+    struct tn__entry *entry = symbol->entry;
     if (symbol->after_archives && entry->kind == TN__ENTRY_LAZY)
         return 0;
     uint8_t strength = strength_of(object, symbol);
@@ -109,9 +100,9 @@ static int define(struct tn__object *object, uint32_t index, const struct tn__pr
     bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
     if (!overrides && !merges)
         return 0;
-    if (target && tn__entry_leads_to(target, entry, NULL))
-        return tn__fail(err, TN_EFORMAT, "%s: '%s' would be an alias of itself, through '%s'", object->name,
-                        entry->name, target->name);
+    code = symbol->place == TN__PLACE_ALIAS ? object->data->format->steps->check_alias(object, symbol, err) : 0;
+    if (code)
+        return code;
     if (!tn__journal_note(journal, entry))
         return tn__no_memory(err, object->name);
     if (merges)
@@ -191,33 +182,26 @@ bool tn__object_drop_discarded(const struct tn__object_data *data, struct tn__sy
     return true;
 }
 
-/* Aliases come last, when all names are entered that they may stand for. */
 static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn__promise *keeps,
                          struct tn__journal *journal, struct tn_error *err)
 {
-    bool has_aliases = false, aliases = false;
-    do {
-        for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
-            struct tn__symbol *symbol = &object->data->symbols[i];
-            if (symbol->binding == TN__BIND_LOCAL)
-                continue;
-            if (!aliases) {
-                symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
-                if (!symbol->entry)
-                    return tn__no_memory(err, object->name);
-                tn__object_drop_discarded(object->data, symbol);
-            }
-            bool alias = symbol->place == TN__PLACE_ALIAS;
-            has_aliases |= alias;
-            if (symbol->place == TN__PLACE_UNDEFINED || alias != aliases)
-                continue;
-            int code = define(object, i, keeps, journal, err);
-            if (code)
-                return code;
-        }
-        aliases = !aliases;
-    } while (aliases && has_aliases);
-    return 0;
+    bool has_aliases = false;
+    for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
+        struct tn__symbol *symbol = &object->data->symbols[i];
+        if (symbol->binding == TN__BIND_LOCAL)
+            continue;
+        symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
+        if (!symbol->entry)
+            return tn__no_memory(err, object->name);
+        tn__object_drop_discarded(object->data, symbol);
+        bool alias = symbol->place == TN__PLACE_ALIAS;
+        has_aliases |= alias;
+        int code =
+            alias || symbol->place == TN__PLACE_UNDEFINED ? 0 : tn__object_define(object, i, keeps, journal, err);
+        if (code)
+            return code;
+    }
+    return has_aliases ? object->data->format->steps->enter_aliases(object, keeps, journal, err) : 0;
 }
 
 /* ---- objects ---- */
@@ -323,12 +307,13 @@ void tn__object_reclaim_groups(const struct tn_library *library, struct tn__obje
 static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    struct tn__entry *entry = symbol->entry, *target = alias_target(object, symbol);
+    struct tn__entry *entry = symbol->entry;
+    struct tn_error unused;
     uint8_t strength = strength_of(object, symbol);
     bool is_pending = entry->kind == TN__ENTRY_OBJECT;
     if (is_pending && entry->object == object)
         return;
-    if (target && tn__entry_leads_to(target, entry, NULL))
+    if (symbol->place == TN__PLACE_ALIAS && object->data->format->steps->check_alias(object, symbol, &unused))
         return;
     entry->overrides |= entry->strength != TN__STRENGTH_NONE;
     if (tn__entry_is_held(entry))

@@ -28,6 +28,12 @@ struct tn__steps {
     /* Symbols with a stand-in (stand_ins.c). */
     int (*bind_stand_ins)(struct tn__link *link, struct tn__object *object);
     uint64_t (*stand_in_address)(const struct tn__object *object, const struct tn__symbol *symbol);
+    /* Other names of symbols, whose entries are known. TN_EFORMAT if one would lead to itself; the entry leads to the
+     * symbol from now on; enters all of them, when the names that they may stand for are (aliases.c). */
+    int (*check_alias)(const struct tn__object *object, const struct tn__symbol *alias, struct tn_error *err);
+    void (*take_alias)(const struct tn__object *object, const struct tn__symbol *alias);
+    int (*enter_aliases)(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
+                         struct tn_error *err);
     /* Compares a copy of a group with that of another object, which is kept. *larger: this one has to be kept instead.
      * TN_EDUP. If it was so with one of them: discards what objects had of groups of which a larger copy has come:
      * those that wait, and those in the list `members`. TN_ENOMEM (copies.c). */
@@ -52,6 +58,10 @@ void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value);
 int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);
 int tn__bind_stand_ins(struct tn__link *link, struct tn__object *object);
 uint64_t tn__stand_in_address(const struct tn__object *object, const struct tn__symbol *symbol);
+int tn__check_alias(const struct tn__object *object, const struct tn__symbol *alias, struct tn_error *err);
+void tn__take_alias(const struct tn__object *object, const struct tn__symbol *alias);
+int tn__enter_aliases(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
+                      struct tn_error *err);
 int tn__compare_copies(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
                        const struct tn__journal *journal, bool *larger, struct tn_error *err);
 int tn__drop_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,

@@ -7,6 +7,9 @@
 const struct tn__steps tn__steps_coff = {TN__STEPS_ANY,
                                          .bind_stand_ins = tn__bind_stand_ins,
                                          .stand_in_address = tn__stand_in_address,
+                                         .check_alias = tn__check_alias,
+                                         .take_alias = tn__take_alias,
+                                         .enter_aliases = tn__enter_aliases,
                                          .compare_copies = tn__compare_copies,
                                          .drop_lost = tn__drop_lost,
                                          .gather_groups = tn__gather_groups};

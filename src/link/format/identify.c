@@ -133,8 +133,9 @@ bool tn__object_is_known(const uint8_t *bytes, size_t size)
     return is_elf(bytes, size) || is_macho(bytes, size) || is_universal(bytes, size) || find_coff(bytes, size);
 }
 
-static int fail_unnamed(const struct tn__object_data *object, const struct tn_format *const *formats, const char *what,
-                        const char *format, struct tn_error *err)
+__attribute__((cold)) static int fail_unnamed(const struct tn__object_data *object,
+                                              const struct tn_format *const *formats, const char *what,
+                                              const char *format, struct tn_error *err)
 {
     return tn__fail(err, TN_ENOTSUP,
                     "%s: made for %s, but this session reads %s; to read it, name tn_format_%s in "
@@ -142,7 +143,8 @@ static int fail_unnamed(const struct tn__object_data *object, const struct tn_fo
                     object->name, what, formats[0]->name, format);
 }
 
-static int fail_elf(const struct tn__object_data *object, const struct tn_format *const *formats, struct tn_error *err)
+__attribute__((cold)) static int fail_elf(const struct tn__object_data *object, const struct tn_format *const *formats,
+                                          struct tn_error *err)
 {
     const uint8_t *b = object->bytes;
     if (object->size < sizeof(Elf64_Ehdr))
@@ -162,7 +164,7 @@ static int fail_elf(const struct tn__object_data *object, const struct tn_format
 }
 
 /* The machine of a Mach-O file or, in a universal one, of the first part that there is a reader for. */
-static const struct macho_machine *find_macho(const uint8_t *bytes, size_t size)
+__attribute__((cold)) static const struct macho_machine *find_macho(const uint8_t *bytes, size_t size)
 {
     enum { HEADER = 8, PART = 20, PART_64 = 32 };
     size_t part = bytes[3] == 0xbf ? PART_64 : PART;
@@ -178,8 +180,8 @@ static const struct macho_machine *find_macho(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-static int fail_macho(const struct tn__object_data *object, const struct tn_format *const *formats,
-                      struct tn_error *err)
+__attribute__((cold)) static int fail_macho(const struct tn__object_data *object,
+                                            const struct tn_format *const *formats, struct tn_error *err)
 {
     const struct macho_machine *found = find_macho(object->bytes, object->size);
     if (found)
@@ -191,8 +193,8 @@ static int fail_macho(const struct tn__object_data *object, const struct tn_form
                     object->size >= 8 ? tn__get32(object->bytes + 4) : 0);
 }
 
-int tn__object_fail_format(const struct tn__object_data *object, const struct tn_format *const *formats,
-                           struct tn_error *err)
+__attribute__((cold)) int tn__object_fail_format(const struct tn__object_data *object,
+                                                 const struct tn_format *const *formats, struct tn_error *err)
 {
     if (is_elf(object->bytes, object->size))
         return fail_elf(object, formats, err);
