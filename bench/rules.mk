@@ -66,7 +66,7 @@ other_objects := elf-x86-64 elf-aarch64 elf-riscv64 elf-riscv64-relaxed macho-x8
 	coff-aarch64
 .PHONY: instructions
 instructions: $(out)/link $(patsubst %,$(out)/formats/%.o,$(other_objects) elf-riscv64-four \
-	$(foreach part,one_symbol symbols one_byte bytes,$(other_objects:%=%.$(part))))
+	$(foreach part,one_symbol symbols labels one_byte bytes,$(other_objects:%=%.$(part))))
 target_of.elf-x86-64 := x86_64-linux-gnu
 target_of.elf-aarch64 := aarch64-linux-gnu
 target_of.elf-riscv64 := riscv64-linux-gnu -mno-relax
@@ -91,18 +91,21 @@ $(out)/formats/coff-%.o: $(out)/formats/%.ll
 $(out)/formats/elf-riscv64-four.o: $(out)/formats/elf-riscv64-relaxed.o
 	for i in 1 2 3 4; do $(LLVM_BIN)/llvm-objcopy --prefix-symbols=copy$${i}_ $< $@.$$i || exit 1; done
 	$(LLVM_BIN)/ld.lld -r $@.1 $@.2 $@.3 $@.4 -o $@
-# Nothing but symbols; nothing but bytes.
+# Nothing but symbols; nothing but symbols of which only the first is global; nothing but bytes.
 assemble = @mkdir -p $(@D); awk -v n=$(counted) $(1) | $(LLVM_BIN)/clang --target=$(target_of.$*) -x assembler -c - \
 	-o $@
 symbols = 'BEGIN { print ".data"; for (i = 0; i < n; i++) printf ".globl _s%d\n_s%d: .byte 0\n", i, i }'
+labels = 'BEGIN { print ".data\n.globl _s0"; for (i = 0; i < n; i++) printf "_s%d: .byte 0\n", i }'
 bytes = 'BEGIN { printf ".data\n.fill %d, 1, 1\n", n }'
 $(out)/formats/%.one_symbol.o $(out)/formats/%.one_byte.o: counted := 1
-$(out)/formats/%.symbols.o: counted := 10001
+$(out)/formats/%.symbols.o $(out)/formats/%.labels.o: counted := 10001
 $(out)/formats/%.bytes.o: counted := 1000001
 $(out)/formats/%.one_symbol.o: bench/rules.mk
 	$(call assemble,$(symbols))
 $(out)/formats/%.symbols.o: bench/rules.mk
 	$(call assemble,$(symbols))
+$(out)/formats/%.labels.o: bench/rules.mk
+	$(call assemble,$(labels))
 $(out)/formats/%.one_byte.o: bench/rules.mk
 	$(call assemble,$(bytes))
 $(out)/formats/%.bytes.o: bench/rules.mk
