@@ -6,7 +6,7 @@
 ; RUN: %tenon opt --passes=lower-allocations --stats %s -o %t.ll 2>%t.stats
 ; RUN: FileCheck %s --input-file=%t.ll
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 18 inline allocations
+; STATS: 19 inline allocations
 ; STATS: 5 allocations merged with others
 ; RUN: %tenon opt --passes='tenon<level=1;no_merge_allocations>' --stats %s 2>&1 >/dev/null | FileCheck %s --check-prefix=OFF
 ; RUN: %tenon opt --passes='tenon<level=0>' --stats %s 2>&1 >/dev/null | FileCheck %s --check-prefix=OFF
@@ -135,3 +135,24 @@ loop:
 done:
   ret ptr addrspace(10) %b
 }
+
+; Debug information follows the object to where both sides meet.
+; CHECK-LABEL: define ptr addrspace(10) @debugged(
+; CHECK: [[O:%object.*]] = phi
+; CHECK: #dbg_value(ptr addrspace(10) [[O]],
+define ptr addrspace(10) @debugged() !dbg !4 {
+  %a = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 8, ptr addrspace(10) null), !dbg !7
+  #dbg_value(ptr addrspace(10) %a, !6, !DIExpression(), !7)
+  ret ptr addrspace(10) %a, !dbg !7
+}
+
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, producer: "test", emissionKind: FullDebug)
+!1 = !DIFile(filename: "test.c", directory: "/")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !DISubroutineType(types: !{null})
+!4 = distinct !DISubprogram(name: "debugged", file: !1, line: 1, type: !3, unit: !0, spFlags: DISPFlagDefinition)
+!6 = !DILocalVariable(name: "o", scope: !4, file: !1, line: 1, type: !8)
+!8 = !DIBasicType(name: "ref", size: 64, encoding: DW_ATE_address)
+!7 = !DILocation(line: 1, column: 1, scope: !4)

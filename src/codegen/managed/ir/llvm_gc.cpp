@@ -210,7 +210,9 @@ bool tn__llvm_member_name(LLVMModuleRef module, const char *name, uint64_t offse
 LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before)
 {
     auto *instruction = cast<Instruction>(unwrap(before));
-    return wrap(instruction->getParent()->splitBasicBlock(instruction->getIterator()));
+    auto place = instruction->getIterator();
+    place.setHeadBit(true); /* what debug information says in front of it goes along */
+    return wrap(instruction->getParent()->splitBasicBlock(place));
 }
 
 void tn__llvm_hoist(LLVMValueRef alloca)

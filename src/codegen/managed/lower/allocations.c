@@ -213,26 +213,28 @@ static void copy_slowly(struct allocation *list, LLVMBasicBlockRef room, struct 
     }
 }
 
-/* Outside of `room`, its values become phis of both sides'. */
+/* Outside of `room`, its values become phis of both sides'; for debug information too. */
 static void join_value(struct tn__gc *gc, LLVMValueRef value, LLVMValueRef copy, LLVMBasicBlockRef done)
 {
     LLVMBasicBlockRef room = LLVMGetInstructionParent(value);
-    LLVMValueRef *users = NULL, phi = NULL;
-    size_t count = 0;
+    LLVMValueRef *inside = NULL;
+    size_t count = 0, outside = 0;
     for (TN__EACH_USE(use, value))
-        if (LLVMGetInstructionParent(LLVMGetUser(use)) != room)
-            TN__APPEND(gc, users, count, LLVMGetUser(use));
-    if (count) {
-        LLVMPositionBuilderBeforeInstrAndDbgRecords(gc->builder, LLVMGetFirstInstruction(done));
-        phi = LLVMBuildPhi(gc->builder, LLVMTypeOf(value), "object");
-        LLVMValueRef values[] = {value, copy};
-        LLVMBasicBlockRef blocks[] = {room, LLVMGetInstructionParent(copy)};
-        LLVMAddIncoming(phi, values, blocks, 2);
-    }
+        if (LLVMGetInstructionParent(LLVMGetUser(use)) == room)
+            TN__APPEND(gc, inside, count, LLVMGetUser(use));
+        else
+            outside++;
+    if (!outside)
+        return;
+    LLVMPositionBuilderBeforeInstrAndDbgRecords(gc->builder, LLVMGetFirstInstruction(done));
+    LLVMValueRef phi = LLVMBuildPhi(gc->builder, LLVMTypeOf(value), "object"), values[] = {value, copy};
+    LLVMBasicBlockRef blocks[] = {room, LLVMGetInstructionParent(copy)};
+    LLVMReplaceAllUsesWith(value, phi);
+    LLVMAddIncoming(phi, values, blocks, 2);
     for (size_t i = 0; i < count; i++)
-        for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(users[i]); k++)
-            if (LLVMGetOperand(users[i], k) == value)
-                LLVMSetOperand(users[i], k, phi);
+        for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(inside[i]); k++)
+            if (LLVMGetOperand(inside[i], k) == phi)
+                LLVMSetOperand(inside[i], k, value);
 }
 
 /* ---- one allocation ---- */
