@@ -34,7 +34,7 @@ struct kinds {
     }
 
 extern const struct kinds ordinary_statements, memory_statements, thread_statements;
-extern const struct kinds vector_steps, stack_steps, value_steps;
+extern const struct kinds call_steps, vector_steps, stack_steps, value_steps;
 
 /* The only kind that is wanted, for looking into one of them; NULL: all. */
 extern const char *wanted;

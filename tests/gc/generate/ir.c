@@ -12,7 +12,7 @@
 
 static void define(void)
 {
-    static const struct kinds *const tables[] = {&vector_steps, &stack_steps, &value_steps};
+    static const struct kinds *const tables[] = {&vector_steps, &stack_steps, &value_steps, &call_steps};
     if (language == IR)
         printf("define " P " @v%u_%u(" P " %%a, " P " %%b, " P
                " %%memory, i64 %%x) personality ptr @__gcc_personality_v0 {\n",
@@ -68,7 +68,24 @@ static const char declarations[] =
     "declare ptr addrspace(13) @julia.gc_loaded(" P ", ptr)\n"
     "declare token @llvm.julia.gc_preserve_begin(...)\n"
     "declare void @llvm.julia.gc_preserve_end(token)\n"
+    "declare { i64, i64 } @julia.atomicmodify.i64.p0(ptr, ptr, i8, i8, ...)\n"
+    "declare " P " @julia.call(ptr, " P ", ...)\n"
     "\n"
+    "define internal i64 @ir_add(i64 %old, i64 %x, " P " %list) {\n"
+    "  %1 = call " P " @ir_cons(i64 %x, " P " %list)\n"
+    "  %2 = add i64 %old, %x\n"
+    "  ret i64 %2\n"
+    "}\n"
+    "define internal i64 @ir_minus(i64 %old, i64 %x) {\n"
+    "  %1 = sub i64 %old, %x\n"
+    "  ret i64 %1\n"
+    "}\n"
+    "define internal " P " @ir_apply(" P " %f, ptr %args, i32 %n) {\n"
+    "  %1 = getelementptr " P ", ptr %args, i64 1\n"
+    "  %2 = load " P ", ptr %1\n"
+    "  %3 = call " P " @ir_cons(i64 7, " P " %2)\n"
+    "  ret " P " %3\n"
+    "}\n"
     "define internal %four @ir_wide(" P " %a, " P " %b, i64 %x) noinline {\n"
     "  %1 = insertvalue %four poison, " P " %b, 0\n"
     "  %2 = call " P " @ir_cons(i64 %x, " P " %a)\n"
