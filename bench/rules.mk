@@ -185,7 +185,7 @@ $(out)/gc/%.bare.o: $(out)/gc/%.bare.ll
 $(out)/gc/%.twin.o: $(out)/gc/%.twin.bc $(BUILD)/tenon
 	$(native) $< -o $@
 $(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
-	$(CC) -static $^ -Wl,-u,tn_collector_copying -lpthread -o $@
+	$(CC) -static $^ -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent -lpthread -o $@
 
 # ---- the workloads with other memory managers (bench/gc/compare); those that are not installed are left out ----
 
