@@ -27,12 +27,11 @@ byte word[OBJECTS];
 byte stack[2];
 bool marking, stops, stopped; /* a cycle goes on; the world is to stop; it has */
 bool looks;                   /* the marker looks at an object */
-byte cycles;
 
 /* ---- the thread ---- */
 
-/* Between any two of these the world may stop, never within one. The marker may come between log and store. */
-inline store(at, value) {
+/* The world may stop between any two operations, never within one; the marker may come between log and store. */
+inline log(at, value) {
     if
     :: value != NONE && !young[at] && unlogged[at] && (young[value] || (marking && BROKEN != 2)) -> logged[at] = true
     :: else
@@ -40,8 +39,7 @@ inline store(at, value) {
     if
     :: BROKEN == 8 -> drop_words()
     :: else
-    fi;
-    word[at] = value
+    fi
 }
 
 inline drop_words() {
@@ -55,7 +53,8 @@ inline drop_words() {
             fi;
             i++
         :: else -> break
-        od
+        od;
+        i = 0
     }
 }
 
@@ -77,9 +76,9 @@ inline allocate(to) {
             word[i] = NONE;
             stack[to] = i
         :: else
-        fi
+        fi;
+        i = 0
     }
-    i = 0
 }
 
 proctype thread() {
@@ -87,16 +86,17 @@ proctype thread() {
 end:
     do
     :: atomic { !stops && stack[0] != NONE -> stack[1] = word[stack[0]] }
-    :: atomic { !stops && stack[1] != NONE -> stack[0] = word[stack[1]] }
-    :: atomic { !stops -> stack[0] = stack[1] }
+    :: atomic { !stops && stack[0] != NONE -> i = stack[0]; stack[0] = word[i]; word[i] = NONE; i = 0 } /* moves it */
     :: atomic { !stops -> stack[1] = NONE }
-    :: atomic { !stops -> stack[0] = NONE }
-    :: !stops && stack[0] != NONE -> store(stack[0], stack[1])
-    :: !stops && stack[1] != NONE -> store(stack[1], stack[0])
     :: atomic { !stops && stack[0] != NONE -> word[stack[0]] = NONE } /* no barrier */
     :: atomic { !stops -> allocate(0) }
-    :: atomic { !stops -> drop_words(); i = 0 }
-    :: stops -> stopped = true; !stops; stopped = false
+    :: atomic { !stops && stack[0] != NONE -> log(stack[0], stack[1]) };
+       word[stack[0]] = stack[1]
+    :: atomic { !stops && stack[1] != NONE -> log(stack[1], stack[0]) };
+       word[stack[1]] = stack[0]
+    :: atomic { !stops -> drop_words() }
+    :: atomic { stops -> stopped = true };
+       atomic { !stops -> stopped = false }
     od
 }
 
@@ -118,13 +118,19 @@ inline look_at(o) {
 }
 
 proctype marker() {
-    byte o = 0, seen = NONE;
+    byte o, seen = NONE;
 end:
     do
-    :: atomic { marking && (!stops || BROKEN == 7) && grey[o] -> looks = true };
+    :: atomic {
+           marking && (!stops || BROKEN == 7) && (grey[0] || grey[1] || grey[OBJECTS - 2] || grey[OBJECTS - 1]) ->
+           looks = true;
+           do
+           :: grey[o] -> break
+           :: else -> o++
+           od
+       };
        look_at(o);
-       looks = false
-    :: o = (o + 1) % OBJECTS
+       atomic { looks = false; o = 0 }
     od
 }
 
@@ -277,7 +283,7 @@ proctype pauses() {
             j = 0
         }
         if
-        :: !begins -> d_step { finish(); check_all(); cycles++; j = 0 }
+        :: !begins -> d_step { finish(); check_all(); j = 0 }
         :: true
         fi;
         stops = false;
@@ -299,6 +305,10 @@ init {
         od;
         stack[0] = 0;
         stack[1] = NONE;
+        if
+        :: true
+        :: exists[OBJECTS - 1] = true; young[OBJECTS - 1] = true; stack[1] = OBJECTS - 1 /* a new object */
+        fi;
         run thread();
         run marker();
         run pauses()
