@@ -67,6 +67,7 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
         .formats = options->formats,
         .context = file,
     };
+    how.indirect = options->kind == TN_IMAGE_SHARED && !file->stub;
     if (file->stub) {
         how.program = true;
         how.tls_room.size = tn__stub_tls_size(file->stub);

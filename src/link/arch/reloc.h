@@ -164,6 +164,7 @@ enum tn__dynamic {
     TN__DYNAMIC_TLS_IMPORT, /* in a GOT: the distance of an imported variable from the thread pointer */
     TN__DYNAMIC_TLS_DESC,   /* two words: a TLS descriptor; the addend is an offset in the file's storage */
     TN__DYNAMIC_TLS_DESC_IMPORT, /* the same of an imported variable */
+    TN__DYNAMIC_INDIRECT,        /* what the function at the addend, an address in the file, returns */
     TN__DYNAMIC_KINDS,
 };
 

@@ -67,7 +67,7 @@ struct tn__output_reloc {
     uint64_t address;
     enum tn__dynamic fixup;
     uint32_t import; /* index */
-    uint64_t addend; /* TN__DYNAMIC_RELATIVE: the address, which is also what the word holds */
+    uint64_t addend; /* RELATIVE, INDIRECT: the address, which is also what the word holds */
 };
 
 static inline bool tn__output_names_import(const struct tn__output_reloc *reloc)
@@ -117,6 +117,7 @@ struct tn__output_options {
     size_t page_size;     /* of segments: the largest page size of the systems that will load the file */
     uint64_t file_offset; /* where the first segment begins in the file: a multiple of 4096 */
     bool fixed;
+    bool indirect;         /* what loads the file calls the resolvers of indirect functions */
     bool program;          /* part of a program, not fixed: thread-local data has its place in every thread */
     uint64_t address;      /* of the first segment; not fixed: before the load bias */
     tn_resolver *resolver; /* fixed: the addresses of undefined symbols; otherwise these are imported */
@@ -144,8 +145,8 @@ struct tn__output_options {
 
 /* Links objects or archives (all members of them). Inputs are borrowed for the call; only their names, bytes and flags
  * are read, and hidden inputs export nothing. The caller frees *out with tn__output_free. TN_EFORMAT, TN_ENOTSUP
- * (indirect functions; TLS descriptors in programs), TN_ERANGE (code that is not position-independent; the text says
- * where), TN_EUNDEF (fixed, or hidden symbols), TN_EDUP, TN_EINVAL, TN_ENOMEM. */
+ * (indirect functions, unless the options permit them; TLS descriptors in programs), TN_ERANGE (code that is not
+ * position-independent; the text says where), TN_EUNDEF (fixed, or hidden symbols), TN_EDUP, TN_EINVAL, TN_ENOMEM. */
 int tn__output_link(const struct tn__output_options *options, const struct tn_input *inputs, size_t count,
                     struct tn__output **out, struct tn_error *err);
 void tn__output_free(struct tn__output *output);

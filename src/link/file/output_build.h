@@ -37,6 +37,7 @@ enum tn__output_class {
     TN__CLASS_RELRO,
     TN__CLASS_NAMED_RELRO,
     TN__CLASS_GOT,
+    TN__CLASS_INDIRECT, /* pointers to indirect functions */
     TN__CLASS_PADDING,
     TN__CLASS_NAMED_DATA,
     TN__CLASS_DATA,

@@ -40,9 +40,9 @@ static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
         .section = piece    ? o->pieces[piece - 1].out
                    : common ? common_section(o)
                             : UINT32_MAX,
-        .function = symbol->type == TN__TYPE_FUNCTION,
+        .function = symbol->type == TN__TYPE_FUNCTION || symbol->type == TN__TYPE_IFUNC, /* its stub */
         .tls = object->plan->symbol_flags[index] & TN__SYMBOL_TLS,
-        .data = symbol->type != TN__TYPE_FUNCTION && symbol->size,
+        .data = symbol->type == TN__TYPE_OTHER && symbol->size,
         .local = local,
         .weak = symbol->binding == TN__BIND_WEAK,
         .exported = !local && !symbol->hidden && !symbol->entry->hidden,

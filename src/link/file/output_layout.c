@@ -210,8 +210,11 @@ static void settle(const struct tn__output_link *o, const struct tn__output_piec
     } else if (piece->class == TN__CLASS_STUBS) {
         plan->stub_address = address;
         plan->stub_write = write;
-    } else if (piece->class == TN__CLASS_ZERO) { /* common symbols are placed one by one: data_address is 0 */
-        plan->common_offset[piece->symbol] = address;
+    } else if (piece->class == TN__CLASS_INDIRECT) { /* the only data that lies together; ifunc_offset is 0 */
+        plan->data_address = address;
+        plan->data_write = write;
+    } else if (piece->class == TN__CLASS_ZERO) { /* common symbols are placed one by one */
+        plan->common_offset[piece->symbol] = address - plan->data_address;
     }
 }
 

@@ -24,6 +24,7 @@ const struct tn__output_class_row tn__output_classes[TN__CLASSES] = {
     [TN__CLASS_RELRO] = {".data.rel.ro", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_NAMED_RELRO] = {NULL, TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_GOT] = {".got", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_INDIRECT] = {".got.iplt", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_PADDING] = {".padding", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_NAMED_DATA] = {NULL, TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_DATA] = {".data", TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
@@ -238,9 +239,10 @@ static int add_object(struct tn__output_link *o, struct tn__object *object, stru
     const struct tn__object_data *data = object->data;
     struct tn__plan *plan = object->plan;
     int code = 0;
-    if (plan->ifunc_count)
+    if (plan->ifunc_count && !o->options->indirect)
         return tn__fail(o->err, TN_ENOTSUP,
-                        "%s: it has indirect functions, which files made by this linker cannot have", object->name);
+                        "%s: it has indirect functions, which only shared libraries made by this linker can have",
+                        object->name);
     object->window = &o->link->session->memory.windows[TN__WINDOW_NEAR];
     plan->tls_apart = !o->options->fixed;
     as->pieces = tn__arena_array(&o->arena, data->section_count, sizeof *as->pieces);
@@ -250,6 +252,8 @@ static int add_object(struct tn__output_link *o, struct tn__object *object, stru
     for (uint32_t i = 1; i < data->section_count && !code; i++)
         if (is_wanted(&data->sections[i]))
             code = add_section(o, object, i, &as->pieces[i]);
+    if (!code) /* before commons, see settle */
+        code = add_own(o, object, TN__CLASS_INDIRECT, (uint64_t)plan->ifunc_count * 8, NULL);
     if (!code)
         code = add_commons(o, object);
     if (!code)

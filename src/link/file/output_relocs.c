@@ -197,6 +197,14 @@ static int find_in_got(const struct finder *f)
     return code;
 }
 
+static int find_indirect(const struct finder *f)
+{
+    int code = 0;
+    for (uint32_t i = 0; i < f->object->plan->ifunc_count && !code; i++)
+        code = add_site(f, (uint64_t)i * 8, TN__DYNAMIC_INDIRECT, 0, 0);
+    return code;
+}
+
 /* Code is not writable, and processes are to share unwind data. */
 static int check_place(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
@@ -263,6 +271,8 @@ int tn__output_find_sites(struct tn__output_link *o)
         const struct finder f = {o, piece->object, i};
         if (piece->class == TN__CLASS_GOT)
             code = find_in_got(&f);
+        else if (piece->class == TN__CLASS_INDIRECT)
+            code = find_indirect(&f);
         else if (piece->section && tn__section_is_loaded(piece->section))
             code = find_in_section(&f, piece->section);
         if (!code)
@@ -311,14 +321,15 @@ int tn__output_check_sites(const struct tn__output_link *o)
 
 static void finish_word(const struct tn__output_link *o, struct tn__output_reloc *reloc, uint8_t *word)
 {
+    bool is_address = reloc->fixup == TN__DYNAMIC_RELATIVE || reloc->fixup == TN__DYNAMIC_INDIRECT;
     if (reloc->fixup == TN__DYNAMIC_TLS_DESC || reloc->fixup == TN__DYNAMIC_TLS_DESC_IMPORT) {
         reloc->addend = reloc->fixup == TN__DYNAMIC_TLS_DESC ? tn__get64(word + 8) : 0;
         tn__put64(word + 8, 0);
-    } else if (reloc->fixup == TN__DYNAMIC_RELATIVE)
+    } else if (is_address)
         reloc->addend = tn__get64(word) - o->base;
     else if (reloc->fixup == TN__DYNAMIC_TLS_OFFSET)
         reloc->addend = tn__get64(word);
-    tn__put64(word, reloc->fixup == TN__DYNAMIC_RELATIVE ? reloc->addend : 0);
+    tn__put64(word, is_address ? reloc->addend : 0);
     reloc->address -= o->base;
 }
 

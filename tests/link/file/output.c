@@ -513,6 +513,43 @@ static void test_refuses(void **state)
     }
 }
 
+/* A pointer that is filled when the file is loaded, and a stub, which other words lead to. Symbols after it keep their
+ * places. */
+static void test_indirect(void **state)
+{
+    (void)state;
+    for (int allowed = 0; allowed < 2; allowed++) {
+        static struct elf elf;
+        memset(&elf, 0, sizeof elf);
+        unsigned text = elf_code(&elf, code, sizeof code);
+        unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, 16);
+        unsigned thing = elf_symbol(&elf, "thing", STB_GLOBAL, STT_GNU_IFUNC, text, 16, 0);
+        unsigned common = elf_symbol(&elf, "common", STB_GLOBAL, STT_OBJECT, SHN_COMMON, 8, 8);
+        elf_reloc(&elf, data, 0, thing, R_X86_64_64, 0);
+        elf_reloc(&elf, data, 8, common, R_X86_64_64, 0);
+        struct tn__output *output;
+        struct tn_error err;
+        const struct tn__output_options options = {.name = "out", .indirect = allowed};
+        int rc = link_output(&options, elf_finish(&elf), &output, &err);
+        if (!allowed) {
+            assert_error(rc, TN_ENOTSUP, &err, "object.o: it has indirect functions");
+            continue;
+        }
+        assert_ok(rc, &err);
+        const struct tn__output_section *pointer = find(output, ".got.iplt"), *stubs = find(output, ".plt");
+        assert_int_equal(output->reloc_count, 3);
+        assert_int_equal(output->relocs[0].fixup, TN__DYNAMIC_INDIRECT);
+        assert_int_equal(output->relocs[0].address, pointer->address);
+        assert_int_equal(output->relocs[0].addend, find(output, ".text")->address + 16);
+        assert_int_equal(output->relocs[1].fixup, TN__DYNAMIC_RELATIVE);
+        assert_int_equal(output->relocs[1].addend, stubs->address);
+        assert_int_equal(output->relocs[2].addend, find(output, ".bss")->address);
+        assert_int_equal(find_symbol(output, "thing")->value, stubs->address);
+        assert_true(find_symbol(output, "thing")->function);
+        tn__output_free(output);
+    }
+}
+
 /* Overlapping words would be relocated twice. */
 static void test_overlap(void **state)
 {
@@ -613,6 +650,7 @@ int main(void)
         cmocka_unit_test(test_debug_strings),
         cmocka_unit_test(test_many_sections),
         cmocka_unit_test(test_thread_local_offsets),
+        cmocka_unit_test(test_indirect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

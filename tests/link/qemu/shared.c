@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A shared library that our linker makes (shared.sh): imports, pointers to be relocated, thread-local variables, a jump
- * table, calls near and far, destructors. */
+ * table, calls near and far, indirect functions, constructors and destructors. */
 
 #include <stdio.h>
 
@@ -13,6 +13,11 @@ static int value = 77;
 static void destroy(void *argument)
 {
     printf("destroyed %d %d\n", *(int *)argument, value);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    printf("begin %d\n", value++);
 }
 
 /* As static objects of C++ do. */
@@ -49,6 +54,31 @@ int work(int n)
 }
 
 int (*pointer)(int) = work;
+
+/* ---- indirect functions ---- */
+
+static int three(void)
+{
+    return value ? 3 : 4;
+}
+
+/* Holds an address before resolvers run. */
+static int (*volatile choices[])(void) = {three};
+
+static int (*choose(void))(void)
+{
+    return choices[0];
+}
+
+int chosen(void) __attribute__((ifunc("choose")));
+static int chosen_here(void) __attribute__((ifunc("choose")));
+int (*chosen_pointer)(void) = chosen;
+
+int call_chosen(void)
+{
+    int (*volatile here)(void) = chosen_here;
+    return chosen() + 10 * chosen_here() + 100 * here() + 1000 * chosen_pointer() + 10000 * (chosen_pointer == chosen);
+}
 
 int select_one(int n)
 {

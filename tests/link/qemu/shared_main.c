@@ -15,6 +15,16 @@ static void *run(void *unused)
     return NULL;
 }
 
+/* Its thread-local objects would keep the library as long as the thread. */
+static int (*catches)(int);
+
+static void *run_catches(void *unused)
+{
+    (void)unused;
+    printf("%d %d %d\n", catches(1), catches(3), catches(-7));
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
@@ -34,6 +44,12 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, run, NULL);
     pthread_join(thread, NULL);
     printf("%d\n", *(int *)dlsym(library, "counter"));
+    int (*call_chosen)(void) = (int (*)(void))dlsym(library, "call_chosen");
+    int (*chosen)(void) = (int (*)(void))dlsym(library, "chosen");
+    printf("%d %d %d\n", call_chosen(), chosen(), chosen == *(int (**)(void))dlsym(library, "chosen_pointer"));
+    catches = (int (*)(int))dlsym(library, "catches");
+    pthread_create(&thread, NULL, run_catches, NULL);
+    pthread_join(thread, NULL);
     int kept = 5, (*register_exit)(int *) = (int (*)(int *))dlsym(library, "register_exit");
     register_exit(&kept);
     register_exit(&kept);
