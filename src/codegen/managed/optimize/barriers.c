@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Barrier elimination: stores of references that need no barrier, for a reason that takes some looking. A collector
- * relies on this: whatever is stored into an unlogged object leads to no object of the heap, or its word was logged
- * since the thread's last safepoint. New objects count as logged up to the next safepoint (doc/GC.md).
+ * relies on this: whatever is stored into an unlogged object leads to no object of the heap, or its word was logged by
+ * a barrier of this store. New objects count as logged up to the next safepoint (doc/GC.md).
  *
  * Values that a loop computes anew are no longer the same ones: a way back ends where they are computed. */
 
@@ -17,7 +17,6 @@ enum way { GOES_ON, IS_GOOD, IS_BAD };
 struct walk {
     struct tn__gc *gc;
     enum way (*look)(const struct walk *walk, LLVMValueRef i);
-    const struct tn__reference_store *store;
     LLVMValueRef origin;
     unsigned instructions;
 };
@@ -133,30 +132,11 @@ static bool is_permanent(struct search *s, LLVMValueRef value)
     return true;
 }
 
-/* ---- words that were logged ---- */
-
-/* The same value was stored into the same word: if that store had no barrier, this one needs none either. */
-static enum way look_for_same(const struct walk *walk, LLVMValueRef i)
-{
-    struct tn__reference_store other;
-    if (i == walk->store->address || i == walk->store->value || tn__is_safepoint(i))
-        return IS_BAD;
-    bool is_same =
-        tn__stores_reference(i, &other) && other.address == walk->store->address && other.value == walk->store->value;
-    return is_same ? IS_GOOD : GOES_ON;
-}
-
-static bool is_logged(struct tn__gc *gc, LLVMValueRef i, const struct tn__reference_store *store)
-{
-    struct walk walk = {.gc = gc, .look = look_for_same, .store = store};
-    return all_ways_are_good(&walk, i);
-}
-
 bool tn__needs_no_barrier(struct tn__gc *gc, LLVMValueRef i, LLVMValueRef parent)
 {
     struct tn__reference_store store;
     struct search values = {.gc = gc}, parents = {.gc = gc};
     if (gc->off & TN__OMIT_BARRIERS || !tn__stores_reference(i, &store))
         return false;
-    return is_permanent(&values, store.value) || is_new(&parents, parent, i) || is_logged(gc, i, &store);
+    return is_permanent(&values, store.value) || is_new(&parents, parent, i);
 }

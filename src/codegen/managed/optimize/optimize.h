@@ -28,8 +28,8 @@ bool tn__devirtualize(struct tn__gc *gc, LLVMValueRef function);
 /* The same for accesses through pointers in 11 and 13 that lead to no object. */
 bool tn__propagate_spaces(struct tn__gc *gc, LLVMValueRef function);
 
-/* Whether a store of a reference into `parent` needs no barrier: the value is permanent, or the object is new, or the
- * word was logged since the last safepoint. To be asked before the first barrier is inserted. */
+/* Whether a store of a reference into `parent` needs no barrier: the value is permanent, or the object is new. To be
+ * asked before the first barrier is inserted. */
 bool tn__needs_no_barrier(struct tn__gc *gc, LLVMValueRef store, LLVMValueRef parent);
 
 /* Calls `visit` for the ways on which loops go on of which it is known that they end within microseconds. */
