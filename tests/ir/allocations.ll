@@ -4,7 +4,7 @@
 
 ; RUN: %tenon opt --passes=lower-allocations,finish --stats %s 2>%t.stats | FileCheck %s --implicit-check-not=julia
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 7 inline allocations
+; STATS: 8 inline allocations
 
 declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
 declare ptr addrspace(10) @julia.gc_alloc_bytes(ptr, i64, i64)
@@ -130,3 +130,13 @@ caught:
 }
 declare i32 @personality(...)
 declare void @native()
+
+; A store of unknown size leaves all words null.
+; CHECK-LABEL: define ptr addrspace(10) @scalable(
+; CHECK: ret ptr
+define ptr addrspace(10) @scalable(<vscale x 2 x i64> %x) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 20, ptr addrspace(10) null)
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  store <vscale x 2 x i64> %x, ptr addrspace(11) %d
+  ret ptr addrspace(10) %o
+}

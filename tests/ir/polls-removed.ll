@@ -329,3 +329,55 @@ done:
   ret void
 }
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+; Few instructions that take long.
+; CHECK-LABEL: define void @with_wide_division(
+; CHECK: call {{.*}}@tn__gc_poll
+; CHECK: ret void
+define void @with_wide_division(ptr %p) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %a = load i4096, ptr %p
+  %b = udiv i4096 %a, 12345
+  store i4096 %b, ptr %p
+  %next = add nuw nsw i32 %i, 1
+  %more = icmp ult i32 %next, 100
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+; CHECK-LABEL: define void @with_calls_of_pow(
+; CHECK: call {{.*}}@tn__gc_poll
+; CHECK: ret void
+define void @with_calls_of_pow(ptr %p, <64 x double> %x) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %y = call <64 x double> @llvm.pow.v64f64(<64 x double> %x, <64 x double> %x)
+  store <64 x double> %y, ptr %p
+  %next = add nuw nsw i32 %i, 1
+  %more = icmp ult i32 %next, 100
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+; CHECK-LABEL: define void @with_wide_stores(
+; CHECK: call {{.*}}@tn__gc_poll
+; CHECK: ret void
+define void @with_wide_stores(ptr %p, [64 x i64] %x) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  store volatile [64 x i64] %x, ptr %p
+  %next = add nuw nsw i32 %i, 1
+  %more = icmp ult i32 %next, 1000
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}

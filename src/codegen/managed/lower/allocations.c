@@ -48,8 +48,8 @@ static void leave_out_stored(struct allocation *a)
             opcode == LLVMAtomicCmpXchg || opcode == LLVMFence || opcode == LLVMVAArg)
             return;
         int64_t offset;
-        if (opcode != LLVMStore || !tn__constant_distance(LLVMGetOperand(i, 1), a->call, &offset) || offset < 0 ||
-            offset % WORD)
+        if (opcode != LLVMStore || !tn__has_known_size(LLVMTypeOf(LLVMGetOperand(i, 0))) ||
+            !tn__constant_distance(LLVMGetOperand(i, 1), a->call, &offset) || offset < 0 || offset % WORD)
             continue;
         uint64_t size = LLVMStoreSizeOfType(layout, LLVMTypeOf(LLVMGetOperand(i, 0)));
         for (uint64_t w = (uint64_t)offset / WORD; w < MAX_WORDS && (w + 1) * WORD <= (uint64_t)offset + size; w++)
