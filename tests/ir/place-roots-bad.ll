@@ -98,3 +98,13 @@ define void @unknown(ptr addrspace(11) %p, ptr addrspace(10) %o) {
   store ptr addrspace(10) %o, ptr addrspace(11) %p
   ret void
 }
+; CHECK: 'chosen': store {{.*}} [parent]
+define void @chosen(ptr addrspace(11) %p, ptr addrspace(10) %o, i1 %c) {
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  %f = freeze ptr addrspace(11) %p
+  %s = select i1 %c, ptr addrspace(11) %d, ptr addrspace(11) %f
+  %e = getelementptr i8, ptr addrspace(11) %s, i64 8
+  store ptr addrspace(10) %o, ptr addrspace(11) %e
+  ret void
+}
+

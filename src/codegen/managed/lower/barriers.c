@@ -17,12 +17,30 @@ struct barriers {
 
 /* ---- which stores ---- */
 
-/* Where the pointer comes from in the end, if that is no object: an argument, a variable of the stack ... */
+/* Where the pointer comes from in the end, if that is no object: an argument, a variable of the stack, a choice ... */
 static LLVMValueRef origin_of(LLVMValueRef address)
 {
     while (LLVMIsAAddrSpaceCastInst(address) || LLVMIsAGetElementPtrInst(address))
         address = LLVMGetOperand(address, 0);
     return address;
+}
+
+/* True if the pointer is, or may have been chosen to be, one into an object that only the caller knows. */
+static bool may_be_argument(struct barriers *b, LLVMValueRef address)
+{
+    struct tn__values origins = {0};
+    tn__values_add(b->gc, &origins, origin_of(address));
+    for (size_t i = 0; i < origins.count; i++) {
+        LLVMValueRef origin = origins.list[i];
+        bool is_select = LLVMIsASelectInst(origin);
+        if (LLVMIsAArgument(origin) && tn__space_of(origin) != 0 && tn__space_of(origin) != TRACKED)
+            return true;
+        if (!is_select && !LLVMIsAPHINode(origin) && !LLVMIsAFreezeInst(origin))
+            continue;
+        for (int k = is_select; k < LLVMGetNumOperands(origin); k++)
+            tn__values_add(b->gc, &origins, origin_of(LLVMGetOperand(origin, (unsigned)k)));
+    }
+    return false;
 }
 
 /* The instruction before, also where only one way leads here. */
@@ -131,10 +149,10 @@ static LLVMValueRef parent_to_test(struct barriers *b, LLVMValueRef store)
 {
     struct tn__reference_store s;
     tn__stores_reference(store, &s);
-    LLVMValueRef parent = tn__base_of(b->bases, s.address), origin = origin_of(s.address);
+    LLVMValueRef parent = tn__base_of(b->bases, s.address);
     bool needed = parent && !LLVMIsNull(s.value) && !is_fresh(store, parent);
     bool removed = needed && tn__needs_no_barrier(b->gc, store, parent);
-    if (!parent && LLVMIsAArgument(origin) && tn__space_of(origin) != 0)
+    if (may_be_argument(b, s.address))
         tn__gc_reject(b->gc, store, NULL, "parent", "the object that this reference is stored into is not known here");
     b->gc->stats->barriers_skipped += !needed || removed;
     b->gc->stats->removed_barriers += removed;
