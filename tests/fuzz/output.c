@@ -29,7 +29,7 @@ static void link_output(const struct tn__output_options *options, const uint8_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    const struct tn__output_options anywhere = {.name = "out", .head = head};
+    const struct tn__output_options anywhere = {.name = "out", .head = head, .indirect = true};
     const struct tn__output_options program = {.name = "out",
                                                .program = true,
                                                .address = 0x20000,
