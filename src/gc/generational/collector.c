@@ -168,18 +168,21 @@ static bool refill(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t s
     bool stress = heap->options.flags & TN_HEAP_STRESS;
     __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
     if (g->beside)
-        g->beside->help(heap);
+        g->beside->help(heap, TN__PIECE);
     return true;
 }
 
 /* ---- objects that are old at once ---- */
 
 /* They are looked at by the next collection, as what is stored into them first has no barrier. */
-static void *take_old(struct tn__generational *g, uint64_t size, const struct tn_type *type)
+static void *take_old(struct tn_heap *heap, uint64_t size, const struct tn_type *type)
 {
+    struct tn__generational *g = tn__generational_of(heap);
     void *object = tn__gen_room(g, size, type);
     if (object && type->kind != TN_KIND_LEAF)
         tn__gen_log(g, NULL, (uintptr_t)object | 1);
+    if (object && g->beside)
+        g->beside->help(heap, size);
     return object;
 }
 
@@ -199,7 +202,7 @@ void *tn__gen_take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t s
     void *object = NULL;
     if (!is_young_size(mutator, size)) {
         if (is_within_limit(heap, size))
-            object = take_old(tn__generational_of(heap), size, type);
+            object = take_old(heap, size, type);
     } else {
         object = bump(mutator, size, type);
         uint64_t least = tn__generational_of(heap)->is_direct ? size : TN__PIECE;

@@ -115,13 +115,21 @@ static void wake_marker(struct tn__cycle *cycle)
     tn__os_wake(&cycle->event);
 }
 
+/* The child of a vfork shares memory with its parent, whose threads are not its own. */
+static bool is_own_thread(const struct tn__cycle *cycle)
+{
+    return cycle->has_thread && cycle->forks == cycle->heap->forks && cycle->process == tn__os_process_id();
+}
+
 /* The child of a fork starts one of its own. False: it cannot be started. */
 static bool has_thread(struct tn__cycle *cycle)
 {
     sigset_t all, before;
-    if (cycle->has_thread && cycle->forks == cycle->heap->forks)
+    if (is_own_thread(cycle))
         return true;
-    if (!cycle->wants_thread)
+    if (cycle->forks != cycle->heap->forks)
+        cycle->process = tn__os_process_id();
+    if (!cycle->wants_thread || cycle->process != tn__os_process_id())
         return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -140,10 +148,14 @@ static void provide_memory(struct tn__generational *g)
             tn__os_prefault(g->base + (unit << TN__UNIT_SHIFT), TN__UNIT);
 }
 
-static void help(struct tn_heap *heap)
+static void help(struct tn_heap *heap, uint64_t bytes)
 {
     struct tn__generational *g = tn__generational_of(heap);
     struct tn__cycle *cycle = g->cycle;
+    cycle->new_bytes += bytes;
+    if (cycle->new_bytes < TN__PIECE)
+        return;
+    cycle->new_bytes = 0;
     provide_memory(g);
     if ((!g->marks && !__atomic_load_n(&cycle->is_dirty, __ATOMIC_RELAXED)) || has_thread(cycle))
         return;
@@ -223,8 +235,11 @@ static void begin(struct tn_heap *heap, enum tn__extent extent)
     struct tn__generational *g = tn__generational_of(heap);
     struct tn__cycle *cycle = g->cycle;
     bool is_due = heap->options.flags & TN_HEAP_VERIFY || due(heap, g->used);
-    if (extent >= TN__FULL)
+    if (extent >= TN__FULL && g->marks) {
         drop_cycle(g);
+        if (is_own_thread(cycle)) /* it clears the second tables */
+            wake_marker(cycle);
+    }
     cycle->used_at_pause = g->used;
     if (extent >= TN__FULL || g->marks || !is_due)
         return;
@@ -361,7 +376,7 @@ static void settle(struct tn__generational *g, struct tn__span *span)
 static void close_concurrent(struct tn_heap *heap)
 {
     struct tn__cycle *cycle = tn__generational_of(heap)->cycle;
-    if (cycle->has_thread && cycle->forks == heap->forks) {
+    if (is_own_thread(cycle)) {
         pthread_mutex_lock(&heap->beside);
         cycle->ends = true;
         pthread_mutex_unlock(&heap->beside);
@@ -396,6 +411,8 @@ static int open_concurrent(struct tn_heap *heap, struct tn_error *err)
     cycle->heap = heap;
     cycle->marker.g = g;
     cycle->wants_thread = g->workers > 1;
+    cycle->process = tn__os_process_id();
+    cycle->forks = heap->forks;
     tn__marker_reset(cycle);
     return 0;
 }

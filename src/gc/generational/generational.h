@@ -122,8 +122,9 @@ struct tn__cycle;
 struct tn__beside {
     /* What is due with so many bytes in use in the old space, apart from emptying the nursery. */
     enum tn__extent (*due)(const struct tn_heap *heap, uint64_t used);
-    /* A thread has got new memory, under the heap's lock. */
-    void (*help)(struct tn_heap *heap);
+    /* A thread has got so much new memory, under the heap's lock: a piece, or a hole, which counts as one; or an object
+     * in the old space. */
+    void (*help)(struct tn_heap *heap, uint64_t bytes);
     /* In a pause: before the nursery is emptied, and after it. True: this has ended a full collection. */
     void (*begin)(struct tn_heap *heap, enum tn__extent extent);
     bool (*end)(struct tn_heap *heap, struct tn_collection *done);
