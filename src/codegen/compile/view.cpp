@@ -90,7 +90,7 @@ static Function *find(Module &module, const tn__view &view, tn_error *err)
     return nullptr;
 }
 
-/* Nobody else may be left to need it. */
+/* An internal function is kept also if all its callers have it inlined. */
 static int begin(Module &module, const tn__view &view, tn_error *err)
 {
     if (view.no_debug_info)

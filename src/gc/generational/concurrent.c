@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The generational collector whose full collections mark beside threads. A cycle begins in a pause that empties the
- * nursery; what this finds at roots is marked first. Then a thread marks, or, if there is one core only, whoever needs
- * new memory does so for a short time. Each pause until the end empties the nursery and adds what it sees of old
- * objects; the one after which next to nothing is left to be marked ends the cycle. Nothing moves in the old space.
+ * nursery; what this finds at roots is marked first. Then a thread of the collector marks; if there is one core only,
+ * each thread that needs new memory does so for a short time. Each pause until the end empties the nursery and adds
+ * what it sees of old objects; the one after which next to nothing is left to be marked ends the cycle. Nothing
+ * moves in the old space.
  *
  * A full collection that is asked for, and one for lack of memory, drop the cycle and mark while the world is stopped:
  * a cycle keeps what died since it began. */

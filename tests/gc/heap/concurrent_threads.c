@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Who marks beside threads: the marker's thread is started, woken and waited for by whoever gets new memory, be it only
- * for objects that are old at once, and in whatever process. */
+/* Which thread marks beside others: a thread that gets new memory starts the marker or marks itself, also if it only
+ * makes objects that are old at once, and also in the child of a vfork. */
 
 #include "support.h"
 
@@ -64,7 +64,7 @@ static void objects_that_are_old_at_once(void **state)
     for (size_t bytes = 0; bytes < ALL; bytes += LARGE)
         tn_handle_free(make(heap, &bytes_type, LARGE));
     assert_true(seen.concurrent > 0);
-    if (seen.pauses > PAUSES || seen.most > MOST) /* 110 and 110 MB if nobody marks */
+    if (seen.pauses > PAUSES || seen.most > MOST) /* 110 and 110 MB if no thread marks */
         fail_msg("%llu pauses, %llu MB", (unsigned long long)seen.pauses, (unsigned long long)seen.most / MB);
     tn_handle_free(list);
     tn_heap_destroy(heap);
