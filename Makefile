@@ -35,7 +35,8 @@
 #   LLVM_CONFIG=llvm-config-22     which LLVM
 #   MIMALLOC_DIR=build/deps/mimalloc
 #   SMALL=1       0: a command without the tricks that make it smaller (tools/build/small)
-#   INLINE=1 VECTORIZE=1           0: a code generator without the inliner, or without vectorisers, is smaller
+#   INLINE=1 VECTORIZE=1 SANITIZERS=1    0: a code generator without the inliner, the vectorisers, or what instruments
+#                 code for sanitizers, is smaller
 #   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
 
@@ -60,9 +61,10 @@ JOBS ?= $(shell nproc)
 SMALL ?= 1
 INLINE ?= 1
 VECTORIZE ?= 1
+SANITIZERS ?= 1
 
 export HOST LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL INLINE \
-	VECTORIZE
+	VECTORIZE SANITIZERS
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh

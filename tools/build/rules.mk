@@ -38,7 +38,7 @@ codegen_cxx := $(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp)
 # Parts of the pipeline that a build may leave out: NAME.cpp, or NAME_none.cpp in its place.
 without = $(if $(filter 0,$(1)),$(2).cpp,$(2)_none.cpp)
 codegen_cxx := $(filter-out %/$(call without,$(INLINE),inliner) \
-	%/$(call without,$(VECTORIZE),vectorizer),$(codegen_cxx))
+	%/$(call without,$(VECTORIZE),vectorizer) %/$(call without,$(SANITIZERS),sanitizers),$(codegen_cxx))
 tool_src := $(wildcard tools/lib/*.c tools/cmd/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk

@@ -71,6 +71,7 @@ tn__analyses::tn__analyses(const Module &module, TargetMachine &machine, PassIns
     provide<CallGraphAnalysis, GlobalsAA, LazyCallGraphAnalysis, ProfileSummaryAnalysis>(modules);
     tn__provide_inliner(modules);
     tn__provide_vectorizer(functions);
+    tn__provide_sanitizers(modules, functions);
     connect();
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "codegen/managed/ir/gc.h"
-#include "codegen/pipeline/pipeline.h"
+#include "codegen/pipeline/optimizer.h"
 
 /* `unset`: no_NAME is what sets the bits. */
 static const struct option {
@@ -34,22 +34,29 @@ static const struct option {
     {"managed_licm", TN__HOIST},
     {"propagate_addrspaces", TN__LEAVE_SPACES},
     {"devirtualize", TN__DEVIRTUALIZE},
+    {"sanitize_address", TN__SANITIZE_ADDRESS | TN__ADDRESS_EVERYWHERE},
+    {"sanitize_memory", TN__SANITIZE_MEMORY | TN__MEMORY_EVERYWHERE},
+    {"sanitize_thread", TN__SANITIZE_THREAD | TN__THREAD_EVERYWHERE},
     {"external_use", .refusal = "only images have versions of functions: see tenon build"},
-    {"sanitize_address", .refusal = "sanitizers are not built in"},
-    {"sanitize_memory", .refusal = "sanitizers are not built in"},
-    {"sanitize_thread", .refusal = "sanitizers are not built in"},
 };
 
 struct tn__stages tn__stages_default(int level)
 {
     return (struct tn__stages){level, TN__LOWER_INTRINSICS | TN__ALWAYS_INLINE | TN__EARLY_SIMPLIFICATIONS |
                                           TN__EARLY_OPTIMIZATIONS | TN__LOOP_OPTIMIZATIONS | TN__SCALAR_OPTIMIZATIONS |
-                                          TN__VECTOR_PIPELINE | TN__CLEANUP | TN__OUR_PASSES | TN__OPTIMIZATIONS};
+                                          TN__VECTOR_PIPELINE | TN__CLEANUP | TN__OUR_PASSES | TN__OPTIMIZATIONS |
+                                          TN__SANITIZE};
 }
 
 static bool is_name(const char *text, size_t length, const char *name)
 {
     return strlen(name) == length && memcmp(text, name, length) == 0;
+}
+
+static const char *why_refused(const struct option *option)
+{
+    bool is_sanitizer = option->bits & TN__EVERYWHERE;
+    return is_sanitizer && !tn__has_sanitizers() ? "this code generator was built without sanitizers" : option->refusal;
 }
 
 /* Any number, as far as there are levels. */
@@ -78,17 +85,29 @@ static int parse_option(const char *text, size_t length, struct tn__stages *stag
         const struct option *option = &options[i];
         if (!is_name(name, length - (size_t)(name - text), option->name))
             continue;
-        if (option->refusal && !is_off)
-            return tn__fail(err, TN_ENOTSUP, "option '%s' of a pipeline: %s", option->name, option->refusal);
+        const char *refusal = why_refused(option);
+        if (refusal && !is_off)
+            return tn__fail(err, TN_ENOTSUP, "option '%s' of a pipeline: %s", option->name, refusal);
         stages->options = is_off == option->unset ? stages->options | option->bits : stages->options & ~option->bits;
         return TN_OK;
     }
     int code =
         tn__fail(err, TN_EINVAL, "unknown option '%.*s' of a pipeline; there are: level=0..3", (int)length, text);
     for (size_t i = 0; i < TN_COUNT(options); i++)
-        if (!options[i].refusal)
+        if (!why_refused(&options[i]))
             tn__append(err, " [no_]%s", options[i].name);
     return code;
+}
+
+/* The runtimes exclude each other: with one for all functions, attributes of functions name no other. */
+static int choose_sanitizer(struct tn__stages *stages, struct tn_error *err)
+{
+    unsigned everywhere = stages->options & TN__EVERYWHERE;
+    if (everywhere & (everywhere - 1))
+        return tn__fail(err, TN_EINVAL, "a program has one sanitizer; the options of the pipeline name several");
+    if (everywhere)
+        stages->options &= ~TN__SANITIZE | everywhere / (TN__ADDRESS_EVERYWHERE / TN__SANITIZE_ADDRESS);
+    return TN_OK;
 }
 
 int tn__stages_parse(const char *text, size_t length, struct tn__stages *stages, struct tn_error *err)
@@ -100,5 +119,5 @@ int tn__stages_parse(const char *text, size_t length, struct tn__stages *stages,
         next = next ? next : end;
         code = parse_option(text, (size_t)(next - text), stages, err);
     }
-    return code;
+    return code == TN_OK ? choose_sanitizer(stages, err) : code;
 }

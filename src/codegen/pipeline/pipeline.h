@@ -5,7 +5,7 @@
  *     pipeline.c     reads the text; runs passes of ours, of LLVM, and all stages
  *     options.c      the options of tenon<...>
  *     stages.cpp     LLVM's passes: the stages as tables, and the passes by name (optimizer.h)
- *     inliner.cpp, vectorizer.cpp    rows that a build may leave out; else inliner_none.cpp, vectorizer_none.cpp
+ *     inliner.cpp, sanitizers.cpp, vectorizer.cpp    rows that a build may leave out; else inliner_none.cpp ...
  *     analyses.cpp   the analyses that LLVM's passes ask for */
 
 #ifndef TENON_CODEGEN_PIPELINE_H
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* The options of tenon<...>; those from 1 << 16 on are of managed code (managed/ir/gc.h). */
+/* The options of tenon<...>; those from 1 << 16 to 1 << 23 are of managed code (managed/ir/gc.h). */
 enum {
     TN__LOWER_INTRINSICS = 1 << 0,
     TN__ALWAYS_INLINE = 1 << 1,
@@ -33,6 +33,16 @@ enum {
     TN__REMOVE_NI = 1 << 10,
     TN__WARN_MISSED = 1 << 11,
     TN__MANAGED = 1 << 12, /* not of the text: the module has managed code, and our passes are wanted */
+    /* What functions are instrumented for that have LLVM's attribute ... */
+    TN__SANITIZE_ADDRESS = 1 << 24,
+    TN__SANITIZE_MEMORY = 1 << 25,
+    TN__SANITIZE_THREAD = 1 << 26,
+    TN__SANITIZE = 7 << 24,
+    /* ... and all functions. */
+    TN__ADDRESS_EVERYWHERE = 1 << 27,
+    TN__MEMORY_EVERYWHERE = 1 << 28,
+    TN__THREAD_EVERYWHERE = 1 << 29,
+    TN__EVERYWHERE = 7 << 27,
 };
 
 struct tn__gc;

@@ -97,7 +97,7 @@ template <typename Manager, size_t N> Manager build(const row<Manager> (&rows)[N
 /* For the end of a pipeline: what hides structure from other passes but makes good machine code. */
 llvm::SimplifyCFGOptions tn__last_simplification();
 
-/* ---- parts that a build may leave out (make INLINE=0 VECTORIZE=0) ---- */
+/* ---- parts that a build may leave out (make INLINE=0 VECTORIZE=0 SANITIZERS=0) ---- */
 
 /* What the inliner runs on each function: early optimisation, loops, scalars. */
 llvm::FunctionPassManager tn__simplification(const tn__stages &stages);
@@ -107,6 +107,11 @@ void tn__provide_inliner(llvm::ModuleAnalysisManager &modules); /* analyses that
 /* Loops and straight code become vector code. */
 extern const llvm::ArrayRef<function_row> tn__vectorizer_rows;
 void tn__provide_vectorizer(llvm::FunctionAnalysisManager &functions);
+/* Functions are instrumented: the last rows. Before all others, functions are chosen; false: there are none, and no
+ * variables. */
+extern const llvm::ArrayRef<module_row> tn__sanitizer_rows;
+bool tn__choose_sanitized(llvm::Module &module, const tn__stages &stages);
+void tn__provide_sanitizers(llvm::ModuleAnalysisManager &modules, llvm::FunctionAnalysisManager &functions);
 
 #pragma GCC visibility pop
 #endif

@@ -290,6 +290,8 @@ static const module_row stages_of_llvm[] = {
     FUNCTIONS(ALL, finish_functions),
     PASS(ALL, "globaldce", GlobalDCEPass()),
     PASS(ALL, "constmerge", ConstantMergePass()),
+    {O0 | ALL, 0, NULL, NULL,
+     [](ModulePassManager &manager, const tn__stages &stages) { add_rows(manager, tn__sanitizer_rows, stages); }},
 };
 
 /* ---- passes by name ---- */
@@ -322,7 +324,7 @@ template <typename Visit> static bool each_table(Visit visit)
            visit(ArrayRef(loop_optimization)) || visit(ArrayRef(move_regions)) || visit(ArrayRef(rotate_and_hoist)) ||
            visit(ArrayRef(reshape_loops)) || visit(ArrayRef(scalar_optimization)) ||
            visit(ArrayRef(finish_functions)) || visit(ArrayRef(vectorization)) || visit(tn__vectorizer_rows) ||
-           visit(ArrayRef(cleanup));
+           visit(ArrayRef(cleanup)) || visit(tn__sanitizer_rows);
 }
 
 /* Calls `visit` with each row that has a name, until it returns true. */
@@ -386,6 +388,7 @@ static bool has_work(const Module &module, const tn__stages &stages, const tn__w
 
 void tn__llvm_run_stages(LLVMModuleRef module, LLVMTargetMachineRef machine, const tn__stages *stages, tn__watch *watch)
 {
-    if (has_work(*unwrap(module), *stages, *watch))
+    bool sanitized = tn__choose_sanitized(*unwrap(module), *stages);
+    if (sanitized || has_work(*unwrap(module), *stages, *watch))
         run(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine), build(stages_of_llvm, *stages), *watch);
 }

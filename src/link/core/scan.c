@@ -44,23 +44,34 @@ static struct tn_error function_of(const struct tn__site *site)
     return text;
 }
 
-/* Why a linker does not define what others do; NULL: it could. */
+/* Why a linker does not define what others do, or what the host lacks; NULL: it could be any mistake. */
 static const char *why_undefined(const char *name)
 {
-    static const char *const bounds[] = {"_end",
-                                         "end",
-                                         "_etext",
-                                         "etext",
-                                         "_edata",
-                                         "edata",
-                                         "__bss_start",
-                                         "__ehdr_start",
-                                         "_DYNAMIC",
-                                         "__data_start",
-                                         "__executable_start"};
-    for (size_t i = 0; i < TN_COUNT(bounds); i++)
-        if (!strcmp(bounds[i], name))
-            return "a bound of a program's file; loaded objects are not one file and have none";
+    static const char a_bound[] = "a bound of a program's file; loaded objects are not one file and have none";
+    static const struct {
+        const char *name; /* with * at its end, all that begin like this */
+        const char *why;
+    } rows[] = {
+        {"_end", a_bound},
+        {"end", a_bound},
+        {"_etext", a_bound},
+        {"etext", a_bound},
+        {"_edata", a_bound},
+        {"edata", a_bound},
+        {"__bss_start", a_bound},
+        {"__ehdr_start", a_bound},
+        {"_DYNAMIC", a_bound},
+        {"__data_start", a_bound},
+        {"__executable_start", a_bound},
+        {"__asan_*", "of AddressSanitizer's runtime; the host was not built with -fsanitize=address"},
+        {"__msan_*", "of MemorySanitizer's runtime; the host was not built with -fsanitize=memory"},
+        {"__tsan_*", "of ThreadSanitizer's runtime; the host was not built with -fsanitize=thread"},
+    };
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        size_t length = strcspn(rows[i].name, "*");
+        if (!strncmp(rows[i].name, name, length + !rows[i].name[length]))
+            return rows[i].why;
+    }
     return NULL;
 }
 

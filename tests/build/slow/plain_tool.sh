@@ -15,14 +15,17 @@ some "it disassembles" "$("$plain/tenon" disasm tools/build/small/start.ll | gre
 none "it has no stand-in" "$(nm "$plain/tenon.debug" | grep tn__llvm_absent)"
 none "its functions are in no order of ours" "$(ls "$plain/gen/order.txt" 2>/dev/null)"
 
-# Without the inliner and the vectorisers, the tool compiles the same programs, and has neither of them.
+# Without the inliner, the vectorisers and the sanitizers, the tool compiles the same programs, and has none of them.
 lean=$BUILD/lean
-if ! make --no-print-directory all TARGETS=X86 BUILD="$lean" INLINE=0 VECTORIZE=0 SANITIZE= >"$lean.log" 2>&1; then
+if ! make --no-print-directory all TARGETS=X86 BUILD="$lean" INLINE=0 VECTORIZE=0 SANITIZERS=0 SANITIZE= \
+    >"$lean.log" 2>&1; then
     tail "$lean.log"
-    echo "not ok make INLINE=0 VECTORIZE=0"
+    echo "not ok make INLINE=0 VECTORIZE=0 SANITIZERS=0"
     exit 1
 fi
 succeeds "without the inliner, it runs a program" "$lean/tenon" run -O2 tools/build/small/order.ll
-none "nothing of the inliner and the vectorisers is in it" \
-    "$(nm -C "$lean/tenon.debug" | grep -E 'llvm::(InlinerPass|SLPVectorizerPass|LoopVectorizePass)::run')"
-some "the plain one has them" "$(nm -C "$plain/tenon.debug" | grep -E 'llvm::(InlinerPass|SLPVectorizerPass)::run')"
+left_out='llvm::(InlinerPass|SLPVectorizerPass|LoopVectorizePass|AddressSanitizerPass|ThreadSanitizerPass)::run'
+none "nothing of these is in it" "$(nm -C "$lean/tenon.debug" | grep -E "$left_out")"
+some "the plain one has them" "$(nm -C "$plain/tenon.debug" | grep -E "$left_out")"
+some "it says that it has no sanitizers" "$("$lean/tenon" opt '--passes=tenon<sanitize_thread>' \
+    tools/build/small/order.ll 2>&1 | grep "'sanitize_thread' of a pipeline: this code generator was built without")"

@@ -184,13 +184,17 @@ static bool has_managed_value(LLVMValueRef function)
     return false;
 }
 
+bool tn__holds_managed(LLVMValueRef function)
+{
+    return tn__type_holds(LLVMGlobalGetValueType(function), IN_MANAGED) || has_managed_value(function);
+}
+
 bool tn__gc_is_managed(LLVMModuleRef module)
 {
     if (strstr(LLVMGetDataLayoutStr(module), "-ni:10"))
         return true;
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-        if (tn__type_holds(LLVMGlobalGetValueType(f), IN_MANAGED) || tn__intrinsic_of(f) != TN__NOT_INTRINSIC ||
-            has_managed_value(f))
+        if (tn__holds_managed(f) || tn__intrinsic_of(f) != TN__NOT_INTRINSIC)
             return true;
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g))
         if (tn__type_holds(LLVMGlobalGetValueType(g), IN_MANAGED))

@@ -13,9 +13,13 @@
 #include "codegen/managed/ir/gc.h"
 
 #pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* True if the module contains managed code (doc/IR.md); for others none of these passes runs. */
 bool tn__gc_is_managed(LLVMModuleRef module);
+bool tn__holds_managed(LLVMValueRef function); /* by its type or its values */
 
 /* True, after an error, if the module was optimised by passes for which managed pointers were integral. To be asked
  * before the data layout says that they are not. */
@@ -47,5 +51,8 @@ int tn__gc_lower(struct tn__gc *gc);
 void tn__keep_results(struct tn__gc *gc);
 void tn__release_results(struct tn__gc *gc);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 #endif
