@@ -61,9 +61,6 @@ void tn__finalizers_drop(struct tn_heap *heap);
 
 /* ---- verification (verify.c) ---- */
 
-/* Reports a corrupt heap through its options; does not return. */
-__attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *what);
-
 /* With TN_HEAP_VERIFY, while the world is stopped. tn__verify_heap: after a collection, or a part of one that could be
  * the last; tn__verify_barriers: before the next one. */
 void tn__verify_heap(struct tn_heap *heap);

@@ -13,13 +13,6 @@
 
 #include "gc/collect/collect.h"
 
-void tn__corrupt(struct tn_heap *heap, const char *what)
-{
-    if (heap->options.on_corruption)
-        heap->options.on_corruption(heap->options.context, what);
-    __builtin_trap();
-}
-
 /* ---- objects ---- */
 
 /* The starts of all objects: a hash table. */

@@ -69,6 +69,9 @@ static inline bool tn__is_in_heap(const struct tn_heap *heap, const void *addres
     return (uintptr_t)address - heap->start < heap->size;
 }
 
+/* Reports a corrupt heap through its options; does not return. */
+__attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *what);
+
 /* The barrier's tests (doc/GC.md): true if the store of `value` into the object has to be logged. */
 static inline bool tn__needs_log(const struct tn_heap *heap, const void *object, const void *value)
 {

@@ -12,6 +12,13 @@
 #include "base/os.h"
 #include "gc/threads/threads.h"
 
+void tn__corrupt(struct tn_heap *heap, const char *what)
+{
+    if (heap->options.on_corruption)
+        heap->options.on_corruption(heap->options.context, what);
+    __builtin_trap();
+}
+
 /* ---- the lock ---- */
 
 struct tn_gc_anchor *tn__outside_begin(void)
