@@ -21,11 +21,19 @@
  * be used by only one thread at a time. Functions on another heap than that of the calling thread are safepoints.
  * Errors as in tenon.h.
  *
+ * Callbacks. Finalizers and out_of_memory may call everything. The other functions of the client do while the heap is
+ * locked:
+ *   - those of tn_heap_options, and visitors of tn_heap_walk, may call tn_heap_stats and the functions of handles and
+ *     pins, but for tn_handle_new and tn_handle_finalize; only of this heap. on_collection may call managed code that
+ *     allocates nothing;
+ *   - visitors of types may call only what has no heap and no handle.
+ * Everything else is TN_ECYCLE, or on_corruption if the function returns no error: it would wait for itself.
+ *
  * Forks: fork waits until the threads of all heaps are stopped, as a collection does, and is a safepoint of the calling
  * thread. In the child, only the thread that forked is attached to heaps. The scopes of the others are ended and their
  * frames are no roots any more; a finalizer that one of them was running is over, and its object dies. Handles outside
- * of scopes stay. Finalizers, visitors and the functions of tn_heap_options may fork. The child of vfork or _Fork must
- * not use heaps. */
+ * of scopes stay. Finalizers, the functions of tn_heap_options and visitors of tn_heap_walk may fork; visitors of types
+ * must not. The child of vfork or _Fork must not use heaps. */
 
 #ifndef TENON_HEAP_H
 #define TENON_HEAP_H
@@ -63,7 +71,7 @@ struct tn_type {
     uint64_t references;     /* bit i: the word at offset 8 * i of the object, or of each element, is a reference */
     const uint32_t *offsets; /* used instead if not NULL: the byte offsets of these words */
     uint64_t offset_count;
-    void (*visit)(void *object, tn_visit_slot *slot, void *context); /* must not call the heap */
+    void (*visit)(void *object, tn_visit_slot *slot, void *context); /* see "Callbacks" */
 } __attribute__((aligned(16)));
 
 /* Ready-made types of weak references and ephemerons (see enum tn_kind). */
@@ -136,13 +144,15 @@ struct tn_heap_options {
     /* Managed code asked for an object of `payload` bytes, and even after a collection there is no memory for it. Must
      * not return: it ends the program or leaves by longjmp. NULL: a trap instruction. */
     void (*out_of_memory)(void *context, size_t payload);
-    /* A stack or the heap is corrupt, so the program cannot continue. Must not return; as for out_of_memory. */
+    /* A stack or the heap is corrupt, or a callback called what it must not, so the program cannot continue. Must not
+     * return; as for out_of_memory. The heap may be locked. */
     void (*on_corruption)(void *context, const char *what);
-    /* Called after each collection by the thread that ran it; must not call the heap. May be NULL. */
+    /* Called after each collection by the thread that ran it, before any other one begins: see "Callbacks". May be
+     * NULL. */
     void (*on_collection)(void *context, const struct tn_collection *collection);
     void *context;
     /* Called when a collection, a walk or a fork has waited long for a thread to reach a safepoint, by the thread that
-     * waits (tenon/thread.h). Must not call the heap. May be NULL. */
+     * waits (tenon/thread.h): see "Callbacks". May be NULL. */
     tn_on_delay *on_delay;
     const struct tn_collector *collector; /* NULL: tn_default_collector */
     /* Bytes that the heap stays below as long as at most seven eighths of them are in use after a full collection: full
@@ -222,7 +232,8 @@ struct tn_heap_stats {
 
 TN_API void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats);
 
-/* Calls `visit` for every object while all threads are stopped; it must not call the heap. */
+/* Calls `visit` for every object while all threads are stopped: see "Callbacks". The objects' addresses are valid
+ * meanwhile, so tn_handle_of can make handles for them. */
 TN_API void tn_heap_walk(struct tn_heap *heap,
                          void (*visit)(void *context, void *object, const struct tn_type *type, size_t payload),
                          void *context);

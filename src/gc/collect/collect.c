@@ -99,6 +99,14 @@ static void add_up(struct tn_heap *heap, const struct tn_collection *done)
     stats->longest_stop_ns = tn__max64(stats->longest_stop_ns, done->stop_ns);
 }
 
+static void report(const struct tn_heap *heap, const struct tn_collection *done)
+{
+    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
+    if (heap->options.on_collection)
+        heap->options.on_collection(heap->options.context, done);
+    tn__callback_end(outer);
+}
+
 void tn__collect_now(struct tn_heap *heap, enum tn__extent extent)
 {
     struct tn_collection done = {.size = sizeof done, .before = heap->in_use, .begin_ns = tn__os_now_ns()};
@@ -115,7 +123,6 @@ void tn__collect_now(struct tn_heap *heap, enum tn__extent extent)
     done.committed = heap->committed;
     done.number = heap->stats.collections + 1;
     add_up(heap, &done);
-    if (heap->options.on_collection)
-        heap->options.on_collection(heap->options.context, &done);
+    report(heap, &done);
     tn__gc_block.runtime[TN__COLLECTED] = heap;
 }

@@ -120,6 +120,9 @@ int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context,
 {
     if (tn_handle_is_null(handle) || !function)
         return tn__fail(err, TN_EINVAL, "no object or no function given");
+    int code = tn__may_wait(err);
+    if (code)
+        return code;
     struct tn_heap *heap = handle->heap;
     struct tn__finalizer *finalizer = tn__alloc(NULL, sizeof *finalizer);
     tn__heap_lock(heap);

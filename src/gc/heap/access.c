@@ -47,9 +47,12 @@ int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t len
         return tn__no_argument(err);
     if (!type->element && length)
         return tn__fail(err, TN_EINVAL, "objects of this type have no elements");
+    int code = tn__may_wait(err);
+    if (code)
+        return code;
     tn__run_finalizers_here(heap);
     tn__heap_lock(heap);
-    int code = make_handle(heap, NULL, out, err);
+    code = make_handle(heap, NULL, out, err);
     if (!code)
         code = make_object(heap, type, length, *out, err);
     tn__heap_unlock(heap);
@@ -70,18 +73,31 @@ int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, str
 {
     if (!heap || !out)
         return tn__no_argument(err);
-    if (tn__is_of_another_heap(heap, object))
-        return other_heap(err);
-    return make_handle(heap, object, out, err);
+    int code = tn__may_use(heap, err);
+    if (!code && tn__is_of_another_heap(heap, object))
+        code = other_heap(err);
+    return code ? code : make_handle(heap, object, out, err);
 }
 
 /* ---- looking ---- */
+
+/* tn__objects_hold for functions that can fail. */
+static int hold(const struct tn_handle *handle, bool *locked, struct tn_error *err)
+{
+    int code = tn__may_use(handle->heap, err);
+    if (!code)
+        *locked = tn__objects_hold(handle->heap);
+    return code;
+}
 
 int tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
 {
     if (from && from->heap != handle->heap)
         return TN_EINVAL;
-    bool locked = tn__objects_hold(handle->heap);
+    bool locked;
+    int code = hold(handle, &locked, NULL);
+    if (code)
+        return code;
     handle->object = from ? from->object : NULL;
     tn__objects_release(handle->heap, locked);
     return TN_OK;
@@ -132,7 +148,10 @@ int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, si
 {
     if (!handle || !to)
         return tn__no_argument(err);
-    bool locked = tn__objects_hold(handle->heap);
+    bool locked;
+    int code = hold(handle, &locked, err);
+    if (code)
+        return code;
     const char *at = inside(handle, offset, size);
     if (at)
         memcpy(to, at, size);
@@ -144,7 +163,10 @@ int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from,
 {
     if (!handle || !from)
         return tn__no_argument(err);
-    bool locked = tn__objects_hold(handle->heap);
+    bool locked;
+    int code = hold(handle, &locked, err);
+    if (code)
+        return code;
     char *at = inside(handle, offset, size);
     if (at)
         memcpy(at, from, size);
@@ -158,7 +180,10 @@ int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_ha
         return tn__no_argument(err);
     if (to->heap != handle->heap)
         return other_heap(err);
-    bool locked = tn__objects_hold(handle->heap);
+    bool locked;
+    int code = hold(handle, &locked, err);
+    if (code)
+        return code;
     const char *at = inside(handle, offset, sizeof(void *));
     if (at)
         to->object = __atomic_load_n((void *const *)(const void *)at, __ATOMIC_RELAXED);
@@ -172,7 +197,10 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
         return tn__no_argument(err);
     if (value && value->heap != handle->heap)
         return other_heap(err);
-    bool locked = tn__objects_hold(handle->heap);
+    bool locked;
+    int code = hold(handle, &locked, err);
+    if (code)
+        return code;
     char *at = inside(handle, offset, sizeof(void *));
     if (at) {
         void *stored = value ? value->object : NULL;
@@ -192,7 +220,10 @@ int tn_handle_pin(struct tn_handle *handle, void **address, struct tn_error *err
         return tn__no_argument(err);
     if (tn_handle_is_null(handle))
         return tn__fail(err, TN_EINVAL, "there is no object to pin");
-    bool locked = tn__objects_hold(handle->heap);
+    bool locked;
+    int code = hold(handle, &locked, err);
+    if (code)
+        return code;
     bool pinned = tn__pin(handle->heap, handle->object);
     *address = pinned ? handle->object : NULL;
     tn__objects_release(handle->heap, locked);

@@ -30,6 +30,8 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     struct tn_heap_options options;
     int code = tn__take_options(&options, sizeof options, given, "struct tn_heap_options", err);
     if (!code)
+        code = tn__may_wait(err);
+    if (!code)
         code = tn__gc_look_at_machine(err);
     if (code)
         return code;
@@ -87,6 +89,8 @@ void tn_heap_destroy(struct tn_heap *heap)
 {
     if (!heap)
         return;
+    if (tn__callback)
+        tn__refuse_callback(heap);
     if (tn_heap_current() == heap)
         tn_heap_detach();
     tn__heaps_remove(heap);
@@ -135,7 +139,9 @@ static uint64_t count_finalizers(const struct tn__finalizer *first)
 
 void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
 {
-    tn__heap_lock(heap);
+    bool is_locked = tn__callback == TN__UNDER_LOCK && tn__heap_is_mine(heap);
+    if (!is_locked)
+        tn__heap_lock(heap);
     struct tn_heap_stats known = heap->stats;
     known.in_use = heap->in_use;
     known.large = heap->large;
@@ -144,7 +150,8 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
     known.finalizers_waiting = heap->waiting_count;
     for (TN__EACH_MUTATOR(mutator, heap))
         known.threads++;
-    tn__heap_unlock(heap);
+    if (!is_locked)
+        tn__heap_unlock(heap);
     tn__give_stats(stats, sizeof known, &known);
 }
 
@@ -156,7 +163,9 @@ struct walk {
 static void walk_one(void *context, void *object)
 {
     const struct walk *walk = context;
+    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
     walk->visit(walk->context, object, tn__type_of(object), tn__payload(object));
+    tn__callback_end(outer);
 }
 
 void tn_heap_walk(struct tn_heap *heap,

@@ -25,17 +25,55 @@ static struct {
 
 /* ---- before ---- */
 
-/* The level that the forking thread left. Callbacks under the lock of a heap may fork: that heap is locked already. */
+/* The level that the forking thread left. */
 static __thread struct tn_gc_anchor *level __attribute__((tls_model("initial-exec")));
+
+/* The heap under whose lock the calling thread runs a callback; NULL: none. */
+static struct tn_heap *find_own(void)
+{
+    struct tn_heap *own = NULL;
+    pthread_mutex_lock(&all.ranges);
+    for (EACH_HEAP(heap))
+        if (tn__heap_is_mine(heap))
+            own = heap;
+    pthread_mutex_unlock(&all.ranges);
+    return own;
+}
+
+/* Callbacks under the lock of a heap may fork. While such a thread waits here, another one that forks does without that
+ * lock: its holder cannot go on before that fork is over. */
+static void lock_list(void)
+{
+    struct tn_heap *own = find_own();
+    if (own)
+        __atomic_store_n(&own->awaits_fork, true, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock(&all.lock);
+    if (own)
+        __atomic_store_n(&own->awaits_fork, false, __ATOMIC_SEQ_CST);
+}
+
+/* False: its holder is this thread, or one that waits in lock_list. */
+static bool lock_heap(struct tn_heap *heap)
+{
+    enum { SHORTEST_NS = 1000, LONGEST_NS = 50000 };
+    uint32_t never = 0;
+    for (uint64_t nap = SHORTEST_NS; pthread_mutex_trylock(&heap->lock); nap = tn__min64(2 * nap, LONGEST_NS)) {
+        if (tn__heap_is_mine(heap) || __atomic_load_n(&heap->awaits_fork, __ATOMIC_SEQ_CST))
+            return false;
+        tn__os_wait(&never, 0, nap);
+    }
+    __atomic_store_n(&heap->holder, tn__this_thread(), __ATOMIC_RELAXED);
+    return true;
+}
 
 static void before_fork(void)
 {
+    if (tn__callback == TN__IN_VISITOR) /* the thread that waits for this visitor would never let the world go on */
+        __builtin_trap();
     level = tn__outside_begin();
-    pthread_mutex_lock(&all.lock);
+    lock_list();
     for (EACH_HEAP(heap)) {
-        heap->locked_for_fork = !tn__heap_is_mine(heap);
-        if (heap->locked_for_fork)
-            tn__heap_lock(heap);
+        heap->locked_for_fork = lock_heap(heap);
         tn__world_stop(heap);
     }
 }
@@ -59,6 +97,22 @@ static void drop_threads(struct tn_heap *heap)
             tn__mutator_drop(mutator);
 }
 
+/* In the child: the heap of a thread that waited in lock_list, in a callback. */
+static void take_over(struct tn_heap *heap)
+{
+    pthread_mutex_init(&heap->lock, NULL);
+    pthread_mutex_lock(&heap->lock);
+    __atomic_store_n(&heap->holder, tn__this_thread(), __ATOMIC_RELAXED);
+    heap->locked_for_fork = true;
+    heap->awaits_fork = false;
+    heap->current = NULL;
+    if (heap->beside_held != heap->stops) {
+        pthread_mutex_init(&heap->beside, NULL);
+        pthread_mutex_lock(&heap->beside);
+    }
+    heap->stops = heap->beside_held = 1;
+}
+
 static void unlock_handles(bool in_child)
 {
     (void)in_child;
@@ -67,17 +121,25 @@ static void unlock_handles(bool in_child)
         pthread_mutex_unlock(&heap->roots_lock);
 }
 
+static void unlock_heap(struct tn_heap *heap)
+{
+    __atomic_store_n(&heap->holder, NULL, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&heap->lock);
+}
+
 static void after_fork(bool in_child)
 {
     for (EACH_HEAP(heap)) {
         if (in_child) {
             heap->forks++;
+            if (!tn__heap_is_mine(heap))
+                take_over(heap);
             drop_threads(heap);
             tn__finalizers_drop(heap);
         }
         tn__world_start(heap);
         if (heap->locked_for_fork)
-            tn__heap_unlock(heap);
+            unlock_heap(heap);
     }
     pthread_mutex_unlock(&all.lock);
     tn__outside_end(level);

@@ -40,6 +40,34 @@ void tn__visit_references(void *object, tn_visit_slot *visit, void *context);
 /* The same for one element of an array of structs, or for an object of a FIXED type. */
 void tn__visit_element(void *at, const struct tn_type *type, tn_visit_slot *visit, void *context);
 
+/* ---- callbacks (callback.c) ---- */
+
+/* Which functions of the client the calling thread runs, of those that must not call all of tenon_heap.h; the innermost
+ * one. */
+enum tn__callback {
+    TN__NO_CALLBACK,
+    TN__UNDER_LOCK, /* called under a heap's lock: must not wait for what other threads hold */
+    TN__IN_VISITOR, /* of a type, while objects move: must not touch heaps at all */
+};
+
+extern __thread enum tn__callback tn__callback __attribute__((tls_model("initial-exec")));
+
+/* The result is for tn__callback_end. */
+static inline enum tn__callback tn__callback_begin(enum tn__callback callback)
+{
+    enum tn__callback outer = tn__callback;
+    tn__callback = callback;
+    return outer;
+}
+
+static inline void tn__callback_end(enum tn__callback outer)
+{
+    tn__callback = outer;
+}
+
+/* TN_ECYCLE if the thread runs `callback`, or one that may call less. */
+int tn__refuse_in(enum tn__callback callback, struct tn_error *err);
+
 /* ---- stack maps (maps.c) ---- */
 
 struct tn__map {

@@ -57,6 +57,9 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
 {
     if (!words)
         return tn__no_argument(err);
+    int code = tn__refuse_in(TN__IN_VISITOR, err);
+    if (code)
+        return code;
     lock_roots();
     bool added = add_range((struct range){words, count, 0});
     pthread_mutex_unlock(&roots.lock);

@@ -75,6 +75,13 @@ void tn__visit_element(void *at, const struct tn_type *type, tn_visit_slot *visi
         visit(context, (void **)at + __builtin_ctzll(rest));
 }
 
+static void visit_custom(void *object, const struct tn_type *type, tn_visit_slot *visit, void *context)
+{
+    enum tn__callback outer = tn__callback_begin(TN__IN_VISITOR);
+    type->visit(object, visit, context);
+    tn__callback_end(outer);
+}
+
 void tn__visit_references(void *object, tn_visit_slot *visit, void *context)
 {
     const struct tn_type *type = tn__type_of(object);
@@ -92,7 +99,7 @@ void tn__visit_references(void *object, tn_visit_slot *visit, void *context)
             tn__visit_element(element, type, visit, context);
         break;
     case TN_KIND_CUSTOM:
-        type->visit(object, visit, context);
+        visit_custom(object, type, visit, context);
         break;
     default:
         break;

@@ -80,6 +80,13 @@ static uint64_t nap_of(const struct tn__delay *delay)
     return tn__min64(nap, tn__delay_until_report(delay));
 }
 
+static void report_delay(const struct tn__delay *delay, const struct tn__mutator *running)
+{
+    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
+    tn__delay_report(delay, running->thread, last_seen(running));
+    tn__callback_end(outer);
+}
+
 static void sleep_until_stopped(struct tn_heap *heap)
 {
     struct tn__delay delay = tn__delay_begin(heap->options.on_delay, heap->options.context);
@@ -89,7 +96,7 @@ static void sleep_until_stopped(struct tn_heap *heap)
         if (!running)
             break;
         if (tn__delay_is_due(&delay))
-            tn__delay_report(&delay, running->thread, last_seen(running));
+            report_delay(&delay, running);
         else
             tn__os_wait(&heap->asleep, 1, nap_of(&delay));
     }

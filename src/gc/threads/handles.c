@@ -4,6 +4,14 @@
 
 #include "gc/threads/threads.h"
 
+/* A visitor of a type may be called under this lock, by this thread or another one. */
+static void lock_roots(struct tn_heap *heap)
+{
+    if (tn__callback == TN__IN_VISITOR)
+        tn__refuse_callback(heap);
+    pthread_mutex_lock(&heap->roots_lock);
+}
+
 /* ---- handles ---- */
 
 struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
@@ -12,7 +20,7 @@ struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
     if (!handle)
         return NULL;
     *handle = (struct tn_handle){.object = object, .heap = heap};
-    pthread_mutex_lock(&heap->roots_lock);
+    lock_roots(heap);
     tn__list_append(&heap->handles, &handle->all);
     pthread_mutex_unlock(&heap->roots_lock);
     return handle;
@@ -33,7 +41,7 @@ void tn_handle_free(struct tn_handle *handle)
     if (!handle)
         return;
     struct tn_heap *heap = handle->heap;
-    pthread_mutex_lock(&heap->roots_lock);
+    lock_roots(heap);
     tn__handle_drop(handle);
     pthread_mutex_unlock(&heap->roots_lock);
 }
@@ -45,7 +53,7 @@ int tn_handle_is_null(const struct tn_handle *handle)
 
 void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context)
 {
-    pthread_mutex_lock(&heap->roots_lock);
+    lock_roots(heap);
     for (TN_EACH(struct tn_handle, handle, &heap->handles, all))
         visit(context, &handle->object);
     pthread_mutex_unlock(&heap->roots_lock);
@@ -84,7 +92,7 @@ void tn_scope_end(void)
     struct tn__mutator *mutator = tn__self();
     if (!mutator || !mutator->scope_depth)
         return;
-    pthread_mutex_lock(&mutator->heap->roots_lock);
+    lock_roots(mutator->heap);
     tn__scopes_end(mutator, mutator->scope_depth);
     pthread_mutex_unlock(&mutator->heap->roots_lock);
 }
@@ -129,7 +137,7 @@ static struct tn__pin **find_pin(struct tn_heap *heap, const void *object)
 
 bool tn__pin(struct tn_heap *heap, void *object)
 {
-    pthread_mutex_lock(&heap->roots_lock);
+    lock_roots(heap);
     struct tn__pin **at = grow_pins(heap) ? find_pin(heap, object) : NULL, *pin = at ? *at : NULL;
     if (at && !pin) {
         pin = *at = tn__alloc_zeroed(NULL, 1, sizeof *pin);
@@ -145,7 +153,7 @@ bool tn__pin(struct tn_heap *heap, void *object)
 
 void tn__unpin(struct tn_heap *heap, const void *object)
 {
-    pthread_mutex_lock(&heap->roots_lock);
+    lock_roots(heap);
     struct tn__pin **at = heap->pin_capacity ? find_pin(heap, object) : NULL, *pin = at ? *at : NULL;
     if (pin && !--pin->count) {
         *at = pin->next;
@@ -157,7 +165,7 @@ void tn__unpin(struct tn_heap *heap, const void *object)
 
 void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
 {
-    pthread_mutex_lock(&heap->roots_lock);
+    lock_roots(heap);
     for (size_t i = 0; i < heap->pin_capacity; i++)
         for (const struct tn__pin *pin = heap->pins[i]; pin; pin = pin->next)
             visit(context, pin->object);

@@ -50,6 +50,8 @@ void tn__come_back(struct tn__mutator *mutator, struct tn_gc_anchor *from, struc
             return;
         tn__set_sp(from, tn__sp_of(from) | TN_GC_OUTSIDE | TN_GC_FENCED);
         tn__set_top(mutator, from);
+        if (tn__heap_is_mine(mutator->heap))
+            tn__refuse_callback(mutator->heap);
         wake_collector(mutator->heap);
         pthread_mutex_lock(&mutator->heap->lock);
         pthread_mutex_unlock(&mutator->heap->lock);

@@ -65,6 +65,9 @@ int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
     if (!heap)
         return tn__no_argument(err);
     struct tn__mutator *mutator = tn__self();
+    int code = tn__may_wait(err);
+    if (code)
+        return code;
     if (tn__thread_has_ended())
         return tn__fail(err, TN_EINVAL, "the thread is ending: the last destructors of its data are running");
     if (mutator)

@@ -22,6 +22,7 @@ struct tn_heap {
     const void *holder;     /* of the lock, see tn__this_thread; NULL: none. Accessed atomically */
     struct tn__list listed; /* in the list of all heaps */
     bool locked_for_fork;   /* by heaps.c */
+    bool awaits_fork;       /* the holder of the lock waits in heaps.c until another thread has forked. Atomic */
     uint32_t asleep;        /* not 0: the thread that stops the world sleeps; see await.c */
     bool fences;            /* the system refuses tn__os_fence_threads: threads use fences of their own */
     uint32_t forks;         /* whose child the process is, since the heap was made */
@@ -30,6 +31,7 @@ struct tn_heap {
      * `beside_stops` has become other than 0 (2: and sleeps until it is 0). Held while the world is stopped. */
     pthread_mutex_t beside;
     uint32_t beside_stops;
+    uint32_t beside_held; /* the number that `stops` had when `beside` was taken; 0: it is free for others */
     struct tn_heap_options options;
     const struct tn_collector *collector;
     void *own;          /* the collector's */
@@ -55,6 +57,7 @@ struct tn_heap {
     uint64_t phase_start;          /* of its present phase */
     struct tn__snapshot *snapshot; /* for verification; see verify.c */
     char corruption[200];          /* what verification found, where that is not a constant text */
+    bool is_corrupt;               /* on_corruption was called. Accessed atomically */
 };
 
 /* `budget` bytes in use, but at most the soft limit as long as an eighth of that is free with `live` bytes. */
@@ -197,16 +200,23 @@ struct tn_gc_anchor *tn__drop_levels(struct tn_gc_anchor *p, uintptr_t fp);
 struct tn_gc_anchor *tn__outside_begin(void);
 void tn__outside_end(struct tn_gc_anchor *level);
 
+/* For functions that wait for other threads or make objects: TN_ECYCLE in a callback. */
+int tn__may_wait(struct tn_error *err);
+/* For functions that have no error to return: reports the heap as corrupt; does not return. */
+__attribute__((noreturn)) void tn__refuse_callback(struct tn_heap *heap);
+/* For functions that use objects of this heap: TN_ECYCLE in a callback under another heap's lock, and in visitors. */
+int tn__may_use(const struct tn_heap *heap, struct tn_error *err);
+
 /* Waits for the lock outside of managed code, so no collection waits for this thread: the caller's references must be
  * in frames or handles. A thread that is attached to another heap stays outside until it has released the lock:
- * otherwise two threads could wait for each other's heaps. */
+ * otherwise two threads could wait for each other's heaps. In a callback, this reports the heap as corrupt. */
 void tn__heap_lock(struct tn_heap *heap);
 void tn__heap_unlock(struct tn_heap *heap);
 /* True if the calling thread holds the lock. */
 bool tn__heap_is_mine(const struct tn_heap *heap);
 
 /* While the result is true objects stay where they are, because the thread has the lock; also if it is false, because
- * the thread is in managed code of this heap. Not a safepoint in managed code. */
+ * the thread is in managed code of this heap or in a callback under its lock. Not a safepoint in managed code. */
 bool tn__objects_hold(struct tn_heap *heap);
 void tn__objects_release(struct tn_heap *heap, bool locked);
 

@@ -14,6 +14,7 @@
 
 void tn__corrupt(struct tn_heap *heap, const char *what)
 {
+    __atomic_store_n(&heap->is_corrupt, true, __ATOMIC_RELAXED);
     if (heap->options.on_corruption)
         heap->options.on_corruption(heap->options.context, what);
     __builtin_trap();
@@ -50,9 +51,28 @@ static void lock_own(struct tn_heap *heap)
         tn__set_sp(level, tn__sp_of(level));
 }
 
+int tn__may_wait(struct tn_error *err)
+{
+    return tn__refuse_in(TN__UNDER_LOCK, err);
+}
+
+int tn__may_use(const struct tn_heap *heap, struct tn_error *err)
+{
+    return tn__refuse_in(tn__heap_is_mine(heap) ? TN__IN_VISITOR : TN__UNDER_LOCK, err);
+}
+
+void tn__refuse_callback(struct tn_heap *heap)
+{
+    if (__atomic_load_n(&heap->is_corrupt, __ATOMIC_RELAXED)) /* it may be on_corruption that would wait */
+        __builtin_trap();
+    tn__corrupt(heap, "a callback calls a function of a heap, or managed code, that it must not call");
+}
+
 void tn__heap_lock(struct tn_heap *heap)
 {
     struct tn__mutator *self = tn__self();
+    if (tn__callback || tn__heap_is_mine(heap))
+        tn__refuse_callback(heap);
     if (self && self->heap == heap) {
         lock_own(heap);
     } else {
@@ -79,7 +99,9 @@ void tn__heap_unlock(struct tn_heap *heap)
 bool tn__objects_hold(struct tn_heap *heap)
 {
     const struct tn__mutator *self = tn__self();
-    if (self && self->heap == heap && !tn__is_outside(self->block->top))
+    if (tn__may_use(heap, NULL))
+        tn__refuse_callback(heap);
+    if (tn__heap_is_mine(heap) || (self && self->heap == heap && !tn__is_outside(self->block->top)))
         return false;
     tn__heap_lock(heap);
     return true;
@@ -134,7 +156,6 @@ static void stop_beside(struct tn_heap *heap)
 
 static void start_beside(struct tn_heap *heap)
 {
-    pthread_mutex_unlock(&heap->beside);
     if (__atomic_exchange_n(&heap->beside_stops, 0, __ATOMIC_SEQ_CST) == 2)
         tn__os_wake(&heap->beside_stops);
 }
@@ -154,14 +175,20 @@ void tn__world_stop(struct tn_heap *heap)
         fence_threads(heap);
         tn__await_stopped(heap);
     }
-    if (is_first)
+    if (!heap->beside_held) {
         stop_beside(heap);
+        heap->beside_held = heap->stops;
+    }
     for (TN__EACH_MUTATOR(mutator, heap))
         heap->collector->retire(mutator);
 }
 
 void tn__world_start(struct tn_heap *heap)
 {
+    if (heap->beside_held == heap->stops) {
+        heap->beside_held = 0;
+        pthread_mutex_unlock(&heap->beside);
+    }
     if (--heap->stops)
         return;
     start_beside(heap);
