@@ -110,7 +110,7 @@ done:
 ; CHECK-LABEL: define i64 @each(
 ; CHECK: icmp eq {{.*}}null
 ; CHECK: ret i64
-define i64 @each(ptr addrspace(10) %list, i64 %n) "target-features"="+avx2,+avx512f,+avx512vl" {
+define i64 @each(ptr addrspace(10) %list, i64 %n) "target-features"="+avx2,+avx512f,+avx512vl" "prefer-vector-width"="512" {
 entry:
   %f = addrspacecast ptr addrspace(10) %list to ptr addrspace(11)
   br label %loop
