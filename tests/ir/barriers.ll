@@ -4,7 +4,7 @@
 
 ; RUN: %tenon opt --passes=insert-barriers --stats %s 2>%t.stats | FileCheck %s --implicit-check-not='call preserve_mostcc void'
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 16 barriers
+; STATS: 17 barriers
 ; STATS: 3 stores without barrier
 ; RUN: %tenon opt --passes='tenon<level=0>' %s | FileCheck %s --check-prefix=LEVEL0
 
@@ -188,5 +188,18 @@ define void @copy(ptr addrspace(10) %o, ptr %from) {
   call void @llvm.memcpy.p11.p0.i64(ptr addrspace(11) %p, ptr %from, i64 24, i1 false)
   ret void
 }
+
+; Not those of which the object's type says that they are no references, for all bytes of which the length is known.
+; CHECK-LABEL: define void @plain_copy(
+; CHECK: call void @llvm.memcpy.p11.p0.i64(ptr addrspace(11) %d, ptr %from, i64 24, i1 false)
+; CHECK: call void @tn__gc_move(ptr %{{.*}}, ptr %{{.*}}, ptr %from, i64 %n)
+define void @plain_copy(ptr %from, i64 %n) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 24, ptr addrspace(10) addrspacecast (ptr @leaf to ptr addrspace(10)))
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  call void @llvm.memcpy.p11.p0.i64(ptr addrspace(11) %d, ptr %from, i64 24, i1 false)
+  call void @llvm.memcpy.p11.p0.i64(ptr addrspace(11) %d, ptr %from, i64 %n, i1 false)
+  ret void
+}
+@leaf = constant { ptr, i32, i32, i64, i64, i64, i64, ptr, i64, ptr, [8 x i8] } { ptr null, i32 0, i32 8, i64 24, i64 0, i64 0, i64 0, ptr null, i64 0, ptr null, [8 x i8] zeroinitializer }
 
 declare void @llvm.memcpy.p11.p0.i64(ptr addrspace(11), ptr, i64, i1)

@@ -19,7 +19,7 @@
 ; CHECK: %p = select i1 %c, ptr addrspace(11) %x, ptr addrspace(11) [[E]]
 ; CHECK: [[F:%.*]] = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
 ; CHECK: icmp eq ptr addrspace(11) %p, [[F]]
-; CHECK: call void @llvm.memset.p11.i64(ptr addrspace(11) align 1 %p, i8 0, i64 8, i1 false)
+; CHECK: call void @llvm.memset.p11.i64(ptr addrspace(11) %p, i8 0, i64 8, i1 false)
 ; CHECK: load i64, ptr addrspace(11) %p
 define i64 @fields(ptr addrspace(10) %o, i1 %c) {
   %v = alloca ptr addrspace(10)
@@ -55,7 +55,7 @@ done:
 ; CHECK: store i64
 ; CHECK: store ptr addrspace(10)
 ; CHECK: call void (ptr addrspace(11), ...) @tenon.gc_move(ptr addrspace(11) %{{.*}}, ptr addrspace(11) %{{.*}}, i64 16)
-; CHECK: call void @llvm.memcpy.p10.p0.i64(
+; CHECK: call void @llvm.memcpy.p11.p0.i64(
 define void @copies(ptr addrspace(10) %o, ptr addrspace(10) %p, ptr %from) {
   %m = alloca { i64, ptr addrspace(10) }
   call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) %o, ptr %m, i64 16, i1 false)
@@ -63,6 +63,49 @@ define void @copies(ptr addrspace(10) %o, ptr addrspace(10) %p, ptr %from) {
   call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) %o, ptr %from, i64 4, i1 false)
   ret void
 }
+
+; Where the object's type is known, and lists no reference in these bytes, a copy is an ordinary one, from and to derived
+; pointers, in which LLVM sees what it reads and writes. Its alignment and its metadata stay.
+; CHECK-LABEL: define void @plain(
+; CHECK: call void @llvm.memcpy.p11.p0.i64(ptr addrspace(11) align 8 %{{.*}}, ptr align 16 %from, i64 16, i1 false), !tbaa
+; CHECK: call void @llvm.memmove.p0.p11.i64(ptr %from, ptr addrspace(11) %{{.*}}, i64 16, i1 false)
+; CHECK: call void @llvm.memcpy.p11.p11.i64(
+define void @plain(ptr %task, ptr %from, ptr addrspace(10) %other) {
+  %v = alloca ptr addrspace(10)
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 24, ptr addrspace(10) addrspacecast (ptr @mixed to ptr addrspace(10)))
+  store ptr addrspace(10) %o, ptr %v
+  %l = load ptr addrspace(10), ptr %v
+  call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) align 8 %l, ptr align 16 %from, i64 16, i1 false), !tbaa !0
+  call void @llvm.memmove.p0.p10.i64(ptr %from, ptr addrspace(10) %l, i64 16, i1 false)
+  %at = getelementptr i8, ptr addrspace(10) %l, i64 8
+  call void @llvm.memcpy.p10.p10.i64(ptr addrspace(10) %at, ptr addrspace(10) %other, i64 8, i1 false)
+  ret void
+}
+
+; The third word is a reference; as is, perhaps, one of those at a place that is not known, and behind a type that this
+; module does not define.
+; CHECK-LABEL: define void @not_plain(
+; CHECK: @tenon.gc_move(ptr addrspace(11) %{{.*}}, ptr %from, i64 24)
+; CHECK: @tenon.gc_move(ptr addrspace(11) %{{.*}}, ptr %from, i64 12)
+; CHECK: @tenon.gc_move(ptr addrspace(11) %{{.*}}, ptr %from, i64 8)
+; CHECK: @tenon.gc_move(ptr addrspace(11) %{{.*}}, ptr %from, i64 16)
+; CHECK-NOT: llvm.memcpy
+; CHECK: ret void
+define void @not_plain(ptr %task, ptr %from, i64 %i) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 24, ptr addrspace(10) addrspacecast (ptr @mixed to ptr addrspace(10)))
+  call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) %o, ptr %from, i64 24, i1 false)
+  %at = getelementptr i8, ptr addrspace(10) %o, i64 8
+  call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) %at, ptr %from, i64 12, i1 false)
+  %some = getelementptr i64, ptr addrspace(10) %o, i64 %i
+  call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) %some, ptr %from, i64 8, i1 false)
+  %x = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 24, ptr addrspace(10) addrspacecast (ptr @elsewhere to ptr addrspace(10)))
+  call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) %x, ptr %from, i64 16, i1 false)
+  ret void
+}
+@mixed = constant { ptr, i32, i32, i64, i64, i64, i64, ptr, i64, ptr, [8 x i8] } { ptr null, i32 1, i32 8, i64 24, i64 0, i64 0, i64 4, ptr null, i64 0, ptr null, [8 x i8] zeroinitializer }
+@elsewhere = external constant i8
+declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
+declare void @llvm.memmove.p0.p10.i64(ptr, ptr addrspace(10), i64, i1)
 
 ; Parts are aligned as the copy's operands are, not as their types want.
 ; CHECK-LABEL: define void @aligned(
@@ -78,6 +121,9 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p10.i64(ptr addrspace(10), i8, i64, i1)
 declare void @llvm.memcpy.p10.p0.i64(ptr addrspace(10), ptr, i64, i1)
 declare void @llvm.memcpy.p10.p10.i64(ptr addrspace(10), ptr addrspace(10), i64, i1)
+!0 = !{!1, !1, i64 0}
+!1 = !{!"long", !2, i64 0}
+!2 = !{!"root"}
 
 ;--- bad.ll
 declare void @takes(ptr addrspace(10))

@@ -421,6 +421,9 @@ void tn__llvm_call_instead(LLVMValueRef invoke);
 /* Changes the address space of a pointer that an instruction computes; its operands and users are the caller's. */
 void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type);
 
+/* Declares the memcpy, memmove or memset that a call names for the spaces that its operands have come to be in. */
+void tn__llvm_redeclare(LLVMValueRef call);
+
 /* Local variables of managed pointer type become values, where their address is not taken. */
 void tn__llvm_promote(LLVMValueRef function);
 /* Not 0 for an alloca that is only loaded and stored, always as what its type says. */

@@ -16,6 +16,7 @@
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -287,6 +288,16 @@ void tn__llvm_call_instead(LLVMValueRef invoke)
 void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type)
 {
     unwrap(instruction)->mutateType(unwrap(type));
+}
+
+void tn__llvm_redeclare(LLVMValueRef call_ref)
+{
+    auto *call = cast<AnyMemIntrinsic>(unwrap(call_ref));
+    SmallVector<Type *, 3> types = {call->getRawDest()->getType()};
+    if (auto *transfer = dyn_cast<AnyMemTransferInst>(call))
+        types.push_back(transfer->getRawSource()->getType());
+    types.push_back(call->getLength()->getType());
+    call->setCalledFunction(TN_DECLARE_INTRINSIC(call->getModule(), call->getIntrinsicID(), types));
 }
 
 int tn__llvm_is_promotable(LLVMValueRef variable)

@@ -6,6 +6,7 @@
 
 #include "codegen/managed/lower/lower.h"
 #include "codegen/managed/optimize/optimize.h"
+#include "codegen/managed/verify/verify.h"
 #include "tenon_gc.h"
 
 enum { FAR = 64, PRESERVE_MOST = 14 }; /* instructions to look back; LLVM's number of the calling convention */
@@ -161,10 +162,13 @@ static LLVMValueRef parent_to_test(struct barriers *b, LLVMValueRef store)
 
 /* ---- moves of memory ---- */
 
-static bool is_move(LLVMValueRef i)
+static bool is_move(struct tn__gc *gc, LLVMValueRef i)
 {
-    bool move = tn__is_copy(i) && tn__space_of(LLVMGetOperand(i, 0)) >= TRACKED;
-    return move || tn__intrinsic_called(i) == TN__MOVE;
+    if (!tn__is_copy(i) || tn__space_of(LLVMGetOperand(i, 0)) < TRACKED)
+        return tn__intrinsic_called(i) == TN__MOVE;
+    LLVMValueRef length = LLVMGetOperand(i, 2);
+    return !LLVMIsAConstantInt(length) ||
+           !tn__holds_no_reference(gc, LLVMGetOperand(i, 0), LLVMConstIntGetZExtValue(length));
 }
 
 /* The copy itself logs the object; word by word, so that the collector sees whole references. */
@@ -193,13 +197,13 @@ static void guard_function(struct barriers *b, LLVMValueRef function)
             bool is_store = tn__stores_reference(i, &s);
             if (is_store && LLVMGetTypeKind(LLVMTypeOf(s.address)) != LLVMPointerTypeKind) /* `scalarize` has left it */
                 tn__gc_reject(b->gc, i, NULL, "not-scalar", "references are stored into several objects at once");
-            else if (is_store || is_move(i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER)
+            else if (is_store || is_move(b->gc, i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER)
                 TN__APPEND(b->gc, stores, count, i);
         }
     for (size_t i = 0; i < count; i++) { /* bases first: their phis belong to blocks that are split afterwards */
         if (tn__stores_reference(stores[i], &s))
             tn__base_of(b->bases, s.address);
-        else if (is_move(stores[i]))
+        else if (is_move(b->gc, stores[i]))
             tn__base_of(b->bases, LLVMGetOperand(stores[i], 0));
     }
     tn__bases_simplify(b->bases);
@@ -210,7 +214,7 @@ static void guard_function(struct barriers *b, LLVMValueRef function)
     for (size_t i = 0; i < count; i++) {
         if (parents[i])
             insert_test(b, stores[i], parents[i]);
-        else if (is_move(stores[i]))
+        else if (is_move(b->gc, stores[i]))
             replace_move(b, stores[i]);
         else if (!tn__stores_reference(stores[i], &s))
             LLVMInstructionEraseFromParent(stores[i]);

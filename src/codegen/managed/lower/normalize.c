@@ -3,12 +3,13 @@
 /* IR as clang makes it of C with pointers in address space 10, before any optimisation (-O1 -Xclang
  * -disable-llvm-passes), becomes IR that keeps the contract:
  *   - copies of memory whose type is known and holds references become copies of its parts; other copies into managed
- *     memory become gc_move. LLVM would make numbers of them;
+ *     memory become gc_move, unless the object's type lists no reference there. LLVM would make numbers of them;
  *   - local variables that hold one managed pointer become values;
  *   - getelementptr in 10, and phis and selects of such, are derived pointers: they move to 11. One that would be
  *     stored, passed or returned as a reference is an error. */
 
 #include "codegen/managed/lower/lower.h"
+#include "codegen/managed/verify/verify.h"
 
 enum { MAX_PARTS = 256 };
 
@@ -128,6 +129,15 @@ static LLVMTypeRef copied_type(const struct copy *c, uint64_t size)
     return NULL;
 }
 
+/* What LLVM makes of a copy that stays one are steps from its operands, which are in 11 only. */
+static void derive_operands(struct copy *c)
+{
+    LLVMPositionBuilderBefore(c->gc->builder, c->call);
+    for (unsigned k = 0; k < 2; k++)
+        LLVMSetOperand(c->call, k, derived(c, LLVMGetOperand(c->call, k)));
+    tn__llvm_redeclare(c->call);
+}
+
 static void normalize_copy(struct tn__gc *gc, LLVMValueRef call)
 {
     struct copy c = {.gc = gc, .call = call};
@@ -138,8 +148,11 @@ static void normalize_copy(struct tn__gc *gc, LLVMValueRef call)
     bool managed = tn__space_of(to) >= TRACKED;
     if (type)
         add_parts(&c, type, 0);
-    if ((!type && (!managed || size < 8)) || c.count > MAX_PARTS)
+    bool is_plain = !managed || size < 8 || tn__holds_no_reference(gc, to, size);
+    if ((!type && is_plain) || c.count > MAX_PARTS) {
+        derive_operands(&c);
         return;
+    }
     LLVMPositionBuilderBefore(gc->builder, call);
     c.to = derived(&c, to);
     c.from = derived(&c, from);
@@ -170,21 +183,12 @@ static void cast_operand(struct interior *in, LLVMValueRef user, unsigned operan
 }
 
 /* Calls of LLVM's whose names say what they take: they are declared anew. */
-static bool replace_access(struct interior *in, LLVMValueRef call)
+static bool replace_access(LLVMValueRef call)
 {
-    bool fills = tn__calls_llvm(call, "memset."), moves = tn__calls_llvm(call, "memmove.");
-    if (!fills && !tn__is_copy(call))
-        return false;
-    LLVMValueRef to = LLVMGetOperand(call, 0), what = LLVMGetOperand(call, 1), size = LLVMGetOperand(call, 2);
-    LLVMPositionBuilderBefore(in->gc->builder, call);
-    if (fills)
-        LLVMBuildMemSet(in->gc->builder, to, what, size, 1);
-    else if (moves)
-        LLVMBuildMemMove(in->gc->builder, to, 1, what, 1, size);
-    else
-        LLVMBuildMemCpy(in->gc->builder, to, 1, what, 1, size);
-    LLVMInstructionEraseFromParent(call);
-    return true;
+    bool is_access = tn__calls_llvm(call, "memset.") || tn__is_copy(call);
+    if (is_access)
+        tn__llvm_redeclare(call);
+    return is_access;
 }
 
 static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef user)
@@ -197,7 +201,7 @@ static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef us
     } else if (LLVMIsAAddrSpaceCastInst(user) && tn__space_of(user) == DERIVED) {
         LLVMReplaceAllUsesWith(user, value);
         LLVMInstructionEraseFromParent(user);
-    } else if (!replace_access(in, user)) {
+    } else if (!replace_access(user)) {
         tn__gc_reject(in->gc, user, NULL, "interior",
                       "a pointer into an object is stored, passed or returned as a reference");
     }
@@ -231,6 +235,9 @@ static void derive(struct interior *in)
 
 void tn__normalize(struct tn__gc *gc)
 {
+    for (TN__EACH_FUNCTION(f, gc)) /* copies see allocations that were in variables */
+        if (!LLVMIsDeclaration(f))
+            tn__llvm_promote(f);
     tn__each_call(gc, 0, tn__is_copy, normalize_copy);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f))

@@ -200,6 +200,22 @@ void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t
             visit(context, word - start);
 }
 
+bool tn__holds_no_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size)
+{
+    enum { MOST_WORDS = 64 };
+    struct place place;
+    struct descriptor descriptor;
+    if (!size || size > MOST_WORDS * WORD_BYTES || !find_descriptor(gc, address, &place, &descriptor))
+        return false;
+    if (descriptor.kind == TN_KIND_LEAF)
+        return true;
+    uint64_t start = (uint64_t)place.offset & ~(uint64_t)(WORD_BYTES - 1), end = (uint64_t)place.offset + size;
+    for (uint64_t word = start; word < end; word += WORD_BYTES)
+        if (is_reference(&descriptor, word, place.scale) != NO)
+            return false;
+    return place.scale % WORD_BYTES == 0;
+}
+
 /* ---- one access ---- */
 
 struct types {

@@ -30,6 +30,10 @@ void tn__check_types(struct tn__gc *gc);
 void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
                                void (*visit)(void *context, uint64_t offset), void *context);
 
+/* True if the type descriptor of the object that an address leads into is known, and lists no reference in `size` bytes
+ * behind it. */
+bool tn__holds_no_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size);
+
 /* ---- memory that is no object ---- */
 
 #define TN__HOLDS_REFERENCES "tenon.references" /* metadata of stack memory whose type cannot say so */
