@@ -108,6 +108,16 @@ enum tn_collection_phase {
     TN_COLLECTION_COUNT,
 };
 
+/* What a thread did for a collection, beside the thread that stopped the others, or while these ran. */
+struct tn_collection_work {
+    uint64_t thread;           /* its number in the system */
+    uint64_t is_own;           /* 1: it belongs to the collector */
+    uint64_t phase;            /* enum tn_collection_phase */
+    uint64_t begin_ns, end_ns; /* by CLOCK_MONOTONIC */
+    uint64_t waited_ns;        /* of these: for work that other threads had */
+    uint64_t amount;           /* bytes copied; in TN_COLLECTION_TRACE, references looked at */
+};
+
 struct tn_collection {
     size_t size;                   /* of this struct */
     uint64_t number;               /* of this collection, from 1 */
@@ -122,10 +132,14 @@ struct tn_collection {
     uint64_t committed;            /* bytes that the heap has from the system */
     uint64_t phase_ns[16];         /* by enum tn_collection_phase */
     uint64_t cycle_ns;             /* full ones whose objects were marked beside threads: since marking began; else 0 */
+    uint64_t workers;              /* threads that collected at the same time, at most */
+    /* What several workers did, and what was marked beside threads since the last collection. In on_collection only. */
+    const struct tn_collection_work *work;
+    uint64_t work_count;
 };
 
-/* Writes the collection as a line without its end, "gc number=1 full=1 ...", all members by name, and returns the
- * length, as snprintf does; TN_COLLECTION_TEXT bytes are enough. */
+/* Writes the collection as a line without its end, "gc number=1 full=1 ...", all members but `work` by name, and
+ * returns the length, as snprintf does; TN_COLLECTION_TEXT bytes are enough. */
 enum { TN_COLLECTION_TEXT = 1024 };
 TN_API size_t tn_collection_write(const struct tn_collection *collection, char *text, size_t size);
 /* Reads such a line; what comes before it is skipped. Members that it does not name become 0; unknown ones are skipped.
@@ -228,6 +242,7 @@ struct tn_heap_stats {
     uint64_t committed;                      /* bytes that the heap has from the system */
     uint64_t phase_ns[16];                   /* sums, by enum tn_collection_phase */
     struct tn_times pauses, stops;           /* from the request until threads resumed; until all had stopped */
+    uint64_t cycles, cycle_ns;               /* full ones that marked beside threads; sum of these members */
 };
 
 TN_API void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats);

@@ -71,7 +71,7 @@ static bool read_log(const char *name, struct log *log)
 
 /* ---- numbers ---- */
 
-enum { ALL = -1, YOUNG, FULL };
+enum { ALL = -1, YOUNG, FULL, CYCLES };
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -98,7 +98,7 @@ static bool write_quantiles(FILE *out, const struct log *log, const char *title,
     for (size_t i = 0; i < log->count; i++) {
         uint64_t value;
         memcpy(&value, (const char *)&log->all[i] + member, sizeof value);
-        if (kind == ALL || log->all[i].full == (uint64_t)kind)
+        if (kind == ALL || (kind == CYCLES ? value > 0 : log->all[i].full == (uint64_t)kind))
             values[count++] = (double)value;
     }
     qsort(values, count, sizeof *values, compare_numbers);
@@ -137,16 +137,55 @@ static void write_sums(FILE *out, const struct log *log)
     fputs("</p>\n", out);
 }
 
+/* What each phase took in all, and how many workers there were. */
+static void write_phases(FILE *out, const struct log *log)
+{
+    uint64_t sums[TN_COLLECTION_COUNT] = {0}, all = 0, workers = 1;
+    for (size_t i = 0; i < log->count; i++) {
+        workers = log->all[i].workers > workers ? log->all[i].workers : workers;
+        for (int k = 0; k < TN_COLLECTION_COUNT; k++) {
+            sums[k] += log->all[i].phase_ns[k];
+            all += log->all[i].phase_ns[k];
+        }
+    }
+    fputs("<p>Phases:", out);
+    for (int k = 0; k < TN_COLLECTION_COUNT; k++)
+        if (sums[k])
+            fprintf(out, " %s %.3f ms (%.1f %%),", tn_collection_phase_name((unsigned)k), (double)sums[k] / 1e6,
+                    100 * (double)sums[k] / (double)all);
+    fprintf(out, " in at most %llu threads.</p>\n", (unsigned long long)workers);
+}
+
+/* Of full collections: free bytes between objects, beside those that are in use. */
+static void write_fragmentation(FILE *out, const struct log *log)
+{
+    double worst = 0;
+    const struct tn_collection *last = NULL;
+    for (size_t i = 0; i < log->count; i++) {
+        const struct tn_collection *c = &log->all[i];
+        double part = (double)c->holes / (double)(c->holes + c->marked + 1);
+        worst = part > worst ? part : worst;
+        last = c->full && c->marked ? c : last;
+    }
+    if (last)
+        fprintf(out,
+                "<p>Holes between objects: %.1f %% of the memory in use after the last full collection, at most "
+                "%.1f %%.</p>\n",
+                100 * (double)last->holes / (double)(last->holes + last->marked), 100 * worst);
+}
+
 static bool write_numbers(FILE *out, const struct log *log)
 {
     fputs("<table><tr><th></th><th>number</th><th>median</th><th>90 %</th><th>99 %</th><th>99.9 %</th><th>worst</th>"
           "</tr>\n",
           out);
     const size_t pause = offsetof(struct tn_collection, pause_ns), stop = offsetof(struct tn_collection, stop_ns);
+    const size_t cycle = offsetof(struct tn_collection, cycle_ns);
     bool ok = write_quantiles(out, log, "pauses, young collections", YOUNG, pause) &&
               write_quantiles(out, log, "pauses, full collections", FULL, pause) &&
               write_quantiles(out, log, "pauses, all", ALL, pause) &&
-              write_quantiles(out, log, "time to safepoint", ALL, stop);
+              write_quantiles(out, log, "time to safepoint", ALL, stop) &&
+              write_quantiles(out, log, "full collections beside threads", CYCLES, cycle);
     fputs("</table>\n", out);
     return ok;
 }
@@ -271,6 +310,24 @@ static struct chart begin_chart(FILE *out, const char *title, const char *unit, 
     return chart;
 }
 
+/* While objects are marked beside threads. If there are too many cycles, those that end in the same pixel are one. */
+static void write_cycles(const struct chart *chart, const struct log *log)
+{
+    double drawn = -1;
+    for (size_t i = 0; i < log->count; i++) {
+        const struct tn_collection *c = &log->all[i];
+        double end = (double)(c->begin_ns + c->pause_ns) / 1e9 - log->begin, begin = end - (double)c->cycle_ns / 1e9;
+        double from = x_of(chart, begin > 0 ? begin : 0), to = x_of(chart, end);
+        if (!c->cycle_ns || to < drawn + 1)
+            continue;
+        fprintf(chart->out,
+                "<rect class=\"cycle\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"><title>%llu: cycle, %.3f ms"
+                "</title></rect>\n",
+                from, TOP, to - from, HEIGHT, (unsigned long long)c->number, (double)c->cycle_ns / 1e6);
+        drawn = to;
+    }
+}
+
 static void chart_sizes(FILE *out, const struct log *log, const struct bin *bins, size_t count)
 {
     const double MB = 1 << 20;
@@ -280,6 +337,7 @@ static void chart_sizes(FILE *out, const struct log *log, const struct bin *bins
         most = (double)bins[i].c.committed / MB > most ? (double)bins[i].c.committed / MB : most;
     }
     struct chart chart = begin_chart(out, "Heap", "MB", most, false, log->seconds);
+    write_cycles(&chart, log);
     fputs("<path class=\"line c1\" d=\"", out);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "%c%.1f %.1fV%.1f", i ? 'L' : 'M', x_of(&chart, bins[i].at),
@@ -290,7 +348,7 @@ static void chart_sizes(FILE *out, const struct log *log, const struct bin *bins
                 y_of(&chart, (double)bins[i].c.committed / MB));
     fputs(
         "\"/>\n</svg>\n<p><i class=\"b1\"></i> in use, before and after each collection <i class=\"b9\"></i> from the "
-        "system</p>\n",
+        "system <i class=\"cycle\"></i> objects are marked beside threads</p>\n",
         out);
 }
 
@@ -374,6 +432,7 @@ static void write_head(FILE *out, const char *name)
           ".line { fill: none; stroke-width: 1.5; } .dashed { stroke-dasharray: 5 3; }\n"
           "table { border-collapse: collapse; } th, td { padding: 2px 12px; text-align: right; }\n"
           "th:first-child { text-align: left; } tr { border-bottom: 1px solid var(--grid); }\n"
+          ".cycle { fill: #9467bd; background: #9467bd; opacity: 0.25; }\n"
           "p > i { display: inline-block; width: 11px; height: 11px; margin-left: 1em; }\n",
           out);
     for (int i = 0; i < TN_COLLECTION_COUNT; i++)
@@ -392,6 +451,8 @@ static bool write_page(FILE *out, const struct log *log)
     size_t count = make_bins(log, bins);
     write_head(out, log->name);
     write_sums(out, log);
+    write_phases(out, log);
+    write_fragmentation(out, log);
     bool ok = write_numbers(out, log);
     chart_sizes(out, log, bins, count);
     chart_pauses(out, log, bins, count);

@@ -23,6 +23,19 @@ static bool name_function(const void *address, char *name, size_t size)
     return true;
 }
 
+/* What other threads did for it: each on its own line. */
+static void trace_work(const struct tn_collection_work *work)
+{
+    enum { TEXT = 100 };
+    char text[TEXT];
+    bool copies = work->phase != TN_COLLECTION_TRACE;
+    snprintf(text, sizeof text, "%llu %s, waited %llu us", (unsigned long long)work->amount,
+             copies ? "bytes copied" : "references looked at", (unsigned long long)work->waited_ns / 1000);
+    if (work->is_own)
+        tool_time_name((int)work->thread, "collector");
+    tool_time_event_of((int)work->thread, copies ? "copy" : "mark", text, work->begin_ns, work->end_ns);
+}
+
 /* The collection and its phases, in the order of time, on the line of the thread that collects. */
 static void trace_collection(const struct tn_collection *collection)
 {
@@ -36,6 +49,13 @@ static void trace_collection(const struct tn_collection *collection)
     for (unsigned i = 0; i < TN_COLLECTION_COUNT; begin += collection->phase_ns[i++])
         if (collection->phase_ns[i])
             tool_time_event(tn_collection_phase_name(i), "", begin, begin + collection->phase_ns[i]);
+    for (size_t i = 0; i < collection->work_count; i++)
+        trace_work(&collection->work[i]);
+    if (collection->cycle_ns) {
+        uint64_t end = collection->begin_ns + collection->pause_ns;
+        tool_time_name(TOOL_TRACK_CYCLES, "collections beside threads");
+        tool_time_event_of(TOOL_TRACK_CYCLES, "cycle", text, end - collection->cycle_ns, end);
+    }
 }
 
 static int provide(void *context, struct tn_library *library, const char *const *names, size_t count,

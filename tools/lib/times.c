@@ -15,13 +15,18 @@ struct event {
     const char *what;
     char *detail;
     uint64_t begin, end;
-    pid_t thread;
+    int track; /* a thread, or one of TOOL_TRACK_... */
 };
 
 static struct {
     pthread_mutex_t lock;
     struct event *events;
     size_t count, capacity;
+    struct {
+        int track;
+        const char *name;
+    } names[32];
+    size_t name_count;
     bool started;
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,13 +49,32 @@ void tool_time_start(void)
     trace.started = true;
 }
 
-void tool_time_event(const char *what, const char *detail, uint64_t begin, uint64_t end)
+void tool_time_event_of(int track, const char *what, const char *detail, uint64_t begin, uint64_t end)
 {
     if (!trace.started)
         return;
-    struct event event = {what, (char *)detail, begin, end, gettid()};
+    struct event event = {what, (char *)detail, begin, end, track};
     pthread_mutex_lock(&trace.lock);
     append(&event);
+    pthread_mutex_unlock(&trace.lock);
+}
+
+void tool_time_event(const char *what, const char *detail, uint64_t begin, uint64_t end)
+{
+    tool_time_event_of(gettid(), what, detail, begin, end);
+}
+
+void tool_time_name(int track, const char *name)
+{
+    pthread_mutex_lock(&trace.lock);
+    size_t i = 0;
+    while (i < trace.name_count && trace.names[i].track != track)
+        i++;
+    if (i < sizeof trace.names / sizeof *trace.names) {
+        trace.names[i].track = track;
+        trace.names[i].name = name;
+        trace.name_count += i == trace.name_count;
+    }
     pthread_mutex_unlock(&trace.lock);
 }
 
@@ -68,7 +92,7 @@ static void write_json_text(FILE *out, const char *text)
 static void write_event(FILE *out, const struct event *event, bool first)
 {
     fprintf(out, "%s\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"of\":\"",
-            first ? "" : ",", event->what, (int)getpid(), (int)event->thread, (double)event->begin / 1e3,
+            first ? "" : ",", event->what, (int)getpid(), event->track, (double)event->begin / 1e3,
             (double)(event->end - event->begin) / 1e3);
     write_json_text(out, event->detail ? event->detail : "");
     fputs("\"}}", out);
@@ -85,6 +109,9 @@ bool tool_write_time_trace(const char *name)
     pthread_mutex_lock(&trace.lock);
     for (size_t i = 0; i < trace.count; i++)
         write_event(out, &trace.events[i], i == 0);
+    for (size_t i = 0; i < trace.name_count; i++)
+        fprintf(out, "%s\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
+                i || trace.count ? "," : "", (int)getpid(), trace.names[i].track, trace.names[i].name);
     pthread_mutex_unlock(&trace.lock);
     fputs("\n]}\n", out);
     bool ok = fclose(out) == 0 ? tool_write(name, text, size) : (tool_fail(STATUS_FAILURE, "out of memory"), false);

@@ -12,6 +12,11 @@
 /* One bar of --time-trace; the second text is copied. Does nothing before tool_time_start. */
 void tool_time_start(void);
 void tool_time_event(const char *what, const char *detail, uint64_t begin_ns, uint64_t end_ns);
+/* The same on the line of a thread, or of something else that has a name (TOOL_TRACK...). */
+enum { TOOL_TRACK_CYCLES = 1 };
+void tool_time_event_of(int track, const char *what, const char *detail, uint64_t begin_ns, uint64_t end_ns);
+/* Names a line; the text is not copied. */
+void tool_time_name(int track, const char *name);
 /* Writes what there is, in the format of Chrome's and Perfetto's trace viewers. False: an error was reported. */
 bool tool_write_time_trace(const char *name);
 

@@ -68,6 +68,13 @@ void tn__phase_end(struct tn_heap *heap, enum tn_collection_phase phase)
     heap->phase_start = now;
 }
 
+void tn__note_work(struct tn_heap *heap, const struct tn_collection_work *work)
+{
+    struct tn__work_log *log = &heap->work;
+    if (log->count < TN_COUNT(log->rows))
+        log->rows[log->count++] = *work;
+}
+
 /* The buckets of struct tn_times: eight between 2^n ns and 2^(n + 1), by the three bits after the first. */
 static void count_time(struct tn_times *times, uint64_t ns)
 {
@@ -86,6 +93,8 @@ static void add_up(struct tn_heap *heap, const struct tn_collection *done)
     stats->survived += done->survived;
     stats->marked += done->marked;
     stats->swept += done->swept;
+    stats->cycles += done->cycle_ns > 0;
+    stats->cycle_ns += done->cycle_ns;
     if (done->full)
         stats->holes = done->holes;
     for (int i = 0; i < TN_COLLECTION_COUNT; i++)
@@ -109,13 +118,18 @@ static void report(const struct tn_heap *heap, const struct tn_collection *done)
 
 void tn__collect_now(struct tn_heap *heap, enum tn__extent extent)
 {
-    struct tn_collection done = {.size = sizeof done, .before = heap->in_use, .begin_ns = tn__os_now_ns()};
+    struct tn__work_log work;
+    struct tn_collection done = {
+        .size = sizeof done, .before = heap->in_use, .begin_ns = tn__os_now_ns(), .workers = 1, .work = work.rows};
     heap->current = &done;
     heap->phase_start = done.begin_ns;
     tn__world_stop(heap);
     tn__phase_end(heap, TN_COLLECTION_STOP);
     done.stop_ns = done.phase_ns[TN_COLLECTION_STOP];
     heap->collector->collect(heap, extent, &done);
+    done.work_count = work.count = heap->work.count;
+    memcpy(work.rows, heap->work.rows, work.count * sizeof *work.rows);
+    heap->work.count = 0;
     tn__world_start(heap);
     done.pause_ns = tn__os_now_ns() - done.begin_ns;
     heap->current = NULL;

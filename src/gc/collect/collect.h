@@ -23,6 +23,9 @@ void tn__collect_now(struct tn_heap *heap, enum tn__extent extent);
 /* The phase of the heap's collection that began when the last one ended has ended. */
 void tn__phase_end(struct tn_heap *heap, enum tn_collection_phase phase);
 
+/* For on_collection: what a thread has done. While the world is stopped, or by the holder of heap->beside. */
+void tn__note_work(struct tn_heap *heap, const struct tn_collection_work *work);
+
 /* A collection, or a part of one that reaches objects from roots. A collector's own struct begins with it. */
 struct tn__collection {
     const struct tn__tracing *tracing;

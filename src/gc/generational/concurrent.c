@@ -59,11 +59,16 @@ static void set_dirty(struct tn__cycle *cycle)
 
 static void mark_until(struct tn__cycle *cycle, uint64_t deadline)
 {
-    uint64_t start = tn__os_thread_ns();
+    struct tn_collection_work work = {
+        .thread = tn__os_thread_id(), .is_own = !deadline, .phase = TN_COLLECTION_TRACE, .begin_ns = tn__os_now_ns()};
+    uint64_t start = tn__os_thread_ns(), marked = cycle->marker.marked;
     cycle->deadline = deadline;
     bool is_dry = tn__mark_beside(cycle);
     __atomic_store_n(&cycle->is_dry, is_dry, __ATOMIC_RELAXED);
     cycle->marking_ns += tn__os_thread_ns() - start;
+    work.end_ns = tn__os_now_ns();
+    work.amount = cycle->marker.marked - marked;
+    tn__note_work(cycle->heap, &work);
 }
 
 static bool has_work(const struct tn__cycle *cycle)

@@ -87,6 +87,8 @@ struct tn__worker {
     struct tn__cursor holes;
     char *hole, *hole_end, *medium, *medium_end; /* where copies go */
     uint64_t promoted, marked;                   /* bytes; entries looked at */
+    uint64_t began, ended, waited;               /* in ns, if several run */
+    uint32_t id;                                 /* its thread's number in the system */
     struct tn__log *log;                         /* taken, not looked at yet */
     struct tn__part part;                        /* likewise */
     struct tn__packet **shared;                  /* where entries go that it does not keep */
@@ -298,9 +300,9 @@ _Static_assert(TN_GC_HASH_STORED == 8, "the word that it takes");
 
 bool tn__gen_open_team(struct tn__generational *g);
 void tn__gen_close_team(struct tn__generational *g, const struct tn_heap *heap);
-/* `work` in several threads, until tn__gen_more is false in each. */
-void tn__gen_run(struct tn__generational *g, uint32_t size, void (*work)(struct tn__worker *worker),
-                 bool (*take)(struct tn__worker *worker));
+/* A phase: `work` in several threads, until tn__gen_more is false in each. */
+void tn__gen_run(struct tn__generational *g, uint32_t size, enum tn_collection_phase phase,
+                 void (*work)(struct tn__worker *worker), bool (*take)(struct tn__worker *worker));
 /* Gets entries of others, or other work (`take`). False: all workers have finished. */
 bool tn__gen_more(struct tn__worker *w);
 /* The older half of the stack goes to the team, if there is memory. */

@@ -204,7 +204,7 @@ void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_c
     tn__gen_clear(g);
     tn__find_roots(&w->all);
     tn__phase_end(heap, TN_COLLECTION_ROOTS);
-    tn__gen_run(g, workers, trace, NULL);
+    tn__gen_run(g, workers, TN_COLLECTION_TRACE, trace, NULL);
     finish_stack(w);
     tn__phase_end(heap, TN_COLLECTION_TRACE);
     tn__settle_dead(&w->all);

@@ -267,7 +267,7 @@ void tn__gen_minor(struct tn_heap *heap, uint32_t workers, struct tn_collection 
     if (workers == 1)
         drain(w);
     tn__phase_end(heap, TN_COLLECTION_YOUNG);
-    tn__gen_run(g, workers, trace, take_log);
+    tn__gen_run(g, workers, TN_COLLECTION_REMEMBERED, trace, take_log);
     finish_stack(w);
     tn__phase_end(heap, TN_COLLECTION_REMEMBERED);
     tn__settle_dead(&w->all);

@@ -179,7 +179,9 @@ bool tn__gen_more(struct tn__worker *w)
         uint32_t event = team->event;
         __atomic_store_n(&team->idle, team->idle + 1, __ATOMIC_RELAXED);
         pthread_mutex_unlock(&team->lock);
+        uint64_t start = tn__os_now_ns();
         await(team, event);
+        w->waited += tn__os_now_ns() - start;
         pthread_mutex_lock(&team->lock);
         __atomic_store_n(&team->idle, team->idle - 1, __ATOMIC_RELAXED);
         found = !team->has_finished && take_any(w);
@@ -196,10 +198,18 @@ static void finish_phase(struct tn__team *team)
         tn__os_wake(&team->unfinished);
 }
 
+static void run_timed(struct tn__worker *w)
+{
+    w->began = tn__os_now_ns();
+    w->g->team.work(w);
+    w->ended = tn__os_now_ns();
+}
+
 static void *run_worker(void *worker)
 {
     struct tn__worker *w = worker;
     struct tn__team *team = &w->g->team;
+    w->id = tn__os_thread_id();
     for (uint32_t seen = w->phase, phase;;) {
         while ((phase = __atomic_load_n(&team->phase, __ATOMIC_ACQUIRE)) == seen)
             tn__os_wait(&team->phase, seen, UINT64_MAX);
@@ -207,7 +217,7 @@ static void *run_worker(void *worker)
         if (team->ends)
             return NULL;
         if (!w->alone)
-            team->work(w);
+            run_timed(w);
         finish_phase(team);
     }
 }
@@ -261,6 +271,7 @@ static uint32_t start_workers(struct tn__generational *g, uint32_t size)
 static void prepare(struct tn__worker *w, const struct tn__worker *first, bool alone)
 {
     w->alone = alone;
+    w->waited = 0;
     if (w == first)
         return;
     w->all = (struct tn__collection){.tracing = first->all.tracing, .heap = first->all.heap};
@@ -287,25 +298,53 @@ static void gather(struct tn__worker *first, struct tn__worker *w)
     first->all.ephemerons = w->all.ephemerons;
 }
 
-void tn__gen_run(struct tn__generational *g, uint32_t size, void (*work)(struct tn__worker *worker),
-                 bool (*take)(struct tn__worker *worker))
+/* Of the phase that has just ended. */
+static void note_work(const struct tn__generational *g, enum tn_collection_phase phase)
+{
+    for (uint32_t i = 0; i < g->team.size; i++) {
+        const struct tn__worker *w = g->team.workers[i];
+        const struct tn_collection_work work = {.thread = w->id,
+                                                .is_own = i > 0,
+                                                .phase = phase,
+                                                .begin_ns = w->began,
+                                                .end_ns = w->ended,
+                                                .waited_ns = w->waited,
+                                                .amount = phase == TN_COLLECTION_TRACE ? w->marked : w->promoted};
+        tn__note_work(g->first.all.heap, &work);
+    }
+}
+
+/* In several threads, of which the caller is one. */
+static void run_team(struct tn__generational *g)
 {
     struct tn__team *team = &g->team;
+    for (uint32_t i = 0; i <= team->started; i++)
+        prepare(team->workers[i], &g->first, i >= team->size);
+    __atomic_store_n(&team->unfinished, team->started, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&team->phase, 1, __ATOMIC_RELEASE);
+    tn__os_wake(&team->phase);
+    g->first.id = tn__os_thread_id();
+    run_timed(&g->first);
+    for (uint32_t left; (left = __atomic_load_n(&team->unfinished, __ATOMIC_ACQUIRE));)
+        tn__os_wait(&team->unfinished, left, UINT64_MAX);
+}
+
+void tn__gen_run(struct tn__generational *g, uint32_t size, enum tn_collection_phase phase,
+                 void (*work)(struct tn__worker *worker), bool (*take)(struct tn__worker *worker))
+{
+    struct tn__team *team = &g->team;
+    struct tn_collection *current = g->first.all.heap->current;
     team->size = start_workers(g, size);
     team->work = work;
     team->take = take;
     team->has_finished = false;
-    bool alone = team->size == 1;
-    if (!alone) {
-        for (uint32_t i = 0; i <= team->started; i++)
-            prepare(team->workers[i], &g->first, i >= team->size);
-        __atomic_store_n(&team->unfinished, team->started, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&team->phase, 1, __ATOMIC_RELEASE);
-        tn__os_wake(&team->phase);
+    current->workers = tn__max64(current->workers, team->size);
+    if (team->size == 1) {
+        work(&g->first);
+        return;
     }
-    work(&g->first);
-    for (uint32_t left; !alone && (left = __atomic_load_n(&team->unfinished, __ATOMIC_ACQUIRE));)
-        tn__os_wait(&team->unfinished, left, UINT64_MAX);
+    run_team(g);
+    note_work(g, phase);
     for (uint32_t i = 1; i < team->size; i++)
         gather(&g->first, team->workers[i]);
     g->first.alone = true;

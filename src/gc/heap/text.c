@@ -17,8 +17,8 @@ static const struct {
     const char *name;
     size_t at;
 } members[] = {
-    M(number), M(full),   M(begin_ns), M(stop_ns),  M(pause_ns), M(before), M(after), M(committed),
-    M(moved),  M(pinned), M(young),    M(survived), M(marked),   M(swept),  M(holes), M(cycle_ns),
+    M(number), M(full),  M(begin_ns), M(stop_ns), M(pause_ns), M(before), M(after),    M(committed), M(moved),
+    M(pinned), M(young), M(survived), M(marked),  M(swept),    M(holes),  M(cycle_ns), M(workers),
 };
 #undef M
 

@@ -17,6 +17,12 @@
 
 /* ---- heaps ---- */
 
+/* What does not fit is not noted. Used while the world is stopped, or by the holder of `beside`. */
+struct tn__work_log {
+    struct tn_collection_work rows[64];
+    uint32_t count;
+};
+
 struct tn_heap {
     pthread_mutex_t lock;
     const void *holder;     /* of the lock, see tn__this_thread; NULL: none. Accessed atomically */
@@ -55,6 +61,7 @@ struct tn_heap {
     struct tn_heap_stats stats;
     struct tn_collection *current; /* the collection that is going on */
     uint64_t phase_start;          /* of its present phase */
+    struct tn__work_log work;      /* since the last collection */
     struct tn__snapshot *snapshot; /* for verification; see verify.c */
     char corruption[200];          /* what verification found, where that is not a constant text */
     bool is_corrupt;               /* on_corruption was called. Accessed atomically */

@@ -5,10 +5,12 @@
 #include "support.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 /* ---- what a heap counts ---- */
 
 static struct tn_collection last, sum;
+static uint64_t cycles;
 
 static void note(void *context, const struct tn_collection *collection)
 {
@@ -19,6 +21,8 @@ static void note(void *context, const struct tn_collection *collection)
     sum.survived += last.survived;
     sum.marked += last.marked;
     sum.swept += last.swept;
+    sum.cycle_ns += last.cycle_ns;
+    cycles += last.cycle_ns > 0;
     for (int i = 0; i < TN_COLLECTION_COUNT; i++)
         sum.phase_ns[i] += last.phase_ns[i];
 }
@@ -32,6 +36,7 @@ static struct tn_heap *make_noted(void **state)
                                       .collector = chosen_collector(),
                                       .on_collection = note};
     sum = (struct tn_collection){0};
+    cycles = 0;
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
     assert_int_equal(tn_heap_attach(heap, &err), 0);
     return heap;
@@ -80,6 +85,8 @@ static void sums_are_those_of_collections(void **state)
     assert_int_equal(stats.survived, sum.survived);
     assert_int_equal(stats.marked, sum.marked);
     assert_int_equal(stats.swept, sum.swept);
+    assert_int_equal(stats.cycles, cycles);
+    assert_int_equal(stats.cycle_ns, sum.cycle_ns);
     assert_memory_equal(stats.phase_ns, sum.phase_ns, sizeof sum.phase_ns);
     assert_int_equal(count_of(&stats.pauses), stats.collections);
     assert_int_equal(count_of(&stats.stops), stats.collections);
@@ -135,6 +142,56 @@ static void what_lives_and_what_dies(void **state)
     tn_heap_destroy(heap);
 }
 
+/* ---- what threads did ---- */
+
+static struct {
+    uint64_t rows, own, most_workers, last_begin;
+    pid_t self;
+} seen;
+
+static void note_work(void *context, const struct tn_collection *collection)
+{
+    uint64_t now = collection->begin_ns + collection->pause_ns;
+    (void)context;
+    for (size_t i = 0; i < collection->work_count; i++) {
+        const struct tn_collection_work *work = &collection->work[i];
+        assert_true(work->phase == TN_COLLECTION_REMEMBERED || work->phase == TN_COLLECTION_TRACE);
+        assert_true(work->begin_ns <= work->end_ns && work->end_ns <= now);
+        assert_true(work->begin_ns >= collection->begin_ns || work->begin_ns >= seen.last_begin);
+        assert_true(work->waited_ns <= work->end_ns - work->begin_ns);
+        assert_true(work->is_own == (work->thread != (uint64_t)seen.self));
+        seen.own += work->is_own;
+    }
+    seen.rows += collection->work_count;
+    seen.most_workers = collection->workers > seen.most_workers ? collection->workers : seen.most_workers;
+    seen.last_begin = collection->begin_ns;
+}
+
+/* Under stress several workers run now and then; a verified heap that marks beside threads does so after each pause. */
+static void what_workers_did(void **state)
+{
+    struct tn_heap *heap;
+    struct tn_heap_options options = {.size = sizeof options,
+                                      .flags = *(uint64_t *)*state,
+                                      .workers = 2,
+                                      .collector = chosen_collector(),
+                                      .on_collection = note_work};
+    bool is_parallel = options.collector != &tn_collector_copying, is_stressed = options.flags & TN_HEAP_STRESS;
+    memset(&seen, 0, sizeof seen);
+    seen.self = gettid();
+    assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    work(heap);
+    tn_heap_destroy(heap);
+    assert_int_equal(seen.most_workers, is_parallel && is_stressed ? 2 : 1);
+    if (is_parallel && is_stressed)
+        assert_true(seen.own > 0 && seen.rows > seen.own);
+    else if (options.collector == &tn_collector_concurrent)
+        assert_true(seen.own > 0);
+    else
+        assert_int_equal(seen.rows, 0);
+}
+
 /* ---- quantiles ---- */
 
 static void quantiles(void **state)
@@ -170,6 +227,8 @@ static void lines_can_be_read_again(void **state)
     struct tn_collection all, got;
     memset(&all, 0xff, sizeof all);
     all.size = sizeof all;
+    all.work = NULL;
+    all.work_count = 0;
     memset(&all.phase_ns[TN_COLLECTION_COUNT], 0, sizeof all.phase_ns - TN_COLLECTION_COUNT * sizeof *all.phase_ns);
     size_t length = tn_collection_write(&all, text, sizeof text);
     (void)state;
@@ -215,6 +274,7 @@ int main(void)
         BOTH(sums_are_those_of_collections),
         BOTH(phases_are_parts_of_a_pause),
         BOTH(what_lives_and_what_dies),
+        BOTH(what_workers_did),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(lines_can_be_read_again),
         cmocka_unit_test(other_lines_are_errors),
