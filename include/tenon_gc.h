@@ -9,7 +9,7 @@
 #ifndef TENON_GC_H
 #define TENON_GC_H
 
-#define TN_GC_ABI 3
+#define TN_GC_ABI 4
 
 /* ---- objects ---- */
 
@@ -19,6 +19,7 @@
 #define TN_GC_TYPE_MASK   (~15ull)
 
 #define TN_GC_FORWARDED   1 /* the rest of the header is the object's new address; only while the world is stopped */
+#define TN_GC_PERMANENT   1 /* the same bit of an object outside the heap: the next store has to log it, of any value */
 #define TN_GC_UNLOGGED    2 /* tested by the write barrier: the next store of a reference has to log this object */
 #define TN_GC_HASHED      4 /* the identity hash, which is the address, has been asked for */
 #define TN_GC_HASH_STORED 8 /* the object has moved since: the hash is stored in a word after the payload */
@@ -129,12 +130,12 @@ void *tn__gc_allocate(size_t payload, const struct tn_type *type);
 /* Waits while the world is stopped. A safepoint: called through tn__gc_call_native when `poll` is not 0. */
 void tn__gc_poll(void);
 
-/* Called before the store of a reference into an object whose header has TN_GC_UNLOGGED, if the value is young (see
- * tn_gc_block) or not known. `slot` is the word of the object that is stored to, `value` what is stored there: the
- * collector remembers the word, and may verify that the object's type lists it. If `slot` is NULL, it remembers the
- * object and clears the bit; `value` is NULL if several values are stored. Not a safepoint. Calling convention: LLVM's
- * preserve_most. It may change r11 (AArch64: x0-x8, x16-x18), the flags and the vector registers, and preserves all
- * other registers: on x86-64 those of its arguments and rax too. */
+/* Called before the store of a reference into an object whose header has TN_GC_UNLOGGED, if it has TN_GC_PERMANENT too,
+ * or the value is young (see tn_gc_block) or not known. `slot` is the word of the object that is stored to, `value`
+ * what is stored there: the collector remembers the word, and may verify that the object's type lists it. If `slot` is
+ * NULL, it remembers the object and clears the bit; `value` is NULL if several values are stored. Not a safepoint.
+ * Calling convention: LLVM's preserve_most. It may change r11 (AArch64: x0-x8, x16-x18), the flags and the vector
+ * registers, and preserves all other registers: on x86-64 those of its arguments and rax too. */
 void tn__gc_log(void *object, void *slot, void *value);
 
 /* memmove into or out of managed memory: with the barrier of the object that contains `to` (`parent`; NULL: none),

@@ -243,15 +243,39 @@ struct tn_heap_stats {
     uint64_t phase_ns[16];                   /* sums, by enum tn_collection_phase */
     struct tn_times pauses, stops;           /* from the request until threads resumed; until all had stopped */
     uint64_t cycles, cycle_ns;               /* full ones that marked beside threads; sum of these members */
+    uint64_t permanent, permanent_logged;    /* bytes with permanent objects; those that collections look at */
 };
 
 TN_API void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats);
 
-/* Calls `visit` for every object while all threads are stopped: see "Callbacks". The objects' addresses are valid
- * meanwhile, so tn_handle_of can make handles for them. */
+/* Calls `visit` for every object, permanent ones last, while all threads are stopped: see "Callbacks". The objects'
+ * addresses are valid meanwhile, so tn_handle_of can make handles for them. */
 TN_API void tn_heap_walk(struct tn_heap *heap,
                          void (*visit)(void *context, void *object, const struct tn_type *type, size_t payload),
                          void *context);
+
+/* ---- permanent objects ---- */
+
+/* Permanent objects are the client's: variables of the program, or what it has mapped from a file. Collections leave
+ * them where they are and never free them; whatever they refer to lives. References to them may be stored anywhere.
+ *
+ * They lie one after the other as objects of the heap do, each a header of 8 bytes and its payload, rounded up to a
+ * multiple of 8 bytes, 16 in all at least; words of zero between them are skipped. The header is the address of the
+ * type. If the type has references, TN_PERMANENT is added to it, so that stores of references into the object are
+ * noticed; at the beginning there are none to objects of a heap. */
+#define TN_PERMANENT 3
+
+enum {
+    TN_PERMANENT_FROZEN = 1, /* nobody stores references to objects of a heap there; the memory may be read-only */
+};
+
+/* Adds `size` bytes with permanent objects to the heap, whose threads alone may store references there. Neither reads
+ * nor writes them; collections look only at those that references were stored into. The memory is the caller's, and
+ * stays until it is removed, or the heap destroyed. TN_EINVAL (also: some of it was added before), TN_ENOMEM. */
+TN_API int tn_heap_add_permanent(struct tn_heap *heap, void *start, size_t size, uint64_t flags, struct tn_error *err);
+
+/* Removes what was added at `start`, to which nothing may refer any more. TN_EINVAL (nothing was added there). */
+TN_API int tn_heap_remove_permanent(struct tn_heap *heap, const void *start, struct tn_error *err);
 
 /* ---- handles ---- */
 

@@ -1,6 +1,6 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-; A barrier before each store of a reference into an object, but where none is needed: for objects that are not logged, and young values.
+; A barrier before each store of a reference into an object, but where none is needed: for objects that are not logged, and young values, or permanent objects.
 
 ; RUN: %tenon opt --passes=insert-barriers --stats %s 2>%t.stats | FileCheck %s --implicit-check-not='call preserve_mostcc void'
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
@@ -23,6 +23,10 @@ declare void @native()
 ; CHECK: [[RAW:%.*]] = addrspacecast ptr addrspace(10) %o to ptr{{$}}
 ; CHECK: [[SLOT:%.*]] = addrspacecast ptr addrspace(11) %p to ptr{{$}}
 ; CHECK: [[VALUE:%.*]] = addrspacecast ptr addrspace(10) %x to ptr{{$}}
+; CHECK: [[PERMANENT_BIT:%.*]] = and i64 [[HEADER]], 1
+; CHECK: [[ORDINARY:%.*]] = icmp eq i64 [[PERMANENT_BIT]], 0
+; CHECK: br i1 [[ORDINARY]], label %ordinary, label %young, !prof
+; CHECK: ordinary:
 ; CHECK: [[YOUNG_AT:%.*]] = getelementptr i8, ptr %block, i64 48
 ; CHECK: [[YOUNG:%.*]] = load i64, ptr [[YOUNG_AT]]
 ; CHECK: [[SIZE_AT:%.*]] = getelementptr i8, ptr %block, i64 56

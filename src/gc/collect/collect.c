@@ -5,6 +5,17 @@
 #include "base/os.h"
 #include "gc/collect/collect.h"
 
+/* ---- barriers ---- */
+
+void tn__log_store(struct tn_heap *heap, void *object, void *slot, void *value)
+{
+    const struct tn__permanent_work *permanent = __atomic_load_n(&heap->permanent_work, __ATOMIC_ACQUIRE);
+    if (permanent && (__atomic_load_n(tn__header(object), __ATOMIC_RELAXED) & TN_GC_PERMANENT))
+        permanent->log(heap, object);
+    else
+        heap->collector->log(heap, object, slot, value);
+}
+
 /* ---- roots ---- */
 
 static void walk_stacks(struct tn__collection *c, tn_visit_slot *slot, void (*pin)(void *context, void *object))
@@ -28,6 +39,8 @@ void tn__find_roots(struct tn__collection *c)
     tn__maps_lock();
     if (tn__maps_have_pins())
         walk_stacks(c, NULL, tracing->keep);
+    if (c->heap->permanent_work)
+        c->heap->permanent_work->scan(c);
     tn__visit_handles(c->heap, tracing->forward, c);
     tn__visit_roots(tracing->forward, c);
     walk_stacks(c, tracing->forward, NULL);
@@ -127,6 +140,8 @@ void tn__collect_now(struct tn_heap *heap, enum tn__extent extent)
     tn__phase_end(heap, TN_COLLECTION_STOP);
     done.stop_ns = done.phase_ns[TN_COLLECTION_STOP];
     heap->collector->collect(heap, extent, &done);
+    if (heap->permanent_work)
+        heap->permanent_work->arm(heap);
     done.work_count = work.count = heap->work.count;
     memcpy(work.rows, heap->work.rows, work.count * sizeof *work.rows);
     heap->work.count = 0;

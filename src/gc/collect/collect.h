@@ -17,6 +17,10 @@ void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t p
 
 /* ---- collection (collect.c) ---- */
 
+/* What tn__gc_log does, in managed code or while objects are held: remembers that `value` is about to be stored into
+ * the word `slot` of the object, or values into any of its words (NULL). */
+void tn__log_store(struct tn_heap *heap, void *object, void *slot, void *value);
+
 /* Under the lock: a whole collection, including stopping the world. */
 void tn__collect_now(struct tn_heap *heap, enum tn__extent extent);
 

@@ -63,26 +63,9 @@ static bool note_starts(struct check *check)
     return check->starts;
 }
 
-/* All references, including those of weak objects and ephemerons. */
-static void visit_all(void *object, tn_visit_slot *visit, void *context)
-{
-    tn__visit_references(object, visit, context);
-    switch (tn__type_of(object)->kind) {
-    case TN_KIND_EPHEMERON:
-        visit(context, (void **)object + 1);
-        visit(context, object);
-        break;
-    case TN_KIND_WEAK:
-        visit(context, object);
-        break;
-    default:
-        break;
-    }
-}
-
 static void check_object(void *context, void *object)
 {
-    visit_all(object, check_slot, context);
+    tn__visit_all_references(object, check_slot, context);
 }
 
 /* ---- barriers ---- */
@@ -125,7 +108,7 @@ static void note_object(void *context, void *object)
     note_word(snapshot, (uintptr_t)object);
     size_t at = snapshot->count;
     note_word(snapshot, 0);
-    visit_all(object, note_slot, snapshot);
+    tn__visit_all_references(object, note_slot, snapshot);
     if (snapshot->is_whole)
         snapshot->words[at] = snapshot->count - at - 1;
     *tn__header(object) |= TN_GC_UNLOGGED;
@@ -201,7 +184,7 @@ static void compare_snapshot(struct tn_heap *heap)
         void *object = (void *)snapshot->words[at];
         struct comparison comparison = {heap, snapshot, &snapshot->words[at + 2], false};
         if (*tn__header(object) & TN_GC_UNLOGGED)
-            visit_all(object, compare_slot, &comparison);
+            tn__visit_all_references(object, compare_slot, &comparison);
         if (comparison.differs)
             tn__corrupt(heap, "a reference was stored into an object that is not logged");
     }
@@ -212,6 +195,8 @@ void tn__verify_barriers(struct tn_heap *heap)
     if (!(heap->options.flags & TN_HEAP_VERIFY))
         return;
     compare_snapshot(heap);
+    if (heap->permanent_work)
+        heap->permanent_work->verify(heap);
     tn__phase_end(heap, TN_COLLECTION_VERIFY);
 }
 

@@ -106,6 +106,8 @@ static void queue_finalizers(struct tn__collection *c)
 
 void tn__settle_dead(struct tn__collection *c)
 {
+    if (c->heap->permanent_work)
+        c->heap->permanent_work->link(c);
     settle_ephemerons(c);
     clear_weak(c);
     queue_finalizers(c);

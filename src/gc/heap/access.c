@@ -205,7 +205,7 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
     if (at) {
         void *stored = value ? value->object : NULL;
         if (tn__needs_log(handle->heap, handle->object, stored))
-            handle->heap->collector->log(handle->heap, handle->object, at, stored);
+            tn__log_store(handle->heap, handle->object, at, stored);
         __atomic_store_n((void **)(void *)at, stored, __ATOMIC_RELEASE);
     }
     tn__objects_release(handle->heap, locked);
@@ -243,9 +243,10 @@ uint64_t tn_handle_hash(struct tn_handle *handle)
         return 0;
     bool locked = tn__objects_hold(handle->heap);
     void *object = handle->object;
-    uint64_t address = (uintptr_t)object,
-             header = __atomic_fetch_or(tn__header(object), TN_GC_HASHED, __ATOMIC_RELAXED);
-    if (header & TN_GC_HASH_STORED)
+    uint64_t address = (uintptr_t)object, *header = tn__header(object);
+    if (tn__is_in_heap(handle->heap, object))
+        __atomic_fetch_or(header, TN_GC_HASHED, __ATOMIC_RELAXED);
+    if (__atomic_load_n(header, __ATOMIC_RELAXED) & TN_GC_HASH_STORED)
         address = tn__get64((const char *)tn__header(object) + tn__object_size(object) - 8);
     tn__objects_release(handle->heap, locked);
     return address * 0x9E3779B97F4A7C15u;

@@ -101,6 +101,8 @@ void tn_heap_destroy(struct tn_heap *heap)
     free_finalizers(heap->waiting);
     free_finalizers(heap->running);
     free_pins(heap);
+    if (heap->permanent_work)
+        heap->permanent_work->end(heap);
     tn__verify_end(heap);
     heap->collector->close(heap);
     pthread_mutex_destroy(&heap->lock);
@@ -148,6 +150,8 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
     known.committed = heap->committed;
     known.finalizers = count_finalizers(heap->finalizers) + count_finalizers(heap->old_finalizers);
     known.finalizers_waiting = heap->waiting_count;
+    if (heap->permanent_work)
+        heap->permanent_work->count(heap, &known);
     for (TN__EACH_MUTATOR(mutator, heap))
         known.threads++;
     if (!is_locked)
@@ -175,6 +179,8 @@ void tn_heap_walk(struct tn_heap *heap,
     tn__heap_lock(heap);
     tn__world_stop(heap);
     heap->collector->each_object(heap, walk_one, &walk);
+    if (heap->permanent_work)
+        heap->permanent_work->each_object(heap, walk_one, &walk);
     tn__world_start(heap);
     tn__heap_unlock(heap);
 }

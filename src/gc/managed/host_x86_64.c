@@ -13,7 +13,7 @@ _Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK
                "offsets below");
 _Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
                "offsets below");
-_Static_assert(TN_GC_OUTSIDE == 1 && TN_GC_STATE == 7 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_UNLOGGED == 2,
+_Static_assert(TN_GC_OUTSIDE == 1 && TN_GC_STATE == 7 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_PERMANENT == 1,
                "values below");
 _Static_assert(offsetof(struct tn_gc_block, top) == TN_GC_BLOCK_TOP &&
                    offsetof(struct tn_gc_block, poll) == TN_GC_BLOCK_POLL &&
@@ -251,10 +251,13 @@ __asm__(FUNCTION("tn__gc_keep_registers") FRAME /* */
 
 /* ---- the barrier ---- */
 
-/* A slot goes into the thread's buffer if that has room. All else is for tn__gc_log_here. */
+/* A slot of an object that is not permanent goes into the thread's buffer if that has room. All else is for
+ * tn__gc_log_here. */
 __asm__(FUNCTION("tn__gc_log") /* */
         "    testq %rsi, %rsi\n"
         "    jz 1f\n"
+        "    testb $1, -8(%rdi)\n"
+        "    jnz 1f\n"
         "    pushq %rax\n"
         "    .cfi_adjust_cfa_offset 8\n"
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"

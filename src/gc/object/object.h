@@ -37,6 +37,8 @@ bool tn__is_between(char *at, const char *end, const void *address);
 
 /* Calls `visit` for every strong reference of the object: not for those of WEAK and EPHEMERON types. */
 void tn__visit_references(void *object, tn_visit_slot *visit, void *context);
+/* The same, and those of WEAK and EPHEMERON types. */
+void tn__visit_all_references(void *object, tn_visit_slot *visit, void *context);
 /* The same for one element of an array of structs, or for an object of a FIXED type. */
 void tn__visit_element(void *at, const struct tn_type *type, tn_visit_slot *visit, void *context);
 

@@ -105,3 +105,19 @@ void tn__visit_references(void *object, tn_visit_slot *visit, void *context)
         break;
     }
 }
+
+void tn__visit_all_references(void *object, tn_visit_slot *visit, void *context)
+{
+    tn__visit_references(object, visit, context);
+    switch (tn__type_of(object)->kind) {
+    case TN_KIND_EPHEMERON:
+        visit(context, (void **)object + 1);
+        visit(context, object);
+        break;
+    case TN_KIND_WEAK:
+        visit(context, object);
+        break;
+    default:
+        break;
+    }
+}

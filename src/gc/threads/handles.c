@@ -137,6 +137,8 @@ static struct tn__pin **find_pin(struct tn_heap *heap, const void *object)
 
 bool tn__pin(struct tn_heap *heap, void *object)
 {
+    if (!tn__is_in_heap(heap, object)) /* permanent */
+        return true;
     lock_roots(heap);
     struct tn__pin **at = grow_pins(heap) ? find_pin(heap, object) : NULL, *pin = at ? *at : NULL;
     if (at && !pin) {

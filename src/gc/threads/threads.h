@@ -23,6 +23,21 @@ struct tn__work_log {
     uint32_t count;
 };
 
+struct tn__collection;
+
+/* What collections and others do with permanent objects (collect/permanent.c). The world is stopped, except for `log`:
+ * that is for barriers, and not a safepoint. */
+struct tn__permanent_work {
+    void (*log)(struct tn_heap *heap, void *object);
+    void (*scan)(struct tn__collection *c); /* forwards references of the logged ones, but for weak kinds */
+    void (*link)(struct tn__collection *c); /* enters these in the lists of weak objects and ephemerons */
+    void (*arm)(struct tn_heap *heap);      /* those that refer to the heap no longer; after a collection */
+    void (*verify)(struct tn_heap *heap);   /* before one: those that refer to the heap are logged */
+    void (*each_object)(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
+    void (*count)(const struct tn_heap *heap, struct tn_heap_stats *stats);
+    void (*end)(struct tn_heap *heap);
+};
+
 struct tn_heap {
     pthread_mutex_t lock;
     const void *holder;     /* of the lock, see tn__this_thread; NULL: none. Accessed atomically */
@@ -49,6 +64,8 @@ struct tn_heap {
     uintptr_t young;    /* as in the blocks of its threads */
     uint64_t young_size;
     struct tn__list mutators;
+    struct tn__permanent *permanent; /* its permanent objects; NULL, as the next one: there have been none */
+    const struct tn__permanent_work *permanent_work; /* written atomically */
     /* Guards handles and pins. They are made for objects that must not move meanwhile, so no collection happens while a
      * thread waits for it. Taken after `lock`. */
     pthread_mutex_t roots_lock;
@@ -85,8 +102,9 @@ __attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *wha
 /* The barrier's tests (doc/GC.md): true if the store of `value` into the object has to be logged. */
 static inline bool tn__needs_log(const struct tn_heap *heap, const void *object, const void *value)
 {
-    return (__atomic_load_n(tn__header(object), __ATOMIC_RELAXED) & TN_GC_UNLOGGED) &&
-           ((uintptr_t)value ^ heap->young) < heap->young_size;
+    uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_RELAXED);
+    return (header & TN_GC_UNLOGGED) &&
+           ((header & TN_GC_PERMANENT) || ((uintptr_t)value ^ heap->young) < heap->young_size);
 }
 
 /* ---- threads (thread.c) ---- */

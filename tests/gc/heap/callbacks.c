@@ -193,6 +193,18 @@ static enum result call_roots(void)
     return of(code);
 }
 
+static uint64_t permanent[2];
+
+static enum result call_add(void)
+{
+    return of(tn_heap_add_permanent(here.heap, permanent, sizeof permanent, 0, &err));
+}
+
+static enum result call_remove(void)
+{
+    return of(tn_heap_remove_permanent(here.heap, permanent, &err));
+}
+
 static const struct {
     const char *name;
     enum result (*call)(void);
@@ -226,6 +238,8 @@ static const struct {
     {"tn_handle_pin", call_pin, FINE, REFUSED},
     {"tn_handle_finalize", call_finalize, REFUSED, REFUSED},
     {"tn_roots_add", call_roots, FINE, REFUSED},
+    {"tn_heap_add_permanent", call_add, REFUSED, REFUSED},
+    {"tn_heap_remove_permanent", call_remove, REFUSED, REFUSED},
 };
 
 /* ---- the callbacks ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Write barriers: before a reference is stored into an object, the object's header is tested, and whether the reference
- * is to a young object (doc/GC.md). Explicit julia.write_barrier calls follow the store and name no slot, so they are
- * dropped in favour of these. */
+/* Write barriers: before a reference is stored into an object, the object's header is tested, and unless it is
+ * permanent, whether the reference is to a young object (doc/GC.md). Explicit julia.write_barrier calls follow the
+ * store and name no slot, so they are dropped in favour of these. */
 
 #include "codegen/managed/lower/lower.h"
 #include "codegen/managed/optimize/optimize.h"
@@ -98,11 +98,22 @@ static struct report report_of(struct barriers *b, LLVMValueRef store, LLVMValue
                            is_plain ? in_space_0(b, s.value) : null};
 }
 
-/* Goes on to `behind` unless the value is young: then to a new block, where the builder is afterwards. */
-static void test_value(struct barriers *b, LLVMValueRef value, LLVMBasicBlockRef behind)
+static LLVMValueRef lacks_bit(struct barriers *b, LLVMValueRef header, unsigned bit)
+{
+    LLVMTypeRef i64 = b->gc->i64;
+    LLVMValueRef found = LLVMBuildAnd(b->gc->builder, header, LLVMConstInt(i64, bit, 0), "");
+    return LLVMBuildICmp(b->gc->builder, LLVMIntEQ, found, LLVMConstNull(i64), "");
+}
+
+/* Goes on to `behind` unless the object is permanent or the value young: then to a new block, where the builder is
+ * afterwards. */
+static void test_value(struct barriers *b, LLVMValueRef header, LLVMValueRef value, LLVMBasicBlockRef behind)
 {
     struct tn__gc *gc = b->gc;
     LLVMBasicBlockRef young = LLVMInsertBasicBlockInContext(gc->context, behind, "young");
+    LLVMBasicBlockRef ordinary = LLVMInsertBasicBlockInContext(gc->context, young, "ordinary");
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, lacks_bit(b, header, TN_GC_PERMANENT), ordinary, young));
+    LLVMPositionBuilderAtEnd(gc->builder, ordinary);
     LLVMValueRef block = tn__thread_block(gc);
     LLVMValueRef start = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, block, TN_GC_BLOCK_YOUNG), "");
     LLVMValueRef size = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, block, TN_GC_BLOCK_YOUNG_SIZE), "");
@@ -133,13 +144,11 @@ static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef par
     }
     LLVMValueRef header = LLVMBuildLoad2(gc->builder, gc->i64, tn__header_of(gc, parent), "header");
     tn__tag(gc, header, TN__HEADER_MEMORY);
-    LLVMValueRef bit = LLVMBuildAnd(gc->builder, header, LLVMConstInt(gc->i64, TN_GC_UNLOGGED, 0), "");
-    LLVMValueRef quiet = LLVMBuildICmp(gc->builder, LLVMIntEQ, bit, LLVMConstNull(gc->i64), "");
-    tn__likely(gc, LLVMBuildCondBr(gc->builder, quiet, behind, slow));
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, lacks_bit(b, header, TN_GC_UNLOGGED), behind, slow));
     LLVMPositionBuilderAtEnd(gc->builder, slow);
     struct report report = report_of(b, store, parent);
     if (!LLVMIsAConstantPointerNull(report.value))
-        test_value(b, report.value, behind);
+        test_value(b, header, report.value, behind);
     log_store(b, &report);
     LLVMBuildBr(gc->builder, behind);
     gc->stats->barriers++;

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Permanent objects: those of spaces that belong to a heap, but lie outside of it. They are never moved, marked or
+ * freed, and a collection looks at none of them but the *logged* ones, which may refer to objects of the heap.
+ *
+ * An object is armed while its header has TN_GC_PERMANENT and TN_GC_UNLOGGED. The first store of a reference into it
+ * clears both bits and enters the object in the list of logged ones, whose references are roots from then on. When a
+ * collection finds no reference into the heap there, the object is armed again. So pages of objects that nobody stores
+ * into are never written.
+ *
+ * If there is no memory for the list, the headers still tell: until there is, collections look at all objects that are
+ * not armed.
+ *
+ * Programs that add no space contain none of this: others get here by heap->permanent_work. */
+
+#include "gc/collect/collect.h"
+
+struct space {
+    char *start, *end;
+    bool is_frozen; /* nobody stores into its objects */
+};
+
+/* Changed under the heap's lock, but for the list: that is also changed in barriers, under a lock of its own. */
+struct tn__permanent {
+    struct space *spaces;
+    size_t space_count, space_capacity;
+    pthread_mutex_t lock; /* a leaf: nothing is waited for */
+    void **logged;
+    size_t logged_count, logged_capacity;
+    bool list_is_lost;
+    void ***gathered; /* slots of an object, see gather */
+    size_t gathered_count, gathered_capacity;
+};
+
+enum { ARMED = TN_GC_PERMANENT | TN_GC_UNLOGGED };
+
+/* ---- logging ---- */
+
+static bool enter_logged(struct tn__permanent *p, void *object)
+{
+    if (!tn__grow(NULL, &p->logged, &p->logged_capacity, p->logged_count + 1, sizeof *p->logged))
+        return false;
+    p->logged[p->logged_count++] = object;
+    return true;
+}
+
+static void log_object(struct tn_heap *heap, void *object)
+{
+    struct tn__permanent *p = heap->permanent;
+    if (!(__atomic_fetch_and(tn__header(object), ~(uint64_t)ARMED, __ATOMIC_SEQ_CST) & TN_GC_PERMANENT))
+        return; /* another thread was first */
+    pthread_mutex_lock(&p->lock);
+    if (!enter_logged(p, object))
+        p->list_is_lost = true;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- objects ---- */
+
+static void each_object(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+{
+    for (size_t i = 0; i < heap->permanent->space_count; i++)
+        tn__each_between(heap->permanent->spaces[i].start, heap->permanent->spaces[i].end, visit, context);
+}
+
+static void each_mutable(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+{
+    for (size_t i = 0; i < heap->permanent->space_count; i++)
+        if (!heap->permanent->spaces[i].is_frozen)
+            tn__each_between(heap->permanent->spaces[i].start, heap->permanent->spaces[i].end, visit, context);
+}
+
+static bool is_armed(const void *object)
+{
+    return *tn__header(object) & TN_GC_PERMANENT;
+}
+
+static bool is_weak(const void *object)
+{
+    uint32_t kind = tn__type_of(object)->kind;
+    return kind == TN_KIND_WEAK || kind == TN_KIND_EPHEMERON;
+}
+
+struct search {
+    const struct tn_heap *heap;
+    bool found;
+};
+
+static void look_for_heap(void *context, void **slot)
+{
+    struct search *search = context;
+    search->found |= tn__is_in_heap(search->heap, *slot);
+}
+
+static bool refers_to_heap(const struct tn_heap *heap, void *object)
+{
+    struct search search = {heap, false};
+    tn__visit_all_references(object, look_for_heap, &search);
+    return search.found;
+}
+
+/* Calls `visit` for each object that may refer to the heap. */
+static void each_logged(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+{
+    const struct tn__permanent *p = heap->permanent;
+    if (p->list_is_lost)
+        each_mutable(heap, visit, context);
+    else
+        for (size_t i = 0; i < p->logged_count; i++)
+            visit(context, p->logged[i]);
+}
+
+/* ---- roots ---- */
+
+/* Types' functions are not called while one of them runs, so what `forward` may lead to waits for its end. */
+static void gather(void *context, void **slot)
+{
+    struct tn__collection *c = context;
+    struct tn__permanent *p = c->heap->permanent;
+    if (tn__grow(NULL, &p->gathered, &p->gathered_capacity, p->gathered_count + 1, sizeof *p->gathered))
+        p->gathered[p->gathered_count++] = slot;
+    else
+        c->tracing->forward(c, slot);
+}
+
+static void scan_custom(struct tn__collection *c, void *object)
+{
+    struct tn__permanent *p = c->heap->permanent;
+    p->gathered_count = 0;
+    tn__visit_references(object, gather, c);
+    for (size_t i = 0; i < p->gathered_count; i++)
+        c->tracing->forward(c, p->gathered[i]);
+}
+
+static void scan_strong(void *context, void *object)
+{
+    if (is_armed(object) || is_weak(object))
+        return;
+    if (tn__type_of(object)->kind == TN_KIND_CUSTOM)
+        scan_custom(context, object);
+    else
+        tn__scan(context, object);
+}
+
+static void scan(struct tn__collection *c)
+{
+    each_logged(c->heap, scan_strong, c);
+}
+
+/* True if the collection need not look at the word: it refers to what stays alive where it is. */
+static bool is_settled(const struct tn__collection *c, const void *object)
+{
+    return !object || (c->tracing->is_live(c, object) && !(*tn__header(object) & TN_GC_FORWARDED));
+}
+
+/* A partial collection would keep old objects that it is shown: while these are being marked, for one cycle more. */
+static void link_weak(void *context, void *object)
+{
+    struct tn__collection *c = context;
+    void *const *words = object;
+    if (is_armed(object) || !is_weak(object))
+        return;
+    bool is_ephemeron = tn__type_of(object)->kind == TN_KIND_EPHEMERON;
+    if (!c->is_partial || !is_settled(c, words[0]) || (is_ephemeron && !is_settled(c, words[1])))
+        tn__scan(c, object);
+}
+
+static void link(struct tn__collection *c)
+{
+    each_logged(c->heap, link_weak, c);
+}
+
+/* ---- after a collection ---- */
+
+static void arm(void *object)
+{
+    *tn__header(object) |= ARMED;
+}
+
+static void arm_or_enter(void *context, void *object)
+{
+    struct tn_heap *heap = context;
+    if (is_armed(object) || tn__type_of(object)->kind == TN_KIND_LEAF)
+        return;
+    if (!refers_to_heap(heap, object))
+        arm(object);
+    else if (!enter_logged(heap->permanent, object))
+        heap->permanent->list_is_lost = true;
+}
+
+static void arm_all(struct tn_heap *heap)
+{
+    struct tn__permanent *p = heap->permanent;
+    size_t count = p->logged_count;
+    p->logged_count = 0;
+    if (p->list_is_lost) {
+        p->list_is_lost = false;
+        each_mutable(heap, arm_or_enter, heap);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        arm_or_enter(heap, p->logged[i]); /* there is room */
+}
+
+/* ---- checks ---- */
+
+struct check {
+    struct tn_heap *heap;
+    size_t referring;
+};
+
+static void check_object(void *context, void *object)
+{
+    struct check *check = context;
+    if (!refers_to_heap(check->heap, object))
+        return;
+    if (is_armed(object))
+        tn__corrupt(check->heap, "a reference was stored into a permanent object that is not logged");
+    check->referring++;
+}
+
+static void verify(struct tn_heap *heap)
+{
+    const struct tn__permanent *p = heap->permanent;
+    struct check check = {heap, 0};
+    size_t logged = 0;
+    each_object(heap, check_object, &check);
+    for (size_t i = 0; i < p->logged_count; i++)
+        logged += refers_to_heap(heap, p->logged[i]);
+    if (!p->list_is_lost && logged != check.referring)
+        tn__corrupt(heap, "other permanent objects refer to the heap than those that are logged");
+}
+
+static void count(const struct tn_heap *heap, struct tn_heap_stats *stats)
+{
+    const struct tn__permanent *p = heap->permanent;
+    for (size_t i = 0; i < p->space_count; i++)
+        stats->permanent += (uint64_t)(p->spaces[i].end - p->spaces[i].start);
+    stats->permanent_logged = p->logged_count;
+}
+
+/* ---- adding and removing ---- */
+
+static void end(struct tn_heap *heap)
+{
+    struct tn__permanent *p = heap->permanent;
+    pthread_mutex_destroy(&p->lock);
+    tn__free(NULL, p->spaces);
+    tn__free(NULL, p->logged);
+    tn__free(NULL, p->gathered);
+    tn__free(NULL, p);
+}
+
+/* Under the heap's lock. */
+static bool begin(struct tn_heap *heap)
+{
+    static const struct tn__permanent_work work = {log_object, scan, link, arm_all, verify, each_object, count, end};
+    if (heap->permanent)
+        return true;
+    heap->permanent = tn__alloc_zeroed(NULL, 1, sizeof *heap->permanent);
+    if (!heap->permanent)
+        return false;
+    pthread_mutex_init(&heap->permanent->lock, NULL);
+    __atomic_store_n(&heap->permanent_work, &work, __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool overlaps(uintptr_t start, uintptr_t end, uintptr_t other_start, uintptr_t other_end)
+{
+    return start < other_end && other_start < end;
+}
+
+static bool is_taken(const struct tn_heap *heap, uintptr_t start, uintptr_t end)
+{
+    const struct tn__permanent *p = heap->permanent;
+    bool taken = overlaps(start, end, heap->start, heap->start + heap->size);
+    for (size_t i = 0; i < p->space_count; i++)
+        taken |= overlaps(start, end, (uintptr_t)p->spaces[i].start, (uintptr_t)p->spaces[i].end);
+    return taken;
+}
+
+static int add(struct tn_heap *heap, struct space space, struct tn_error *err)
+{
+    if (!begin(heap))
+        return tn__no_memory(err, NULL);
+    struct tn__permanent *p = heap->permanent;
+    if (is_taken(heap, (uintptr_t)space.start, (uintptr_t)space.end))
+        return tn__fail(err, TN_EINVAL, "the addresses from %p to %p are the heap's, or have permanent objects already",
+                        (void *)space.start, (void *)space.end);
+    if (!tn__grow(NULL, &p->spaces, &p->space_capacity, p->space_count + 1, sizeof *p->spaces))
+        return tn__no_memory(err, NULL);
+    p->spaces[p->space_count++] = space;
+    return 0;
+}
+
+int tn_heap_add_permanent(struct tn_heap *heap, void *start, size_t size, uint64_t flags, struct tn_error *err)
+{
+    if (!heap || !start)
+        return tn__no_argument(err);
+    if (flags & ~(uint64_t)TN_PERMANENT_FROZEN)
+        return tn__fail(err, TN_EINVAL, "unknown flags for permanent objects");
+    if (!size || size % 8 || (uintptr_t)start % 8 || size > UINTPTR_MAX - (uintptr_t)start)
+        return tn__fail(err, TN_EINVAL,
+                        "%zu bytes at %p cannot hold permanent objects: both numbers have to be multiples of 8", size,
+                        start);
+    int code = tn__may_wait(err);
+    if (code)
+        return code;
+    tn__heap_lock(heap);
+    code = add(heap, (struct space){start, (char *)start + size, flags & TN_PERMANENT_FROZEN}, err);
+    tn__heap_unlock(heap);
+    return code;
+}
+
+/* Under the heap's lock. */
+static void remove_space(struct tn__permanent *p, struct space *at)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < p->logged_count; i++)
+        if ((char *)p->logged[i] < at->start || (char *)p->logged[i] >= at->end)
+            p->logged[kept++] = p->logged[i];
+    p->logged_count = kept;
+    pthread_mutex_unlock(&p->lock);
+    *at = p->spaces[--p->space_count];
+}
+
+int tn_heap_remove_permanent(struct tn_heap *heap, const void *start, struct tn_error *err)
+{
+    if (!heap || !start)
+        return tn__no_argument(err);
+    struct space *found = NULL;
+    int code = tn__may_wait(err);
+    if (code)
+        return code;
+    tn__heap_lock(heap);
+    for (size_t i = 0; heap->permanent && i < heap->permanent->space_count && !found; i++)
+        if (heap->permanent->spaces[i].start == start)
+            found = &heap->permanent->spaces[i];
+    if (found)
+        remove_space(heap->permanent, found);
+    tn__heap_unlock(heap);
+    return found ? TN_OK : tn__fail(err, TN_EINVAL, "no permanent objects were added at %p", start);
+}
