@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A window has at most 262,144 units, so that a search reads at most 32 KiB, in about a microsecond. */
+/* A window has at most 262,144 units, so that a search reads at most 32 KiB, in about a microsecond. A zone uses one or
+ * two of the 16 parts, so that a session touches few pages for its map. */
 
 #include "link/memory/page_map.h"
 
-enum { MOST_UNITS = 1 << 18, BITS = 64 };
+enum { MOST_UNITS = 1 << 18, BITS = 64, PART_UNITS = MOST_UNITS / TN__PAGE_MAP_PARTS };
 
 void tn__page_map_open(struct tn__page_map *map, uint64_t start, size_t size, size_t page_size)
 {
@@ -16,7 +17,8 @@ void tn__page_map_open(struct tn__page_map *map, uint64_t start, size_t size, si
 
 void tn__page_map_close(struct tn__page_map *map, const struct tn_allocator *from)
 {
-    tn__free(from, map->used);
+    for (size_t i = 0; i < TN__PAGE_MAP_PARTS; i++)
+        tn__free(from, map->used[i]);
     *map = (struct tn__page_map){0};
 }
 
@@ -30,10 +32,11 @@ size_t tn__page_map_round(const struct tn__page_map *map, size_t size)
 static size_t next_unit(const struct tn__page_map *map, size_t at, size_t limit, uint64_t flip)
 {
     while (at < limit) {
-        uint64_t word = (map->used[at / BITS] ^ flip) >> (at % BITS);
+        const uint64_t *part = map->used[at / PART_UNITS];
+        uint64_t word = ((part ? part[at % PART_UNITS / BITS] : 0) ^ flip) >> (at % BITS);
         if (word)
             return at + (size_t)__builtin_ctzll(word);
-        at += BITS - at % BITS;
+        at += part ? BITS - at % BITS : PART_UNITS - at % PART_UNITS;
     }
     return limit;
 }
@@ -55,25 +58,28 @@ static void mark_pages(struct tn__page_map *map, size_t at, size_t count, bool u
     for (size_t part; count; at += part, count -= part) {
         size_t bit = at % BITS;
         part = (size_t)tn__min64(BITS - bit, count);
-        uint64_t mask = (~0ULL >> (BITS - part)) << bit;
-        map->used[at / BITS] = used ? map->used[at / BITS] | mask : map->used[at / BITS] & ~mask;
+        uint64_t mask = (~0ULL >> (BITS - part)) << bit, *word = &map->used[at / PART_UNITS][at % PART_UNITS / BITS];
+        *word = used ? *word | mask : *word & ~mask;
     }
+}
+
+/* False when memory is out. */
+static bool make_parts(struct tn__page_map *map, const struct tn_allocator *from, size_t at, size_t count)
+{
+    for (size_t i = at / PART_UNITS; i <= (at + count - 1) / PART_UNITS; i++)
+        if (!map->used[i] && !(map->used[i] = tn__alloc_zeroed(from, PART_UNITS / BITS, sizeof **map->used)))
+            return false;
+    return true;
 }
 
 bool tn__page_map_take(struct tn__page_map *map, const struct tn_allocator *from, size_t size, uint64_t near,
                        uint64_t *address, bool *no_memory)
 {
-    *no_memory = false;
-    if (!map->used)
-        map->used = tn__alloc_zeroed(from, map->units / BITS + 1, sizeof *map->used);
-    if (!map->used) {
-        *no_memory = true;
-        return false;
-    }
     size_t count = size / map->unit, at = find_run(map, (near - map->start) / map->unit, map->units, count);
     if (at == map->units)
         at = find_run(map, 0, map->units, count);
-    if (at == map->units)
+    *no_memory = at < map->units && !make_parts(map, from, at, count);
+    if (at == map->units || *no_memory)
         return false;
     mark_pages(map, at, count, true);
     *address = map->start + at * map->unit;

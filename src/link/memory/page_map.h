@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which pages of a window are in use: one bit for each. Unlike ranges.h, what was taken as one piece can be given back
- * in parts, and that needs no memory. */
+/* Which pages of a window are in use: one bit for each, in parts that are allocated when pages of theirs are first
+ * taken. Unlike ranges.h, what was taken as one piece can be given back piece by piece, and that needs no memory. */
 
 #ifndef TENON_PAGE_MAP_H
 #define TENON_PAGE_MAP_H
@@ -10,13 +10,15 @@
 
 #pragma GCC visibility push(hidden)
 
+enum { TN__PAGE_MAP_PARTS = 16 };
+
 struct tn__page_map {
     uint64_t start;
-    size_t unit, units; /* bytes per unit: a page or, in client windows with tiny pages, several */
-    uint64_t *used;     /* NULL until something is taken */
+    size_t unit, units;                 /* bytes per unit: a page or, in client windows with tiny pages, several */
+    uint64_t *used[TN__PAGE_MAP_PARTS]; /* NULL: nothing of that part was ever taken */
 };
 
-/* Cannot fail: the bits are allocated with the first piece. */
+/* Cannot fail: the bits are allocated with the pieces. */
 void tn__page_map_open(struct tn__page_map *map, uint64_t start, size_t size, size_t page_size);
 void tn__page_map_close(struct tn__page_map *map, const struct tn_allocator *from);
 

@@ -113,12 +113,59 @@ static void memory_may_be_out(void **state)
     tn__page_map_close(&map, NULL);
 }
 
+enum { PART = 1 << 14, WINDOW = 1 << 18 }; /* pages of a part of the map, and of a window */
+
+static uint64_t take_at(struct tn__page_map *map, size_t page, size_t count)
+{
+    uint64_t address;
+    bool no_memory;
+    if (tn__page_map_take(map, NULL, count * PAGE, BASE + page * PAGE, &address, &no_memory))
+        return (address - BASE) / PAGE;
+    assert_false(no_memory);
+    return UINT64_MAX;
+}
+
+/* The bits of a window are in parts, which are allocated one by one. */
+static void pieces_may_lie_in_several_parts(void **state)
+{
+    (void)state;
+    struct tn__page_map map;
+    tn__page_map_open(&map, BASE, (size_t)WINDOW * PAGE, PAGE);
+    assert_int_equal(take_at(&map, PART - 3, 2 * PART + 5), PART - 3); /* the ends of two, all of one between */
+    assert_int_equal(take_at(&map, PART - 4, 1), PART - 4);
+    assert_int_equal(take_at(&map, PART - 4, 1), 3 * PART + 2);
+    assert_int_equal(take_at(&map, PART - 3, WINDOW - 3 * PART - 3), 3 * PART + 3); /* to the end */
+    assert_int_equal(take_at(&map, PART, PART - 3), UINT64_MAX);                    /* one more than there are before */
+    assert_int_equal(take_at(&map, PART, PART - 4), 0);
+    assert_int_equal(take_at(&map, 0, 1), UINT64_MAX);
+    tn__page_map_give(&map, BASE + (2 * PART - 1) * PAGE, 2 * PAGE);
+    assert_int_equal(take_at(&map, 0, 3), UINT64_MAX);
+    assert_int_equal(take_at(&map, 0, 2), 2 * PART - 1);
+    tn__page_map_close(&map, NULL);
+}
+
+/* A piece that lacks the bits of one of its parts is not taken. */
+static void memory_may_be_out_for_one_part(void **state)
+{
+    (void)state;
+    struct tn__page_map map;
+    uint64_t address;
+    bool no_memory;
+    tn__page_map_open(&map, BASE, (size_t)WINDOW * PAGE, PAGE);
+    assert_int_equal(tn__os_set_faults("a3"), 0);
+    assert_false(tn__page_map_take(&map, NULL, 2 * PART * PAGE, BASE + 5 * PAGE, &address, &no_memory));
+    assert_true(no_memory);
+    tn__os_set_faults(NULL);
+    assert_int_equal(take_at(&map, 5, 2 * PART), 5);
+    tn__page_map_close(&map, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_operations_agree_with_the_model),
-        cmocka_unit_test(tiny_pages_are_taken_together),
-        cmocka_unit_test(memory_may_be_out),
+        cmocka_unit_test(random_operations_agree_with_the_model), cmocka_unit_test(tiny_pages_are_taken_together),
+        cmocka_unit_test(pieces_may_lie_in_several_parts),        cmocka_unit_test(memory_may_be_out),
+        cmocka_unit_test(memory_may_be_out_for_one_part),
     };
     return cmocka_run_group_tests_name("link/page_map", tests, NULL, NULL);
 }
