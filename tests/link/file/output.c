@@ -2,49 +2,15 @@
 
 /* Links laid out as files: where everything is placed, and what is left for load time. tests/image runs such files. */
 
-#include "elf_builder.h"
+#include "outputs.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/os.h"
-#include "link/file/output.h"
 
 static const uint8_t code[64] = {0xc3};
 static const uint8_t words[64];
-
-static int link_output(const struct tn__output_options *options, struct bytes object, struct tn__output **out,
-                       struct tn_error *err)
-{
-    const struct tn_input input = {.size = sizeof input, .name = "object.o", .bytes = object.at, .length = object.size};
-    int rc = tn__output_link(options, &input, 1, out, err);
-    free(object.at);
-    return rc;
-}
-
-static struct tn__output *link_good(const struct tn__output_options *options, struct bytes object)
-{
-    struct tn_error err;
-    struct tn__output *output;
-    assert_ok(link_output(options, object, &output, &err), &err);
-    return output;
-}
-
-static const struct tn__output_section *find(const struct tn__output *output, const char *name)
-{
-    const struct tn__output_section *section = tn__output_find(output, name);
-    assert_non_null(section);
-    return section;
-}
-
-static const struct tn__output_symbol *find_symbol(const struct tn__output *output, const char *name)
-{
-    for (size_t i = 0; i < output->symbol_count; i++)
-        if (!strcmp(output->symbols[i].name, name))
-            return &output->symbols[i];
-    fail_msg("no symbol '%s'", name);
-    return NULL;
-}
 
 /* ---- a file that may lie anywhere ---- */
 
@@ -89,26 +55,26 @@ static void test_places(void **state)
     (void)state;
     unsigned asked = 0;
     const struct tn__output_options options = {.name = "out", .head = head, .context = &asked};
-    struct tn__output *output = link_good(&options, make_object());
+    struct tn__output *output = link_good_output(&options, make_object());
     const struct tn__output_segment *s = output->segments;
     assert_int_equal(asked, 3);
     assert_int_equal(output->head_address, 0);
     assert_int_equal(output->head_size, 0x130);
-    assert_int_equal(find(output, ".note.tenon")->address, 0x130);
+    assert_int_equal(find_section(output, ".note.tenon")->address, 0x130);
     for (int i = 0; i < TN__OUTPUT_SEGMENTS; i++) {
         assert_int_equal(s[i].address % 4096, s[i].offset % 4096);
         assert_true(s[i].file_size <= s[i].size);
         assert_true(!i || s[i].address >= s[i - 1].address + s[i - 1].size);
     }
-    assert_int_equal(find(output, ".rodata")->place, TN__OUTPUT_RODATA);
-    assert_int_equal(find(output, "own_name")->place, TN__OUTPUT_RODATA);
-    assert_int_equal(find(output, ".text")->address, s[TN__OUTPUT_CODE].address);
-    assert_int_equal(find(output, ".plt")->place, TN__OUTPUT_CODE);
-    assert_int_equal(find(output, ".data.rel.ro")->address, s[TN__OUTPUT_RELRO].address);
-    assert_int_equal(find(output, ".data.rel.ro")->size, 16); /* only the table */
+    assert_int_equal(find_section(output, ".rodata")->place, TN__OUTPUT_RODATA);
+    assert_int_equal(find_section(output, "own_name")->place, TN__OUTPUT_RODATA);
+    assert_int_equal(find_section(output, ".text")->address, s[TN__OUTPUT_CODE].address);
+    assert_int_equal(find_section(output, ".plt")->place, TN__OUTPUT_CODE);
+    assert_int_equal(find_section(output, ".data.rel.ro")->address, s[TN__OUTPUT_RELRO].address);
+    assert_int_equal(find_section(output, ".data.rel.ro")->size, 16); /* only the table */
     assert_int_equal(s[TN__OUTPUT_RELRO].size % 4096, 0);
     assert_int_equal(s[TN__OUTPUT_RELRO].file_size, s[TN__OUTPUT_RELRO].size);
-    assert_int_equal(find(output, ".bss")->kind, TN__OUTPUT_ZERO);
+    assert_int_equal(find_section(output, ".bss")->kind, TN__OUTPUT_ZERO);
     assert_int_equal(s[TN__OUTPUT_DATA].size - s[TN__OUTPUT_DATA].file_size, 0x3000);
     assert_int_equal(find_symbol(output, "start")->value, s[TN__OUTPUT_CODE].address);
     assert_true(find_symbol(output, "start")->exported && find_symbol(output, "start")->function);
@@ -121,11 +87,11 @@ static void test_relocs(void **state)
 {
     (void)state;
     const struct tn__output_options options = {.name = "out"};
-    struct tn__output *output = link_good(&options, make_object());
-    const struct tn__output_section *text = find(output, ".text"), *data = find(output, ".data");
-    const struct tn__output_section *got = find(output, ".got"), *own = find(output, "own_name");
-    uint64_t constant = find_symbol(output, "constant")->value, table = find(output, ".data.rel.ro")->address;
-    assert_int_equal((int32_t)tn__get32(text->bytes + 4), find(output, ".plt")->address - text->address - 8);
+    struct tn__output *output = link_good_output(&options, make_object());
+    const struct tn__output_section *text = find_section(output, ".text"), *data = find_section(output, ".data");
+    const struct tn__output_section *got = find_section(output, ".got"), *own = find_section(output, "own_name");
+    uint64_t constant = find_symbol(output, "constant")->value, table = find_section(output, ".data.rel.ro")->address;
+    assert_int_equal((int32_t)tn__get32(text->bytes + 4), find_section(output, ".plt")->address - text->address - 8);
     assert_int_equal((int32_t)tn__get32(text->bytes + 16), got->address - text->address - 20);
     assert_int_equal((int32_t)tn__get32(text->bytes + 24), constant - text->address - 28);
     const struct tn__output_reloc wanted[] = {
@@ -175,8 +141,8 @@ static void test_slots(void **state)
     elf_reloc(&elf, text, 17, three, R_X86_64_REX_GOTPCRELX, -4);
     elf_reloc(&elf, text, 23, four, R_X86_64_GOTPCRELX, -4);
     const struct tn__output_options options = {.name = "out"};
-    struct tn__output *output = link_good(&options, elf_finish(&elf));
-    const struct tn__output_section *got = find(output, ".got"), *code_out = find(output, ".text");
+    struct tn__output *output = link_good_output(&options, elf_finish(&elf));
+    const struct tn__output_section *got = find_section(output, ".got"), *code_out = find_section(output, ".text");
     assert_int_equal(got->size, 16);
     assert_int_equal(output->reloc_count, 2);
     assert_int_equal(output->relocs[0].addend, code_out->address + 1);
@@ -210,7 +176,7 @@ static void test_flags(void **state)
     struct tn_error err;
     assert_ok(tn__output_link(&options, inputs, COUNT(inputs), &output, &err), &err);
     const struct tn__output_symbol *start = find_symbol(output, "start");
-    assert_int_equal(start->value, find(output, ".text")->address + sizeof code + 16);
+    assert_int_equal(start->value, find_section(output, ".text")->address + sizeof code + 16);
     assert_false(start->exported || start->local);
     tn__output_free(output);
     free(objects[0].at);
@@ -261,8 +227,8 @@ static void test_fixed(void **state)
     (void)state;
     const struct tn__output_options options = {
         .name = "out", .fixed = true, .address = 0x800000, .file_offset = 0x5000, .resolver = resolve};
-    struct tn__output *output = link_good(&options, make_object());
-    const struct tn__output_section *text = find(output, ".text"), *data = find(output, ".data");
+    struct tn__output *output = link_good_output(&options, make_object());
+    const struct tn__output_section *text = find_section(output, ".text"), *data = find_section(output, ".data");
     assert_int_equal(output->segments[0].address, 0x800000);
     assert_int_equal(output->segments[0].offset, 0x5000);
     assert_int_equal(output->reloc_count, 0);
@@ -286,9 +252,9 @@ static void test_beside(void **state)
                                                .file_offset = 0x5000,
                                                .definitions = definitions,
                                                .definition_count = COUNT(definitions)};
-    struct tn__output *output = link_good(&options, make_object());
-    const struct tn__output_section *text = find(output, ".text"), *data = find(output, ".data");
-    const struct tn__output_section *table = find(output, ".data.rel.ro");
+    struct tn__output *output = link_good_output(&options, make_object());
+    const struct tn__output_section *text = find_section(output, ".text"), *data = find_section(output, ".data");
+    const struct tn__output_section *table = find_section(output, ".data.rel.ro");
     assert_int_equal(output->segments[0].address, 0x20000);
     assert_int_equal(output->segments[0].offset, 0x5000);
     assert_int_equal(text->address + 8 + (int32_t)tn__get32(text->bytes + 4), 0x1234);
@@ -341,8 +307,8 @@ static void test_thread_local(void **state)
         options.tls_room.size = rows[i].room;
         options.tls_room.alignment = rows[i].room_alignment;
         options.tls_room.has_values = rows[i].has_values;
-        struct tn__output *output = link_good(&options, make_thread_local(rows[i].alignment));
-        const uint8_t *text = find(output, ".text")->bytes;
+        struct tn__output *output = link_good_output(&options, make_thread_local(rows[i].alignment));
+        const uint8_t *text = find_section(output, ".text")->bytes;
         assert_int_equal(output->tls_size, rows[i].size);
         assert_int_equal(output->tls_file_size, rows[i].file_size);
         assert_int_equal(output->tls_alignment, rows[i].whole_alignment);
@@ -354,7 +320,7 @@ static void test_thread_local(void **state)
     }
     struct tn__output_options options = {.name = "out", .program = true};
     options.tls_room.size = options.tls_room.alignment = 64;
-    struct tn__output *output = link_good(&options, make_object());
+    struct tn__output *output = link_good_output(&options, make_object());
     assert_int_equal(output->tls_size, 0); /* the rest of the program has its own */
     tn__output_free(output);
 }
@@ -392,16 +358,16 @@ static void test_debug_strings(void **state)
     for (size_t i = 0; i < COUNT(rows); i++)
         elf_reloc(&elf, info, 4 * i, symbols[rows[i].string], R_X86_64_32, rows[i].addend);
     const struct tn__output_options options = {.name = "out"};
-    struct tn__output *output = link_good(&options, elf_finish(&elf));
-    const struct tn__output_section *strings = find(output, ".debug_str");
+    struct tn__output *output = link_good_output(&options, elf_finish(&elf));
+    const struct tn__output_section *strings = find_section(output, ".debug_str");
     assert_int_equal(strings->size, 15);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        uint32_t at = tn__get32(find(output, ".debug_info")->bytes + 4 * i);
+        uint32_t at = tn__get32(find_section(output, ".debug_info")->bytes + 4 * i);
         assert_int_equal(at, rows[i].expected);
         assert_string_equal((const char *)strings->bytes + at, rows[i].text);
     }
-    assert_int_equal(find(output, ".debug_line_str")->size, 4);
-    assert_int_equal(find(output, ".debug_open")->size, 7);
+    assert_int_equal(find_section(output, ".debug_line_str")->size, 4);
+    assert_int_equal(find_section(output, ".debug_open")->size, 7);
     tn__output_free(output);
 }
 
@@ -480,177 +446,13 @@ static void test_out_of_memory(void **state)
     assert_true(failures >= 5);
 }
 
-/* ---- what does not go ---- */
-
-static void test_refuses(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *section;
-        uint32_t flags, type;
-        int code;
-        const char *word;
-    } rows[] = {
-        {".text", SHF_EXECINSTR, R_X86_64_32S, TN_ERANGE, "object.o(.text+0x0): R_X86_64_32S against 'thing'"},
-        {".text", SHF_EXECINSTR, R_X86_64_64, TN_ERANGE, "section .text has addresses in it"},
-        {".text", SHF_EXECINSTR, R_X86_64_TPOFF32, TN_ERANGE, "R_X86_64_TPOFF32 is for code of a program"},
-        {".ctors", SHF_WRITE, R_X86_64_64, TN_ENOTSUP, "section .ctors"},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        static struct elf elf;
-        memset(&elf, 0, sizeof elf);
-        unsigned where = elf_section(&elf, rows[i].section, SHT_PROGBITS, SHF_ALLOC | rows[i].flags, words, 16);
-        bool tls = rows[i].type == R_X86_64_TPOFF32;
-        unsigned in =
-            tls ? elf_section(&elf, ".tdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, words, 8) : where;
-        unsigned thing = elf_symbol(&elf, "thing", STB_GLOBAL, tls ? STT_TLS : STT_FUNC, in, 0, 0);
-        elf_reloc(&elf, where, 0, thing, rows[i].type, 0);
-        struct tn__output *output;
-        struct tn_error err;
-        const struct tn__output_options options = {.name = "out"};
-        assert_error(link_output(&options, elf_finish(&elf), &output, &err), rows[i].code, &err, rows[i].word);
-        assert_null(output);
-    }
-}
-
-/* A pointer that is filled when the file is loaded, and a stub, which other words lead to. Symbols after it keep their
- * places. */
-static void test_indirect(void **state)
-{
-    (void)state;
-    for (int allowed = 0; allowed < 2; allowed++) {
-        static struct elf elf;
-        memset(&elf, 0, sizeof elf);
-        unsigned text = elf_code(&elf, code, sizeof code);
-        unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, 16);
-        unsigned thing = elf_symbol(&elf, "thing", STB_GLOBAL, STT_GNU_IFUNC, text, 16, 0);
-        unsigned common = elf_symbol(&elf, "common", STB_GLOBAL, STT_OBJECT, SHN_COMMON, 8, 8);
-        elf_reloc(&elf, data, 0, thing, R_X86_64_64, 0);
-        elf_reloc(&elf, data, 8, common, R_X86_64_64, 0);
-        struct tn__output *output;
-        struct tn_error err;
-        const struct tn__output_options options = {.name = "out", .indirect = allowed};
-        int rc = link_output(&options, elf_finish(&elf), &output, &err);
-        if (!allowed) {
-            assert_error(rc, TN_ENOTSUP, &err, "object.o: it has indirect functions");
-            continue;
-        }
-        assert_ok(rc, &err);
-        const struct tn__output_section *pointer = find(output, ".got.iplt"), *stubs = find(output, ".plt");
-        assert_int_equal(output->reloc_count, 3);
-        assert_int_equal(output->relocs[0].fixup, TN__DYNAMIC_INDIRECT);
-        assert_int_equal(output->relocs[0].address, pointer->address);
-        assert_int_equal(output->relocs[0].addend, find(output, ".text")->address + 16);
-        assert_int_equal(output->relocs[1].fixup, TN__DYNAMIC_RELATIVE);
-        assert_int_equal(output->relocs[1].addend, stubs->address);
-        assert_int_equal(output->relocs[2].addend, find(output, ".bss")->address);
-        assert_int_equal(find_symbol(output, "thing")->value, stubs->address);
-        assert_true(find_symbol(output, "thing")->function);
-        tn__output_free(output);
-    }
-}
-
-/* Overlapping words would be relocated twice. */
-static void test_overlap(void **state)
-{
-    (void)state;
-    for (uint64_t second = 0; second <= 16; second++) {
-        static struct elf elf;
-        memset(&elf, 0, sizeof elf);
-        unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, 32);
-        unsigned thing = elf_symbol(&elf, "thing", STB_GLOBAL, STT_OBJECT, data, 0, 8);
-        elf_reloc(&elf, data, 8, thing, R_X86_64_64, 0);
-        elf_reloc(&elf, data, second, thing, R_X86_64_64, 0);
-        struct tn__output *output;
-        struct tn_error err;
-        const struct tn__output_options options = {.name = "out"};
-        int rc = link_output(&options, elf_finish(&elf), &output, &err);
-        if (second == 0 || second == 16)
-            assert_ok(rc, &err);
-        else
-            assert_error(rc, TN_EFORMAT, &err, "overlap");
-        tn__output_free(output);
-    }
-}
-
-/* Every distance fits 64 bits, but those to imports are unknown. */
-static void test_distances(void **state)
-{
-    (void)state;
-    static const uint32_t types[] = {R_X86_64_PC64, R_X86_64_GOTOFF64, R_X86_64_PLTOFF64};
-    for (size_t i = 0; i < 2 * COUNT(types); i++) {
-        static struct elf elf;
-        memset(&elf, 0, sizeof elf);
-        unsigned text = elf_code(&elf, code, sizeof code);
-        unsigned own = elf_function(&elf, "own", text, 0), far = elf_undefined(&elf, "far");
-        elf_reloc(&elf, text, 8, i % 2 ? far : own, types[i / 2], 0);
-        struct tn__output *output;
-        struct tn_error err;
-        const struct tn__output_options options = {.name = "out"};
-        int rc = link_output(&options, elf_finish(&elf), &output, &err);
-        if (i % 2)
-            assert_error(rc, TN_ERANGE, &err, "against 'far', which lies outside of the file");
-        else
-            assert_ok(rc, &err);
-        tn__output_free(output);
-    }
-}
-
-/* Offsets in the thread-local data of the file, as __tls_get_addr takes them. Those in other files are unknown. */
-static void test_thread_local_offsets(void **state)
-{
-    (void)state;
-    enum { R_RISCV_DTPREL64 = 9 };
-    static const struct {
-        const struct tn_format *formats[2];
-        uint16_t machine;
-        uint32_t type;
-        uint64_t value;
-    } rows[] = {{{&tn_format_elf_x86_64}, EM_X86_64, R_X86_64_DTPOFF64, 12},
-                {{&tn_format_elf_riscv64}, EM_RISCV, R_RISCV_DTPREL64, 12 - 0x800ULL}};
-    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
-        static struct elf elf;
-        memset(&elf, 0, sizeof elf);
-        unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, 8);
-        unsigned tls = elf_section(&elf, ".tdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, words, 16);
-        unsigned own = elf_symbol(&elf, "own", STB_GLOBAL, STT_TLS, tls, 8, 8);
-        unsigned far = elf_symbol(&elf, "far", STB_GLOBAL, STT_TLS, 0, 0, 0);
-        elf_reloc(&elf, data, 0, i % 2 ? far : own, rows[i / 2].type, 4);
-        struct bytes file = elf_finish(&elf);
-        elf_header(file)->e_machine = rows[i / 2].machine;
-        struct tn__output *output;
-        struct tn_error err;
-        const struct tn__output_options options = {.name = "out", .formats = rows[i / 2].formats};
-        int rc = link_output(&options, file, &output, &err);
-        if (i % 2) {
-            assert_error(rc, TN_ENOTSUP, &err, "'far' is a thread-local variable of another file");
-            continue;
-        }
-        assert_ok(rc, &err);
-        assert_int_equal(tn__get64(find(output, ".data")->bytes), rows[i / 2].value);
-        tn__output_free(output);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_relocs),
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_relr),
-        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_distances),
-        cmocka_unit_test(test_thread_local),
-        cmocka_unit_test(test_debug_strings),
-        cmocka_unit_test(test_many_sections),
-        cmocka_unit_test(test_thread_local_offsets),
-        cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_relocs),        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_flags),         cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_beside),        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_thread_local),
+        cmocka_unit_test(test_debug_strings), cmocka_unit_test(test_many_sections),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("link/output", tests, NULL, NULL);
 }
