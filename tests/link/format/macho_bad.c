@@ -270,32 +270,26 @@ static void test_bytes(void **state)
 
 /* ---- out of memory ---- */
 
-/* Every allocation of reading and linking fails once. */
+static int link_built(const void *context)
+{
+    const struct bytes *file = context;
+    const struct tn_session_options options = {
+        .size = sizeof options, .formats = formats, .allocator = &failing_allocator};
+    struct fixture f = open_fixture(&options);
+    struct tn_error err;
+    failing_begin();
+    int code = try_add_bytes(&f, "small.o", file->at, file->size, &err);
+    if (!code)
+        code = tn_link(f.library, &err);
+    close_fixture(&f);
+    return code;
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
-    const struct tn_session_options options = {
-        .size = sizeof options, .formats = formats, .allocator = &failing_allocator};
     struct bytes file = built();
-    bool failed = true; /* an allocation did */
-    unsigned refused = 0;
-    for (unsigned n = 1; failed; n++) {
-        struct tn_error err;
-        failing.fails_at = 0;
-        struct fixture f = open_fixture(&options);
-        failing.count = 0;
-        failing.fails_at = n;
-        int code = try_add_bytes(&f, "small.o", file.at, file.size, &err);
-        if (!code)
-            code = tn_link(f.library, &err);
-        failed = failing.count >= n;
-        assert_true(!code || (failed && code == TN_ENOMEM));
-        refused += code != 0;
-        assert_true(n < 1000);
-        close_fixture(&f);
-        assert_int_equal(failing.in_use, 0);
-    }
-    assert_true(refused > 4);
+    fail_each_request(link_built, &file, 4);
     free(file.at);
 }
 

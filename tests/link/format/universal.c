@@ -420,32 +420,33 @@ static void test_spoiled(void **state)
     }
 }
 
+struct input {
+    struct bytes file;
+    bool archive;
+};
+
+static int look_up_intel(const void *context)
+{
+    const struct input *input = context;
+    struct fixture f = open_with(only_x86_64);
+    struct tn_error err;
+    void *address;
+    failing_begin();
+    int code = input->archive ? try_archive(&f, "file", input->file, &err)
+                              : try_add_bytes(&f, "file", input->file.at, input->file.size, &err);
+    if (!code)
+        code = tn_lookup(f.library, "intel", &address, &err);
+    close_fixture(&f);
+    return code;
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
     for (int archives = 0; archives < 2; archives++) {
-        struct bytes file = file_of(archives, NO_INDEX, false);
-        unsigned refused = 0;
-        bool failed = true; /* an allocation did */
-        for (unsigned n = 1; failed; n++) {
-            struct tn_error err;
-            void *address;
-            struct fixture f = open_with(only_x86_64);
-            failing.count = 0;
-            failing.fails_at = n;
-            int code =
-                archives ? try_archive(&f, "file", file, &err) : try_add_bytes(&f, "file", file.at, file.size, &err);
-            if (!code)
-                code = tn_lookup(f.library, "intel", &address, &err);
-            failed = failing.count >= n;
-            assert_true(!code || (failed && code == TN_ENOMEM));
-            refused += code != 0;
-            assert_true(n < 1000);
-            close_fixture(&f);
-            assert_int_equal(failing.in_use, 0);
-        }
-        assert_true(refused > 4);
-        free(file.at);
+        const struct input input = {file_of(archives, NO_INDEX, false), archives};
+        fail_each_request(look_up_intel, &input, 4);
+        free(input.file.at);
     }
 }
 
