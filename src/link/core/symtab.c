@@ -45,6 +45,7 @@ bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *s
         if (symbol->binding != TN__BIND_LOCAL) {
             if (!data->first_global)
                 data->first_global = i;
+            data->name_count++;
             symbol->key = tn__name_key(seed, symbol->name);
             sum += size_of(symbol->key);
             if (sum > most)
@@ -56,6 +57,7 @@ bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *s
     for (uint32_t i = 0; i < data->group_count && sum <= most; i++) {
         data->groups[i].key = tn__name_key(seed, data->groups[i].signature);
         sum += size_of(data->groups[i].key);
+        data->name_count++;
     }
     return sum <= most;
 }
@@ -70,9 +72,19 @@ static struct tn__entry **probe(const struct tn__symtab *table, const char *name
     }
 }
 
-static bool grow(struct tn__symtab *table)
+/* Three quarters of the slots may be in use. */
+static bool has_room(const struct tn__symtab *table, size_t count)
 {
+    return table->slots && (table->count + count) * 4 <= (table->mask + 1) * 3;
+}
+
+bool tn__symtab_reserve(struct tn__symtab *table, size_t count)
+{
+    if (has_room(table, count))
+        return true;
     size_t old_size = table->slots ? table->mask + 1 : 0, size = old_size ? old_size * 2 : 64;
+    while ((table->count + count) * 4 > size * 3)
+        size *= 2;
     struct tn__entry **old = table->slots, **slots = tn__alloc_zeroed(table->arena.from, size, sizeof *slots);
     if (!slots)
         return false;
@@ -140,7 +152,7 @@ void tn__symtab_filter(struct tn__symtab *table, bool (*is_unused)(struct tn__en
 
 struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key)
 {
-    if (!key || (table->count * 4 >= (table->slots ? table->mask + 1 : 0) * 3 && !grow(table)))
+    if (!key || !tn__symtab_reserve(table, 1))
         return NULL;
     struct tn__entry **slot = probe(table, name, key);
     if (*slot)
@@ -175,12 +187,22 @@ void tn__symtab_free(struct tn__symtab *table)
     *table = (struct tn__symtab){.seed = table->seed, .arena.from = table->arena.from};
 }
 
+/* What is in an entry that was just created, apart from its name. */
+static const struct tn__entry blank;
+
+static bool is_blank(const struct tn__entry *entry)
+{
+    return !memcmp(&entry->kind, &blank.kind, sizeof *entry - offsetof(struct tn__entry, kind));
+}
+
 bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)
 {
-    struct tn__journal_record *record = tn__arena_alloc(&journal->arena, sizeof *record);
+    bool new = is_blank(entry);
+    struct tn__journal_record *record = tn__arena_alloc(&journal->arena, sizeof *record + (new ? 0 : sizeof *entry));
     if (!record)
         return false;
-    *record = (struct tn__journal_record){journal->last, entry, *entry};
+    *record =
+        (struct tn__journal_record){journal->last, entry, new ? &blank : memcpy(record + 1, entry, sizeof *entry)};
     journal->last = record;
     return true;
 }
@@ -188,10 +210,11 @@ bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)
 void tn__journal_undo(struct tn__journal *journal)
 {
     for (; journal->last; journal->last = journal->last->before) {
-        struct tn__entry *entry = journal->last->entry;
-        bool aliased = entry->aliased; /* not undone: aliases of others may lead here */
-        *entry = journal->last->old;
-        entry->aliased |= aliased;
+        struct tn__entry *entry = journal->last->entry, now = *entry;
+        *entry = *journal->last->old;
+        entry->name = now.name;
+        entry->key = now.key;
+        entry->aliased |= now.aliased; /* not undone: aliases of others may lead here */
     }
 }
 

@@ -100,12 +100,14 @@ struct tn__symtab {
     struct tn__entry *unused[TN__SYMTAB_CLASSES]; /* by size class, linked by `target` */
 };
 
-/* Old values of entries, for undoing a failed addition or link. */
+/* Old values of entries, for undoing a failed addition or link. Most entries had none: these share one `old`. An entry
+ * keeps its name and its key. */
 struct tn__journal {
     struct tn__arena arena;
     struct tn__journal_record {
         struct tn__journal_record *before;
-        struct tn__entry *entry, old;
+        struct tn__entry *entry;
+        const struct tn__entry *old;
     } * last;
 };
 
@@ -115,6 +117,8 @@ uint64_t tn__name_key(const struct tn__seed *seed, const char *name);
  * for: they share bytes of it, to cost more time and memory than the file is worth. */
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed);
 
+/* Makes room for so many new names at once. False when memory is out. */
+bool tn__symtab_reserve(struct tn__symtab *table, size_t count);
 /* The entry of a name, created if it is new. NULL when memory is out. */
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
 struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key);

@@ -110,7 +110,7 @@ int tn_add_materializer(struct tn_library *library, const struct tn_materializer
 
 static bool lost(const struct tn__journal_record *record)
 {
-    const struct tn__entry *old = &record->old;
+    const struct tn__entry *old = record->old;
     return old->kind == TN__ENTRY_PROMISED && old->strength && tn__promise_of(old->promise)->client.discard &&
            old->promise->state == TN__PROMISE_NEW && !tn__promise_owes(tn__promise_of(old->promise), record->entry);
 }
@@ -119,10 +119,10 @@ static bool lost(const struct tn__journal_record *record)
 static void hold_losers(struct tn_session *session, struct tn__journal *journal)
 {
     for (struct tn__journal_record **at = &journal->last; *at;) {
-        session->revision += tn__entry_leads_on(&(*at)->old);
+        session->revision += tn__entry_leads_on((*at)->old);
         if (lost(*at)) {
-            tn__promise_hold(tn__promise_of((*at)->old.promise));
-            tn__library_hold(tn__promise_of((*at)->old.promise)->library);
+            tn__promise_hold(tn__promise_of((*at)->old->promise));
+            tn__library_hold(tn__promise_of((*at)->old->promise)->library);
             at = &(*at)->before;
         } else
             *at = (*at)->before;
@@ -133,7 +133,7 @@ void tn__promises_discard(struct tn_session *session, struct tn__journal *journa
 {
     hold_losers(session, journal);
     for (const struct tn__journal_record *record = journal->last; record; record = record->before) {
-        struct tn_responsibility *promise = tn__promise_of(record->old.promise);
+        struct tn_responsibility *promise = tn__promise_of(record->old->promise);
         tn__session_pause(session);
         promise->client.discard(promise->client.context, record->entry->name);
         tn__session_lock(session);

@@ -160,7 +160,8 @@ struct tn__object_data {
     struct tn__group *groups;
     uint32_t section_count, symbol_count, group_count;
     uint32_t base;          /* the symbol from whose address TN__V_S_A_BASE counts; 0: there is none */
-    uint32_t first_global;  /* symbols before this one are local; set with their keys (symtab.h) */
+    uint32_t first_global;  /* symbols before this one are local; set with their keys (symtab.h), like */
+    uint32_t name_count;    /* how many names the object enters: of global symbols and of groups */
     bool has_commons;       /* likewise: some are common */
     uint32_t first_need;    /* symbols from this one on are needed although no relocation refers to them; 0: none */
     struct tn_input input;  /* the source of the bytes, with the function that releases them */
