@@ -5,8 +5,9 @@
  * block too large for the next chunk gets a chunk of its own, and the rest of the current chunk remains in use. */
 
 #include "base.h"
+#include "os.h"
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 1 << 10, GROWTH = 16, LARGEST_CHUNK = 256 << 10 };
+enum { ALIGNMENT = 16, FIRST_CHUNK = 1 << 10, GROWTH = 16, LARGEST_CHUNK = 256 << 10, FAULTS = 8 << 10 };
 
 struct tn__arena_chunk {
     struct tn__arena_chunk *next;
@@ -56,6 +57,8 @@ void *tn__arena_alloc(struct tn__arena *arena, size_t size)
     size = size ? (size + ALIGNMENT - 1) & -(size_t)ALIGNMENT : ALIGNMENT;
     if ((size_t)(arena->end - arena->at) < size) {
         size_t total = arena->at ? tn__min64(arena->chunks->total * GROWTH, LARGEST_CHUNK) : FIRST_CHUNK;
+        if (size > LARGEST_CHUNK / 4)
+            total = LARGEST_CHUNK;
         if (size > total - sizeof(struct tn__arena_chunk))
             return alloc_large(arena, size + sizeof(struct tn__arena_chunk));
         if (!add_chunk(arena, total))
@@ -66,12 +69,20 @@ void *tn__arena_alloc(struct tn__arena *arena, size_t size)
     return block;
 }
 
+void *tn__arena_alloc_filled(struct tn__arena *arena, size_t size)
+{
+    void *block = tn__arena_alloc(arena, size);
+    if (block && size >= FAULTS)
+        tn__os_prefault_block(block, size);
+    return block;
+}
+
 void *tn__arena_array(struct tn__arena *arena, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
         return NULL;
-    void *block = tn__arena_alloc(arena, bytes);
+    void *block = tn__arena_alloc_filled(arena, bytes);
     if (block)
         memset(block, 0, bytes);
     return block;

@@ -69,6 +69,9 @@ struct tn__arena {
 
 /* Uninitialised memory aligned to 16 bytes; NULL when memory is out. */
 void *tn__arena_alloc(struct tn__arena *arena, size_t size);
+/* The same for memory that the caller is going to fill: pages of large blocks come at once, which takes half of the
+ * time of a fault for each. */
+void *tn__arena_alloc_filled(struct tn__arena *arena, size_t size);
 /* The same for an array, zeroed; NULL also when count * size overflows. */
 void *tn__arena_array(struct tn__arena *arena, size_t count, size_t size);
 /* A NUL-terminated copy of `length` bytes. */

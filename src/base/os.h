@@ -53,6 +53,8 @@ void tn__os_prefer_huge(uint64_t address, size_t size);
 void tn__os_make_huge(uint64_t address, size_t size);
 /* Allocates memory at once instead of by one page fault each; failures are ignored. */
 void tn__os_prefault(uint64_t address, size_t size);
+/* The same for a block of the heap, which need not consist of whole pages; does nothing if it was in use before. */
+void tn__os_prefault_block(const void *block, size_t size);
 
 /* 64 bits that cannot be guessed. */
 int tn__os_random(uint64_t *bits);

@@ -146,6 +146,17 @@ void tn__os_prefault(uint64_t address, size_t size)
     errno = saved;
 }
 
+void tn__os_prefault_block(const void *block, size_t size)
+{
+    int saved = errno;
+    uint64_t page = tn__os_page_size(), start = (uintptr_t)block & -page, end = (uintptr_t)block + size,
+             last = (end - 1) & -page;
+    unsigned char there = 0;
+    if (mincore(pointer(last), page, &there) != 0 || !(there & 1))
+        tn__os_prefault(start, tn__align_up(end, page) - start);
+    errno = saved;
+}
+
 int tn__os_random(uint64_t *bits)
 {
     int fault = tn__os_fault(false, NULL);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <cmocka.h>
 
 #include "base/os.h"
@@ -147,6 +148,71 @@ static void little_helpers(void **state)
     assert_true(tn__get64(bytes + 1) == 0x0807060504030201);
 }
 
+/* ---- pages that come at once ---- */
+
+enum { PAGES = 100 };
+
+/* How many pages of the block, which may begin and end within one, are in memory. */
+static size_t resident(const void *block, size_t size)
+{
+    unsigned char there[PAGES + 1];
+    uintptr_t page = tn__os_page_size(), start = (uintptr_t)block & -page,
+              end = ((uintptr_t)block + size - 1) | (page - 1);
+    size_t count = 0, pages = (end + 1 - start) / page;
+    assert_true(pages <= sizeof there);
+    assert_int_equal(mincore((void *)start, end + 1 - start, there), 0);
+    for (size_t i = 0; i < pages; i++)
+        count += there[i] & 1;
+    return count;
+}
+
+static void pages_of_a_block_come_at_once(void **state)
+{
+    (void)state;
+    size_t page = tn__os_page_size();
+    char *memory = mmap(NULL, 20 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    tn__os_prefault_block(memory + page + 100, 5 * page); /* in six pages */
+    if (!resident(memory + page, 6 * page))
+        skip(); /* Linux before 5.14 */
+    assert_int_equal(resident(memory + page, 6 * page), 6);
+    assert_int_equal(resident(memory, 20 * page), 6);
+    tn__os_prefault_block(memory + 6 * page, 5 * page); /* to the end of one */
+    assert_int_equal(resident(memory, 20 * page), 10);
+    memory[19 * page] = 1;
+    tn__os_prefault_block(memory + 13 * page, 7 * page); /* the last page is there: so were the others, once */
+    assert_int_equal(resident(memory, 20 * page), 11);
+    munmap(memory, 20 * page);
+}
+
+static void *map_fresh(void *unused, size_t size)
+{
+    (void)unused;
+    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+static void keep(void *unused, void *block)
+{
+    (void)unused, (void)block;
+}
+
+static void large_blocks_come_at_once(void **state)
+{
+    (void)state;
+    static const struct tn_allocator fresh = {.allocate = map_fresh, .release = keep};
+    struct tn__arena arena = {.from = &fresh};
+    enum { SIZE = 200 << 10 };
+    const void *some = tn__arena_alloc(&arena, SIZE), *whole = tn__arena_alloc_filled(&arena, SIZE);
+    assert_true(some && whole);
+    assert_int_equal(resident(some, SIZE), 1); /* the one with the chunk's header */
+    size_t count = resident(whole, SIZE);
+    if (count < 2)
+        skip();
+    assert_int_equal(count, SIZE / tn__os_page_size() + 1);
+    tn__arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +223,8 @@ int main(void)
         cmocka_unit_test(an_array_grows_and_keeps_its_contents),
         cmocka_unit_test(running_out_of_memory_leaves_things_as_they_were),
         cmocka_unit_test(little_helpers),
+        cmocka_unit_test(pages_of_a_block_come_at_once),
+        cmocka_unit_test(large_blocks_come_at_once),
     };
     return cmocka_run_group_tests_name("base/memory", tests, NULL, NULL);
 }

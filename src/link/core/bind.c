@@ -107,7 +107,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
     if (plan) {
         plan->library = object->owner->library;
         plan->symbol_flags = tn__arena_alloc(&link->arena, data->symbol_count);
-        plan->addresses = tn__arena_alloc(&link->arena, data->symbol_count * sizeof *plan->addresses);
+        plan->addresses = tn__arena_alloc_filled(&link->arena, data->symbol_count * sizeof *plan->addresses);
     }
     if (!plan || !plan->symbol_flags || !plan->addresses)
         return tn__no_memory(link->err, object->name);

@@ -358,7 +358,7 @@ int tn__coff_read_symbols(struct tn__coff_reader *r)
     if (code)
         return code;
     object->symbol_count = tn__coff_symbol(r->symbol_count) + r->added;
-    object->symbols = tn__arena_alloc(&object->arena, object->symbol_count * sizeof *object->symbols);
+    object->symbols = tn__arena_alloc_filled(&object->arena, object->symbol_count * sizeof *object->symbols);
     object->groups = tn__arena_array(&object->arena, r->comdat_count, sizeof *object->groups);
     if (r->comdat_count)
         r->comdats = tn__arena_array(&object->arena, object->section_count, sizeof *r->comdats);

@@ -271,7 +271,7 @@ static int read_symbols(struct tn__elf_reader *r)
 {
     struct tn__object_data *object = r->object;
     int code = find_symtab(r);
-    object->symbols = tn__arena_alloc(&object->arena, object->symbol_count * sizeof *object->symbols);
+    object->symbols = tn__arena_alloc_filled(&object->arena, object->symbol_count * sizeof *object->symbols);
     if (!code && !object->symbols)
         return tn__no_memory(r->err, object->name);
     for (uint32_t i = 1; !code && i < object->symbol_count; i++)
