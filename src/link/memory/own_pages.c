@@ -35,11 +35,12 @@ const struct tn__strategy tn__strategy_own = {
     .unmap = tn__chunk_unmap_private,
 };
 
-/* Makes the run writable. Only trying shows whether its pages may become what they are for. */
+/* Makes the run writable. Only trying shows whether its pages may become executable; read-only ones no policy
+ * refuses. */
 static int open_run(struct tn__window *window, struct tn__zone *zone, const struct tn__run *run)
 {
     int error = 0;
-    if (!zone->permitted) {
+    if (!zone->permitted && zone->prot == TN__PROT_RX) {
         error = tn__os_protect(run->address, window->page_size, TN__PROT_RW);
         if (!error)
             error = tn__os_protect(run->address, window->page_size, zone->prot);

@@ -13,7 +13,9 @@
 #include "link/memory/codemem.h"
 
 /* The first chunk of a zone has at most a 64th of the window, the largest an eighth. */
-enum { FIRST_PART = 64, LARGEST_PART = 8, LARGEST_CHUNK = 64 << 20, TOUCH_STEP = 64 << 10 };
+enum { FIRST_PART = 64, LARGEST_PART = 8, LARGEST_CHUNK = 64 << 20 };
+/* So many bytes of pages are requested at once, the first time in a chunk and later. */
+enum { FIRST_STEP = 16 << 10, TOUCH_STEP = 64 << 10 };
 
 static const struct {
     const char *name;
@@ -269,14 +271,16 @@ static void give_abandoned(struct tn__window *window, struct tn__zone *zone, str
 /* ---- ranges ---- */
 
 /* Getting several pages at once is cheaper than one fault for each, so the range that reaches untouched pages gets a
- * step of them, up to `limit`. */
+ * step of them, up to `limit`: as many as the chunk has touched already, so that a session for one small object does
+ * not pay for more. */
 static struct tn__backing claim(struct tn__region *region, const struct tn__range *range, size_t touch, uint64_t limit)
 {
     uint64_t start = range->address, end = start + touch;
     if (!touch || !range->fresh || end <= region->touched_end)
         return (struct tn__backing){0};
     uint64_t from = tn__max64(region->touched_end, start & -(uint64_t)tn__os_page_size());
-    region->touched_end = tn__min64(tn__max64(page_up(end), from + TOUCH_STEP), limit);
+    uint64_t touched = from - region->chunk.address, step = tn__max64(tn__min64(touched, TOUCH_STEP), FIRST_STEP);
+    region->touched_end = tn__min64(tn__max64(page_up(end), from + step), limit);
     return (struct tn__backing){from, region->touched_end};
 }
 
@@ -295,21 +299,29 @@ static struct tn__backing backing_of(const struct tn__window *window, struct tn_
     return (struct tn__backing){range->address, page_up(range->address + touch)};
 }
 
+/* How many of `size` bytes can be written at `address` without a fault. If these are the first of the backing, the next
+ * step of its pages is requested: few enough to be in the cache still when they are filled. */
+static size_t reach(struct tn__backing *backing, const uint8_t *write, uint64_t address, size_t size)
+{
+    if (backing->from >= backing->to || address + size <= backing->from)
+        return size;
+    if (address >= backing->from) {
+        uint64_t to = tn__min64(tn__max64(page_up(address + 1), backing->from + TOUCH_STEP), backing->to);
+        tn__os_prefault((uintptr_t)write - (address - backing->from), to - backing->from);
+        backing->from = to;
+    }
+    return address < backing->from ? tn__min64(size, backing->from - address) : size;
+}
+
 void tn__codemem_fill(const struct tn__range *range, struct tn__backing *backing, size_t offset,
                       const struct tn__piece *pieces, size_t count)
 {
-    uint8_t *write = range->write + offset;
-    uint64_t start = range->address + offset;
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += pieces[i].size;
-    if (backing->from < backing->to && start + size > backing->from) {
-        uint64_t to = tn__min64(tn__max64(page_up(start + size), backing->from + TOUCH_STEP), backing->to);
-        tn__os_prefault((uintptr_t)write - (start - backing->from), to - backing->from);
-        backing->from = to;
-    }
-    for (size_t i = 0; i < count; write += pieces[i++].size)
-        memcpy(write, pieces[i].bytes, pieces[i].size);
+    for (size_t i = 0; i < count; offset += pieces[i++].size)
+        for (size_t at = 0, part; at < pieces[i].size; at += part) {
+            uint8_t *write = range->write + offset + at;
+            part = reach(backing, write, range->address + offset + at, pieces[i].size - at);
+            memcpy(write, (const uint8_t *)pieces[i].bytes + at, part);
+        }
 }
 
 /* *range is NULL if no region has room. */

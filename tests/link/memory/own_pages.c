@@ -3,9 +3,11 @@
 /* Links of 64 KiB and more: their pages are private, and never writable and executable. */
 
 #include "answers.h"
+#include "elf_builder.h"
 #include "maps.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum { SMALL = 1000, LARGE = 64 << 10 };
 
@@ -110,13 +112,59 @@ static void objects_of_one_link_share_a_run(void **state)
     close_fixture(&f);
 }
 
+/* ---- pages that come at once ---- */
+
+enum { PAGE = 4096, SEEN = 64 };
+
+static size_t resident(const void *address)
+{
+    unsigned char there[SEEN];
+    size_t count = 0;
+    assert_int_equal(mincore((void *)((uintptr_t)address & -(uintptr_t)PAGE), SEEN * PAGE, there), 0);
+    while (count < SEEN && there[count] & 1)
+        count++;
+    return count;
+}
+
+static void *add_data(const struct fixture *f, const char *name, size_t size)
+{
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    void *bytes = calloc(1, size), *address;
+    unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, bytes, size);
+    elf_symbol(&elf, name, STB_GLOBAL, STT_OBJECT, data, 0, size);
+    struct bytes object = elf_finish(&elf);
+    add_bytes(f, name, object.at, object.size);
+    address = lookup(f, name);
+    free(object.at);
+    free(bytes);
+    return address;
+}
+
+/* The first object of a session does not pay for the pages of those that may follow. */
+static void few_pages_are_touched_at_first(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    void *first = add_data(&f, "first", 8);
+    assert_int_equal(resident(first), 4);
+    add_data(&f, "second", 3 * PAGE);
+    assert_int_equal(resident(first), 4);
+    add_data(&f, "third", PAGE); /* as many again */
+    assert_int_equal(resident(first), 8);
+    add_data(&f, "fourth", 4 * PAGE);
+    assert_int_equal(resident(first), 16);
+    add_data(&f, "fifth", 40 * PAGE); /* what it needs */
+    assert_int_equal(resident(first), 49);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_links_have_private_pages),
-        cmocka_unit_test(aliases_are_sealed_after_large_links),
-        cmocka_unit_test(many_large_links_share_mappings),
-        cmocka_unit_test(objects_of_one_link_share_a_run),
+        cmocka_unit_test(large_links_have_private_pages),  cmocka_unit_test(aliases_are_sealed_after_large_links),
+        cmocka_unit_test(many_large_links_share_mappings), cmocka_unit_test(objects_of_one_link_share_a_run),
+        cmocka_unit_test(few_pages_are_touched_at_first),
     };
     return cmocka_run_group_tests_name("link/own_pages", tests, NULL, NULL);
 }
