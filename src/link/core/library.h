@@ -103,8 +103,8 @@ struct tn_tracker {
 struct tn_library {
     struct tn_session *session;
     struct tn_library *next;
-    char *name;
-    bool removed; /* only this struct and its trackers are left */
+    const char *name; /* behind the struct */
+    bool removed;     /* only this struct and its trackers are left */
     bool is_being_removed;
     uint32_t readers;     /* threads that use its names or generators without the lock; until 0, these are kept */
     bool found_by_others; /* entries of other libraries may lead here */

@@ -156,7 +156,6 @@ void tn__library_free(struct tn_library *library)
         tn__list_remove(&tracker->listed);
         tn__free(from, tracker);
     }
-    tn__free(from, library->name);
     tn__free(from, library);
 }
 
@@ -251,14 +250,11 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
 
 static int create_library(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
 {
-    struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library);
     size_t name_size = strlen(name) + 1;
-    char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
-    if (!copy) {
-        tn__free(session->allocator, library);
+    struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library + name_size);
+    if (!library)
         return tn__no_memory(err, name);
-    }
-    library->name = memcpy(copy, name, name_size);
+    library->name = memcpy(library + 1, name, name_size);
     library->session = session;
     library->symtab.arena.from = session->allocator;
     library->symtab.seed = session->seed;
