@@ -9,12 +9,14 @@
 out=$BUILD/tests/gc/collector_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/gc/support"
-tests="object/objects heap/heap heap/patterns heap/limits heap/permanent threads/threads heap/concurrent"
+tests="object/objects heap/heap heap/patterns heap/limits heap/permanent threads/threads heap/concurrent
+    heap/concurrent_kinds heap/concurrent_cycles"
 
 for test in $tests; do
     $compile -c "tests/gc/$test.c" -o "$out/${test##*/}.o" || exit 1
 done
 $compile -c tests/gc/support/support.c -o "$out/support.o" &&
+    $compile -c tests/gc/support/cycles.c -o "$out/cycles.o" &&
     "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm \
         -c tests/gc/programs/barriers.c -o "$out/barriers.bc" &&
     "$BUILD/tenon" compile -O2 "$out/barriers.bc" -o "$out/barriers.o" &&
@@ -25,7 +27,7 @@ $compile -c tests/gc/support/support.c -o "$out/support.o" &&
 link() {
     local test
     for test in $tests; do
-        "$CC" "$out/${test##*/}.o" "$out/support.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
+        "$CC" "$out/${test##*/}.o" "$out/support.o" "$out/cycles.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
             -o "$out/${test##*/}" || return
     done
     "$CC" -static "$out/barriers.o" "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent \

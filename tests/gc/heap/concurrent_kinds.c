@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Marking beside threads: weak references, ephemerons, finalizers, long arrays, types with visitors. */
+
+#include "cycles.h"
+
+/* Loads from weak references have no barrier: what they load is on the stack or in a handle in the next pause. */
+static void loaded_from_a_weak_reference(void **state)
+{
+    struct scene s = open_scene(state);
+    load_next(s.grey, s.moved);
+    struct tn_handle *weak = make_weak(s.heap, s.moved);
+    end_cycle(s.heap);
+    begin_cycle(s.heap);
+    store_next(s.grey, NULL);
+    assert_int_equal(tn_handle_set(s.moved, NULL), 0);
+    mark(s.heap);
+    assert_int_equal(tn_handle_load(weak, 0, s.moved, &err), 0);
+    assert_int_equal(value_of(s.moved), 41);
+    close_scene(&s, s.moved, false);
+}
+
+static void weak_references_are_cleared(void **state)
+{
+    struct scene s = open_scene(state);
+    load_next(s.grey, s.moved);
+    struct tn_handle *weak = make_weak(s.heap, s.moved), *live = make_weak(s.heap, s.black);
+    store_next(s.grey, NULL);
+    assert_int_equal(tn_handle_set(s.moved, NULL), 0);
+    end_cycle(s.heap);
+    begin_cycle(s.heap);
+    end_cycle(s.heap);
+    assert_int_equal(tn_handle_load(weak, 0, s.moved, &err), 0);
+    assert_true(tn_handle_is_null(s.moved));
+    assert_int_equal(tn_handle_load(live, 0, s.moved, &err), 0);
+    assert_true(tn_handle_same(s.moved, s.black));
+    tn_heap_destroy(s.heap);
+}
+
+/* A chain of ephemerons, each of which has the next one's key as its value; the values of dead keys die. */
+static void ephemerons_follow_their_keys(void **state)
+{
+    enum { COUNT = 100 };
+    struct scene s = open_scene(state);
+    struct tn_handle *ephemerons[COUNT], *key = copy_of(s.heap, s.black), *first;
+    for (int round = 0; round < 2; round++) {
+        tn_handle_set(key, s.black);
+        for (int i = 0; i < COUNT; i++) {
+            struct tn_handle *value = make_node(s.heap, &node_type, 100 + (uint64_t)i, NULL);
+            ephemerons[i] = make(s.heap, &tn_ephemeron_type, 0);
+            assert_int_equal(tn_handle_store(ephemerons[i], 0, key, &err), 0);
+            assert_int_equal(tn_handle_store(ephemerons[i], 8, value, &err), 0);
+            tn_handle_set(key, value);
+            tn_handle_free(value);
+        }
+        tn_handle_set(key, NULL);
+        end_cycle(s.heap);
+        begin_cycle(s.heap);
+        if (round) {
+            first = s.black;
+            s.black = copy_of(s.heap, NULL);
+            tn_handle_free(first);
+            end_cycle(s.heap);
+            begin_cycle(s.heap);
+        }
+        end_cycle(s.heap);
+        for (int i = 0; i < COUNT; i++) {
+            assert_int_equal(tn_handle_load(ephemerons[i], 8, key, &err), 0);
+            assert_int_equal(tn_handle_is_null(key), round);
+            if (!round)
+                assert_int_equal(value_of(key), 100 + i);
+            tn_handle_free(ephemerons[i]);
+        }
+        if (!round)
+            begin_cycle(s.heap);
+    }
+    tn_heap_destroy(s.heap);
+}
+
+static void take_back(void *context, struct tn_handle *object)
+{
+    tn_handle_set(context, object);
+}
+
+static void finalizers_get_whole_objects(void **state)
+{
+    struct scene s = open_scene(state);
+    struct tn_handle *got = copy_of(s.heap, NULL), *object = copy_of(s.heap, s.grey);
+    assert_int_equal(tn_handle_finalize(object, take_back, got, &err), 0);
+    end_cycle(s.heap);
+    tn_handle_free(object);
+    tn_handle_free(s.grey);
+    begin_cycle(s.heap);
+    end_cycle(s.heap);
+    if (tn_handle_is_null(got))
+        tn_run_pending_finalizers(s.heap);
+    assert_false(tn_handle_is_null(got));
+    close_scene(&s, got, true);
+}
+
+/* ---- long arrays, types with visitors ---- */
+
+static void visit_one(void *object, tn_visit_slot *slot, void *context)
+{
+    slot(context, object);
+}
+
+static const struct tn_type custom_type = {.kind = TN_KIND_CUSTOM, .alignment = 8, .size = 8, .visit = visit_one};
+static const uint32_t second[] = {8};
+static const struct tn_type listed_type = {
+    .kind = TN_KIND_FIXED, .alignment = 8, .size = 16, .offsets = second, .offset_count = 1};
+
+static void every_kind_is_marked(void **state)
+{
+    enum { COUNT = 2000 };
+    struct scene s = open_scene(state);
+    struct tn_handle *nodes = make(s.heap, &nodes_type, COUNT), *got = copy_of(s.heap, NULL),
+                     *table = make(s.heap, &table_type, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        struct tn_handle *holder = make(s.heap, i % 2 ? &custom_type : &listed_type, 0);
+        struct tn_handle *leaf = make_node(s.heap, &node_type, (uint64_t)i, NULL);
+        assert_int_equal(tn_handle_store(holder, i % 2 ? 0 : 8, leaf, &err), 0);
+        if (i % 2 == 0)
+            assert_int_equal(tn_handle_store(nodes, 8 + sizeof(struct node) * (uint64_t)i, leaf, &err), 0);
+        assert_int_equal(tn_handle_store(table, sizeof(struct table) + 8 * (uint64_t)i, holder, &err), 0);
+        tn_handle_free(holder);
+        tn_handle_free(leaf);
+    }
+    for (int round = 0; round < 3; round++) {
+        if (is_marking(s.heap))
+            end_cycle(s.heap);
+        begin_cycle(s.heap);
+        end_cycle(s.heap);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(tn_handle_load(nodes, 8 + sizeof(struct node) * (uint64_t)i, got, &err), 0);
+        assert_true(i % 2 ? tn_handle_is_null(got) : value_of(got) == (uint64_t)i);
+        assert_int_equal(tn_handle_load(table, sizeof(struct table) + 8 * (uint64_t)i, got, &err), 0);
+        assert_int_equal(tn_handle_load(got, i % 2 ? 0 : 8, got, &err), 0);
+        assert_int_equal(value_of(got), i);
+    }
+    tn_heap_destroy(s.heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VERIFIED(loaded_from_a_weak_reference), VERIFIED(weak_references_are_cleared),
+        VERIFIED(ephemerons_follow_their_keys), VERIFIED(finalizers_get_whole_objects),
+        VERIFIED(every_kind_is_marked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
