@@ -2,13 +2,16 @@
 
 /* Marking beside threads (src/gc/generational/marker.c, doc/GC.md) for spin: a thread that loads, stores and allocates,
  * a marker, and pauses that make young objects old. No object that the thread can reach is freed when a cycle ends.
- * Each object has one word; the thread has two references on its stack.
+ * Each object has one word; the thread has two references on its stack. An object is new in the nursery; or, with
+ * HOLES, in a hole of the old space, which another thread may leave at any time.
  *
  * BROKEN=n is a deliberate mistake, and the check must find it: 1 pauses after the first do not visit the stack; 2
  * stores of old values are not logged; 3 objects that become old are not marked; 4 or cannot be logged; 5 what a pause
  * finds in logged words is not marked; 6 a cycle ends while objects are left to be marked; 7 a pause does not wait
  * until the marker has looked at its object; 8 words are dropped from the log before they have been stored to; 9 an
- * object that is made old is not looked at by the pause. */
+ * object that is made old is not looked at by the pause; 10 objects from holes cannot be logged; 11 the marker scans
+ * them before the next pause; 12 or not at all; 13 the marker reads a word before it notes that the line is in use; 14
+ * objects that a thread has marked are not scanned. */
 
 #ifndef BROKEN
 #define BROKEN 0
@@ -20,9 +23,16 @@
 #define PAUSES 3
 #endif
 
+#ifndef HOLES
+#define HOLES 0
+#endif
+
 #define NONE OBJECTS
 
 bool exists[OBJECTS], young[OBJECTS], unlogged[OBJECTS], marked[OBJECTS], grey[OBJECTS], logged[OBJECTS];
+bool lined[OBJECTS]; /* its line is in use: the marker has read it, or is going to */
+bool fresh[OBJECTS], filled[OBJECTS]; /* in a hole that a thread has; in one that it has left since the last pause */
+bool whole[OBJECTS]; /* marked, but not scanned: it was in a hole, or a thread has marked it */
 byte word[OBJECTS];
 byte stack[2];
 bool marking, stops, stopped; /* a cycle goes on; the world is to stop; it has */
@@ -42,14 +52,22 @@ inline log(at, value) {
     fi
 }
 
+/* The buffer is full. What the thread has stored to an object that may have been scanned is marked. */
 inline drop_words() {
     d_step {
         i = 0;
         do
         :: i < OBJECTS ->
             if
-            :: logged[i] && marking && (word[i] == NONE || (!young[word[i]] && marked[word[i]])) -> logged[i] = false
-            :: else
+            :: !logged[i] || !marking || (word[i] != NONE && young[word[i]])
+            :: else ->
+                if
+                :: word[i] != NONE && !marked[word[i]] && lined[i] ->
+                    marked[word[i]] = true;
+                    whole[word[i]] = BROKEN != 14
+                :: else
+                fi;
+                logged[i] = false
             fi;
             i++
         :: else -> break
@@ -68,17 +86,27 @@ inline allocate(to) {
         if
         :: i < OBJECTS ->
             exists[i] = true;
-            young[i] = true;
+            young[i] = !HOLES;
+            fresh[i] = HOLES;
             unlogged[i] = false;
-            marked[i] = false;
-            grey[i] = false;
-            logged[i] = false;
+            marked[i] = HOLES && marking; /* the whole line */
             word[i] = NONE;
             stack[to] = i
         :: else
         fi;
         i = 0
     }
+}
+
+inline settle(o) {
+    if
+    :: fresh[o] ->
+        fresh[o] = false;
+        unlogged[o] = BROKEN != 10;
+        filled[o] = marking && BROKEN != 11 && BROKEN != 12;
+        whole[o] = marking && BROKEN == 11
+    :: else
+    fi
 }
 
 proctype thread() {
@@ -100,32 +128,73 @@ end:
     od
 }
 
-/* ---- the marker ---- */
-
-inline look_at(o) {
-    grey[o] = false;
-    if
-    :: !marked[o] ->
-        marked[o] = true;
-        seen = word[o];
-        if
-        :: seen != NONE && !young[seen] && !marked[seen] -> grey[seen] = true
-        :: else
-        fi;
-        seen = NONE
-    :: else
-    fi
-}
-
-proctype marker() {
-    byte o, seen = NONE;
+/* Another thread, whose hole it is, goes on to the next one. */
+proctype leaves() {
+    byte o;
 end:
     do
     :: atomic {
-           marking && (!stops || BROKEN == 7) && (grey[0] || grey[1] || grey[OBJECTS - 2] || grey[OBJECTS - 1]) ->
+           !stopped && (fresh[0] || fresh[1] || fresh[OBJECTS - 2] || fresh[OBJECTS - 1]) ->
+           do
+           :: o < OBJECTS -> settle(o); o++
+           :: else -> break
+           od;
+           o = 0
+       }
+    od
+}
+
+/* ---- the marker ---- */
+
+/* Between the two steps there is a full fence. */
+inline scan(o) {
+    if
+    :: BROKEN != 13 -> lined[o] = true; seen = word[o]
+    :: else -> seen = word[o]; lined[o] = true
+    fi;
+    if
+    :: seen != NONE && !young[seen] && !marked[seen] -> grey[seen] = true
+    :: else
+    fi;
+    seen = NONE
+}
+
+inline look_at(o) {
+    if
+    :: whole[o] -> whole[o] = false; scan(o)
+    :: else ->
+        grey[o] = false;
+        if
+        :: !marked[o] ->
+            lined[o] = BROKEN != 13;
+            atomic {
+                if
+                :: !marked[o] -> marked[o] = true; mine = true
+                :: else
+                fi
+            }
+            if
+            :: mine -> mine = false; scan(o)
+            :: else
+            fi
+        :: else
+        fi
+    fi
+}
+
+#define IS_LEFT(o) (grey[o] || whole[o])
+
+proctype marker() {
+    byte o, seen = NONE;
+    bool mine;
+end:
+    do
+    :: atomic {
+           marking && (!stops || BROKEN == 7) &&
+               (IS_LEFT(0) || IS_LEFT(1) || IS_LEFT(OBJECTS - 2) || IS_LEFT(OBJECTS - 1)) ->
            looks = true;
            do
-           :: grey[o] -> break
+           :: IS_LEFT(o) -> break
            :: else -> o++
            od
        };
@@ -160,6 +229,7 @@ inline copy_all() {
                 young[j] = false;
                 unlogged[j] = BROKEN != 4;
                 marked[j] = marking && BROKEN != 3;
+                lined[j] = marked[j];
                 if
                 :: BROKEN == 9 && word[j] != NONE && !young[word[j]]
                 :: else -> reach(word[j])
@@ -223,7 +293,7 @@ inline finish() {
         do
         :: j < OBJECTS ->
             if
-            :: grey[j] -> changed = true; look_at(j)
+            :: IS_LEFT(j) -> changed = true; look_at(j)
             :: else
             fi;
             j++
@@ -235,10 +305,12 @@ inline finish() {
     do
     :: j < OBJECTS ->
         if
-        :: exists[j] && !marked[j] -> exists[j] = false; word[j] = NONE
+        :: exists[j] && !marked[j] -> exists[j] = false; unlogged[j] = false; word[j] = NONE
         :: else
         fi;
         grey[j] = false;
+        whole[j] = false;
+        lined[j] = false;
         marked[j] = false;
         j++
     :: else -> break
@@ -265,15 +337,29 @@ inline check_all() {
     od
 }
 
+/* What was filled before this pause is for the marker. */
+inline hand_over() {
+    j = 0;
+    do
+    :: j < OBJECTS ->
+        settle(j);
+        whole[j] = whole[j] || filled[j];
+        filled[j] = false;
+        j++
+    :: else -> break
+    od
+}
+
 proctype pauses() {
     byte pause, j, seen = NONE;
-    bool copied[OBJECTS], changed, begins;
+    bool copied[OBJECTS], changed, begins, mine;
     do
     :: pause < PAUSES ->
         stops = true;
         stopped && (!looks || BROKEN == 7);
         d_step {
             pause++;
+            hand_over();
             begins = !marking;
             if
             :: begins -> marking = true
@@ -307,9 +393,12 @@ init {
         stack[1] = NONE;
         if
         :: true
-        :: exists[OBJECTS - 1] = true; young[OBJECTS - 1] = true; stack[1] = OBJECTS - 1 /* a new object */
+        :: !HOLES -> exists[OBJECTS - 1] = true; young[OBJECTS - 1] = true; stack[1] = OBJECTS - 1 /* a new object */
         fi;
         run thread();
+#if HOLES
+        run leaves();
+#endif
         run marker();
         run pauses()
     }

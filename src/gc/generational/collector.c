@@ -11,10 +11,11 @@ enum {
     LEAST_COPIED = 256 << 10, /* bytes for each worker */
     LEAST_MARKED = 4 << 20,   /* likewise */
     USUAL_WORKERS = 4,
-    MANY_SURVIVE = 2,      /* nurseries in a row of which most survived */
-    STRESSED = 16,         /* collections */
-    LEAST_HUGE = 64 << 20, /* bytes of a heap that large pages are worth it for */
-    SLOW_NS = 50           /* for each marked object, because of the processor's tables of pages */
+    MANY_SURVIVE = 2,        /* nurseries in a row of which most survived */
+    DIRECT_BYTES = 16 << 20, /* allocated in holes until another nursery is used, if marking goes on beside threads */
+    STRESSED = 16,           /* collections */
+    LEAST_HUGE = 64 << 20,   /* bytes of a heap that large pages are worth it for */
+    SLOW_NS = 50             /* for each marked object, because of the processor's tables of pages */
 };
 
 /* ---- a heap ---- */
@@ -99,27 +100,33 @@ static void *bump(struct tn__mutator *mutator, uint64_t size, const struct tn_ty
     return object;
 }
 
-static void retire_span(struct tn__generational *g, struct tn__span *span, char *end)
+static void retire_span(struct tn__generational *g, struct tn__span *span, char *end, char *hole_end)
 {
     span->end = end;
     if (g->beside)
-        g->beside->settle(g, span);
+        g->beside->settle(g, span, hole_end);
 }
 
-void tn__gen_retire(struct tn__mutator *mutator)
+/* The thread goes on elsewhere. */
+static void leave_chunk(struct tn__generational *g, struct tn__mutator *mutator)
 {
-    struct tn__generational *g = tn__generational_of(mutator->heap);
-    tn__gen_hand_over(g, mutator);
     if (!mutator->chunk)
         return;
     if (mutator->chunk & DIRECT)
-        retire_span(g, &g->spans[mutator->chunk & ~DIRECT], mutator->block->bump);
+        retire_span(g, &g->spans[mutator->chunk & ~DIRECT], mutator->block->bump, mutator->limit);
     else
         g->piece_used[mutator->chunk - 1] =
             (uint32_t)((uintptr_t)mutator->block->bump - g->base - (mutator->chunk - 1) * (uint64_t)TN__PIECE);
     mutator->chunk = 0;
     mutator->limit = mutator->block->bump = NULL;
     __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_RELAXED);
+}
+
+void tn__gen_retire(struct tn__mutator *mutator)
+{
+    struct tn__generational *g = tn__generational_of(mutator->heap);
+    tn__gen_hand_over(g, mutator);
+    leave_chunk(g, mutator);
 }
 
 /* If marking beside threads is verified, there are many pauses in small heaps, in each of which it is verified. */
@@ -151,6 +158,8 @@ static bool give_hole(struct tn__generational *g, struct tn__mutator *mutator, u
     start = tn__gen_take_hole(g, &g->direct, size, &end);
     if (!start)
         return false;
+    if (g->marks)
+        g->beside->open(g, start, end);
     mutator->chunk = DIRECT | (uint32_t)g->span_count;
     g->spans[g->span_count++] = (struct tn__span){start, start};
     mutator->block->bump = start;
@@ -161,14 +170,14 @@ static bool give_hole(struct tn__generational *g, struct tn__mutator *mutator, u
 static bool refill(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    tn__gen_retire(mutator);
+    leave_chunk(g, mutator);
     if (!(g->is_direct ? give_hole(g, mutator, size + 8) : give_piece(heap, mutator)))
         return false;
     /* Under the lock, so no stop request is lost. In stress mode every allocation takes the slow path. */
     bool stress = heap->options.flags & TN_HEAP_STRESS;
     __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
     if (g->beside)
-        g->beside->help(heap, TN__PIECE);
+        g->beside->help(heap, (uint64_t)(mutator->limit - mutator->block->bump));
     return true;
 }
 
@@ -219,7 +228,7 @@ void *tn__gen_take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t s
 static uint64_t most_pieces(const struct tn_heap *heap)
 {
     const struct tn__generational *g = tn__generational_of(heap);
-    uint64_t most = !g->beside ? NURSERY : g->full_nurseries >= MANY_SURVIVE ? NURSERY / 4 : NURSERY / 2;
+    uint64_t most = !g->beside ? NURSERY : g->full_nurseries ? NURSERY / 4 : NURSERY / 2;
     if (g->beside && heap->options.flags & TN_HEAP_VERIFY)
         most = TN__PIECE; /* give_piece */
     return tn__max64(tn__min64(most, heap->options.limit / 8) / TN__PIECE, 1);
@@ -277,14 +286,18 @@ void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, u
 /* ---- collections ---- */
 
 /* If nearly everything survives, it is better allocated where it stays, until a full collection has found out what has
- * become of it. */
+ * become of it; or, if marking goes on beside threads, until one nursery has shown whether it is still so. */
 static void choose_mode(struct tn_heap *heap, uint64_t nursery, uint64_t survived, bool is_full)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    bool was_direct = g->is_direct;
+    bool was_direct = g->is_direct, goes_on = was_direct && !(g->beside && g->used > g->direct_end);
     g->full_nurseries = nursery && survived > nursery / 100 * 60 ? g->full_nurseries + 1 : 0;
-    g->is_direct = !is_full && !g->marks && (was_direct || g->full_nurseries >= MANY_SURVIVE) &&
-                   !(heap->options.flags & TN_HEAP_STRESS);
+    if (was_direct && !goes_on)
+        g->full_nurseries = MANY_SURVIVE - 1;
+    g->is_direct =
+        !is_full && (goes_on || g->full_nurseries >= MANY_SURVIVE) && !(heap->options.flags & TN_HEAP_STRESS);
+    if (g->is_direct && !was_direct)
+        g->direct_end = g->used + DIRECT_BYTES;
     if (is_full)
         g->full_nurseries = 0;
     set_young(heap);

@@ -19,8 +19,9 @@ enum {
     LONG_NS = 500000,
     LEAST_SLICE_NS = 50000,
     MOST_SLICE_NS = 500000,
-    SOON = 2 << 20,     /* bytes allocated in the old space after which a pause looks whether the cycle can end */
-    UNITS_OF_SLICE = 4, /* whose bits are cleared at once */
+    SOON = 2 << 20, /* bytes allocated in the old space after which a pause looks whether the cycle can end, */
+    SOON_IN_HOLES = 64 << 10, /* if pauses copy nothing, so that each finds less to be marked than the one before */
+    UNITS_OF_SLICE = 4,       /* whose bits are cleared at once */
 };
 
 /* ---- clearing the second tables ---- */
@@ -200,9 +201,12 @@ static enum tn__extent due(const struct tn_heap *heap, uint64_t used)
     const struct tn__generational *g = tn__generational_of(heap);
     const struct tn__cycle *cycle = g->cycle;
     bool is_over = used > g->budget;
+    if (g->is_direct && used > g->direct_end)
+        return TN__PARTIAL;
     if (g->marks) {
         bool may_end = is_over || __atomic_load_n(&cycle->is_dry, __ATOMIC_RELAXED);
-        bool is_soon = used > cycle->used_at_pause + SOON || exceeds_soft_limit(heap, used);
+        uint64_t soon = g->is_direct ? SOON_IN_HOLES : SOON;
+        bool is_soon = used > cycle->used_at_pause + soon || exceeds_soft_limit(heap, used);
         return may_end && is_soon ? TN__PARTIAL : TN__NOTHING;
     }
     bool is_ready = !__atomic_load_n(&cycle->is_dirty, __ATOMIC_RELAXED);
@@ -259,7 +263,6 @@ static void begin(struct tn_heap *heap, enum tn__extent extent)
     cycle->slice_ns = choose_slice(g);
     g->marks_are_lost = false;
     g->marks = g->spare_starts;
-    g->is_direct = false;
     g->span_count = 0;
 }
 
@@ -335,6 +338,7 @@ static bool end(struct tn_heap *heap, struct tn_collection *done)
     struct tn__cycle *cycle = g->cycle;
     forget_found(g);
     tn__mark_noted(cycle);
+    tn__spans_hand_over(cycle);
     bool is_all = !cycle->begins && !g->marks_are_lost && mark_rest(cycle);
     cycle->begins = false;
     g->marks_are_lost |= g->team.is_full;
@@ -356,27 +360,6 @@ static bool end(struct tn_heap *heap, struct tn_collection *done)
     return done->cycle_ns;
 }
 
-/* ---- objects that were allocated in the old space ---- */
-
-static void settle_object(void *of, void *object)
-{
-    struct tn__generational *g = of;
-    uint32_t kind = tn__type_of(object)->kind;
-    if (kind != TN_KIND_LEAF)
-        __atomic_fetch_or(tn__header(object), TN_GC_UNLOGGED, __ATOMIC_RELAXED);
-    if (kind == TN_KIND_WEAK)
-        ((void **)object)[1] = NULL;
-    else if (kind == TN_KIND_EPHEMERON)
-        ((void **)object)[2] = NULL;
-    *tn__start_word(g, object) |= tn__start_bit(object);
-}
-
-static void settle(struct tn__generational *g, struct tn__span *span)
-{
-    tn__each_between(span->start, span->end, settle_object, g);
-    span->end = span->start;
-}
-
 /* ---- a heap ---- */
 
 static void close_concurrent(struct tn_heap *heap)
@@ -389,9 +372,12 @@ static void close_concurrent(struct tn_heap *heap)
         wake_marker(cycle);
         pthread_join(cycle->thread, NULL);
     }
+    tn__marker_forget(cycle);
     tn__gen_close_heap(heap);
     tn__free(NULL, cycle->rests);
     tn__free(NULL, cycle->born);
+    tn__free(NULL, cycle->fresh.items);
+    tn__free(NULL, cycle->filled.items);
     tn__free(NULL, cycle);
 }
 
@@ -404,7 +390,9 @@ static int open_concurrent(struct tn_heap *heap, struct tn_error *err)
         .end = end,
         .born = tn__mark_born,
         .reached = tn__mark_later,
-        .settle = settle,
+        .sift = tn__sift_stores,
+        .open = tn__span_open,
+        .settle = tn__span_settle,
     };
     struct tn__cycle *cycle = tn__alloc_zeroed(NULL, 1, sizeof *cycle);
     int code = cycle ? tn__gen_create(heap, &beside, err) : tn__no_memory(err, NULL);

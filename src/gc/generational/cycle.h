@@ -23,6 +23,16 @@ struct tn__born {
     uint64_t size;
 };
 
+/* A hole in which a thread has allocated, from its start on. */
+struct tn__filled {
+    char *start, *end, *hole_end;
+};
+
+struct tn__filled_list {
+    struct tn__filled *items;
+    size_t count, capacity;
+};
+
 struct tn__cycle {
     struct tn_heap *heap;
     struct tn__worker marker;
@@ -31,11 +41,13 @@ struct tn__cycle {
     size_t rest_count, rest_capacity;
     struct tn__born *born; /* since the last pause; under the heap's lock */
     size_t born_count, born_capacity;
-    uint64_t deadline;          /* at which tn__mark_beside stops; 0: when the world is to stop */
-    bool is_dry;                /* nothing was left to be marked at that time. Also read by others: atomic */
-    struct tn__packet *looking; /* ephemerons whose keys may have been marked since: the packet, */
-    uint32_t looking_at;        /* the entry, */
-    bool is_looking, has_found; /* and whether there were any since the first packet */
+    struct tn__filled_list fresh, filled; /* likewise; before it: for the marker */
+    struct tn__log *noted;                /* objects that threads have marked; under log_lock */
+    uint64_t deadline;                    /* at which tn__mark_beside stops; 0: when the world is to stop */
+    bool is_dry;                          /* nothing was left to be marked at that time. Also read by others: atomic */
+    struct tn__packet *looking;           /* ephemerons whose keys may have been marked since: the packet, */
+    uint32_t looking_at;                  /* the entry, */
+    bool is_looking, has_found;           /* and whether there were any since the first packet */
 
     bool begins;                    /* in the pause that goes on */
     bool is_dirty;                  /* bits of an earlier cycle are in the spare tables, */
@@ -48,6 +60,43 @@ struct tn__cycle {
     uint32_t forks, process; /* heap->forks when the thread was started; the process that may start one */
     uint32_t event;          /* futex word: changed when there is work for it */
 };
+
+/* The bits of a line are a byte of a table of starts or marks: whoever has the line writes no others. */
+static inline uint8_t *tn__bits_of(const struct tn__generational *g, uint64_t *table, const void *object)
+{
+    _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && TN__LINE == 64, "a byte of a word of bits");
+    return (uint8_t *)table + ((uintptr_t)object - g->base) / TN__LINE;
+}
+
+static inline uint8_t tn__bits(const struct tn__generational *g, uint64_t *table, const void *object)
+{
+    return __atomic_load_n(tn__bits_of(g, table, object), __ATOMIC_RELAXED);
+}
+
+static inline void tn__set_bits(const struct tn__generational *g, uint64_t *table, const void *object, uint8_t bits)
+{
+    __atomic_store_n(tn__bits_of(g, table, object), bits, __ATOMIC_RELAXED);
+}
+
+static inline uint8_t tn__bit(const void *object)
+{
+    return (uint8_t)(1 << (uintptr_t)object / 8 % 8);
+}
+
+/* ---- allocation in holes (spans.c) ---- */
+
+/* The functions of struct tn__beside. */
+void tn__span_open(struct tn__generational *g, char *start, char *end);
+void tn__span_settle(struct tn__generational *g, struct tn__span *span, char *end);
+/* In a pause: what threads have filled is for the marker now. */
+void tn__spans_hand_over(struct tn__cycle *cycle);
+
+/* The next two too. */
+size_t tn__sift_stores(struct tn__generational *g, uintptr_t *entries, size_t count);
+/* A buffer of marked objects that have not been scanned; the caller's. NULL: there is none. */
+struct tn__log *tn__take_noted(struct tn__cycle *cycle);
+
+/* ---- marking (marker.c) ---- */
 
 /* From now on nothing is marked. The second tables are clear. */
 void tn__marker_reset(struct tn__cycle *cycle);

@@ -134,8 +134,13 @@ struct tn__beside {
      * old one that a root, a new object or a stored word refers to. */
     void (*born)(struct tn__worker *w, void *object, const struct tn_type *type, uint64_t size);
     void (*reached)(struct tn__worker *w, void *object);
-    /* The thread goes on elsewhere: objects of its span become like other old ones. */
-    void (*settle)(struct tn__generational *g, struct tn__span *span);
+    /* While objects are marked, when the thread's buffer of logged stores is full: leaves the entries that the next
+     * pause has to look at; their number. */
+    size_t (*sift)(struct tn__generational *g, uintptr_t *entries, size_t count);
+    /* While objects are marked: a thread is going to allocate in this hole. */
+    void (*open)(struct tn__generational *g, char *start, char *end);
+    /* The thread goes on elsewhere: objects of its span become like other old ones; `end` of the hole. */
+    void (*settle)(struct tn__generational *g, struct tn__span *span, char *end);
 };
 
 struct tn__generational {
@@ -166,6 +171,7 @@ struct tn__generational {
     uint32_t pieces_young, pieces_old, next_piece;
     bool is_direct; /* nothing is young: threads allocate in holes */
     uint32_t full_nurseries;
+    uint64_t direct_end; /* `used` at which this ends for one nursery, if objects are marked beside threads */
     struct tn__span *spans;
     size_t span_count, span_capacity;
 

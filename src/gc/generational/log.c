@@ -28,20 +28,6 @@ static size_t sort(uintptr_t *entries, size_t count)
     return kept;
 }
 
-/* While objects are marked beside threads, all stores are logged. Leaves the words that refer to young objects, or to
- * some that have not been marked so far; the number of entries. The thread's own stores into them have happened. */
-static size_t sift(const struct tn__generational *g, uintptr_t *entries, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_object = entries[i] & 1;
-        const void *value = is_object ? NULL : __atomic_load_n((void **)entries[i], __ATOMIC_RELAXED);
-        if (is_object || (tn__is_in_space(g, value) && !tn__has_bit(g, g->marks, value)))
-            entries[kept++] = entries[i];
-    }
-    return kept;
-}
-
 /* Under the lock. */
 static void merge_all(struct tn__generational *g)
 {
@@ -129,7 +115,7 @@ static bool make_room(struct tn__generational *g, struct tn__mutator *mutator)
     if (log && mutator->log_at != log->entries + MOST)
         return true;
     if (log) {
-        size_t count = g->marks ? sift(g, log->entries, MOST) : MOST;
+        size_t count = g->marks ? g->beside->sift(g, log->entries, MOST) : MOST;
         if (count == MOST)
             count = sort(log->entries, MOST);
         set_at(mutator, log, log->entries + count);

@@ -11,6 +11,8 @@
 #include "base/os.h"
 #include "gc/generational/cycle.h"
 
+enum { MARKED = 1 }; /* of an entry of the stack: a thread has marked its object */
+
 /* ---- what is left for later ---- */
 
 static struct tn__packet *add_packet(struct tn__worker *w, enum tn__found kind)
@@ -59,7 +61,9 @@ void tn__marker_forget(struct tn__cycle *cycle)
 {
     for (enum tn__found kind = 0; kind < TN__FOUND_COUNT; kind++)
         free_packets(cycle, kind);
-    cycle->rest_count = cycle->born_count = 0;
+    cycle->rest_count = cycle->born_count = cycle->fresh.count = cycle->filled.count = 0;
+    for (struct tn__log *log; (log = tn__take_noted(cycle));)
+        tn__free(NULL, log);
 }
 
 /* Takes the whole list. */
@@ -86,17 +90,11 @@ static void visit_found(struct tn__cycle *cycle, struct tn__packet *packet,
 
 /* ---- one object ---- */
 
-/* False: it was marked before. A worker is alone unless it shares a pause with others. */
+/* False: it was marked before; threads mark objects too (stores.c). A full fence if it was not. */
 static inline bool set_mark(struct tn__worker *w, const void *object)
 {
-    uint64_t at = ((uintptr_t)object - w->g->base) / 8, bit = 1ull << at % 64, *word = &w->g->marks[at / 64];
-    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
-    if (before & bit)
-        return false;
-    if (!w->alone)
-        return !(__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit);
-    __atomic_store_n(word, before | bit, __ATOMIC_RELAXED);
-    return true;
+    uint64_t at = ((uintptr_t)object - w->g->base) / 8, bit = 1ull << at % 64;
+    return !(__atomic_fetch_or(&w->g->marks[at / 64], bit, __ATOMIC_SEQ_CST) & bit);
 }
 
 static inline bool set_line(const struct tn__worker *w, uint8_t *line)
@@ -293,14 +291,72 @@ static void scan_others(struct tn__worker *w, void *object)
     }
 }
 
-static inline void look_at(struct tn__worker *w, void *object)
+/* A thread that stores to an object looks at its lines after that: so these are in use before its words are read, and
+ * there is a full fence between (stores.c). */
+static inline void look_at(struct tn__worker *w, void *entry)
 {
+    bool was_marked = (uintptr_t)entry & MARKED;
+    void *object = (char *)entry - was_marked;
     w->marked++;
-    if (!set_mark(w, object))
+    if (!was_marked && is_marked(w->g, object))
         return;
     uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_RELAXED);
     use_lines(w, object, tn__size_by(object, header));
+    if (was_marked)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    else if (!set_mark(w, object))
+        return;
     tn__scan_by(w, object, tn__type_in(header), reach, add_references, scan_others);
+}
+
+/* ---- what threads have left ---- */
+
+/* All objects that begin in a line. */
+static void scan_line(struct tn__worker *w, char *line)
+{
+    for (unsigned rest = tn__bits(w->g, w->g->starts, line); rest; rest &= rest - 1) {
+        void *object = line + 8 * __builtin_ctz(rest);
+        tn__scan_by(w, object, tn__type_of(object), reach, add_references, scan_others);
+    }
+}
+
+/* A part of a span. False: there are none. */
+static bool look_at_span(struct tn__worker *w)
+{
+    enum { PART = 32 }; /* lines */
+    struct tn__cycle *cycle = w->g->cycle;
+    if (!cycle->filled.count)
+        return false;
+    struct tn__generational *g = w->g;
+    struct tn__filled *span = &cycle->filled.items[cycle->filled.count - 1];
+    char *line = span->start, *end = span->start + PART * TN__LINE;
+    for (; line < span->end && line < end; line += TN__LINE) {
+        uint64_t at = (uintptr_t)line - g->base;
+        tn__set_bits(g, g->marks, line, tn__bits(g, g->starts, line));
+        __atomic_store_n(&g->spare_lines[at >> TN__LINE_SHIFT], 1, __ATOMIC_RELAXED);
+        g->counts[at >> TN__BLOCK_SHIFT]++;
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (; span->start < line; span->start += TN__LINE)
+        scan_line(w, span->start);
+    if (line < span->end)
+        return true;
+    for (; line < span->hole_end; line += TN__LINE)
+        tn__set_bits(g, g->marks, line, 0);
+    cycle->filled.count--;
+    return true;
+}
+
+/* Objects that threads have marked. False: there are none. */
+static bool take_noted(struct tn__worker *w)
+{
+    struct tn__log *log = tn__take_noted(w->g->cycle);
+    if (!log)
+        return false;
+    for (uint32_t i = 0; i < log->count; i++)
+        tn__gen_push(w, (void *)(log->entries[i] | MARKED));
+    tn__free(NULL, log);
+    return true;
 }
 
 /* ---- all of them ---- */
@@ -318,7 +374,7 @@ static bool mark_strong(struct tn__worker *w)
     do
         if (!tn__empty_stack(w, w->g->marks, look_at, stops) || stops(w))
             return false;
-    while (tn__gen_get_packet(w) || look_at_rest(w));
+    while (tn__gen_get_packet(w) || look_at_rest(w) || look_at_span(w) || take_noted(w));
     return true;
 }
 

@@ -5,22 +5,65 @@
 #include "cycles.h"
 
 /* So many that the thread's buffer of logged stores is full again and again. */
+static void store_often(struct scene *s, struct tn_handle *table, uint64_t length)
+{
+    enum { STORES = 20000 };
+    for (uint64_t i = 0; i < STORES; i++)
+        assert_int_equal(tn_handle_store(table, sizeof(struct table) + 8 * (i * 7 % length), s->grey, &err), 0);
+    assert_int_equal(tn_handle_set(s->moved, NULL), 0);
+}
+
 static void hidden_among_many_stores(void **state)
 {
-    enum { STORES = 20000, LENGTH = 900 };
+    enum { LENGTH = 900 };
     struct scene s = open_scene(state);
     struct tn_handle *table = make(s.heap, &table_type, LENGTH);
     end_cycle(s.heap);
     begin_cycle(s.heap);
     hide(&s);
     store_next(s.black, s.moved);
-    for (uint64_t i = 0; i < STORES; i++)
-        assert_int_equal(tn_handle_store(table, sizeof(struct table) + 8 * (i * 7 % LENGTH), s.grey, &err), 0);
-    assert_int_equal(tn_handle_set(s.moved, NULL), 0);
+    store_often(&s, table, LENGTH);
     close_scene(&s, s.black, true);
 }
 
-/* Threads have allocated these objects in holes of the old space, without the mark that barriers look for. */
+/* Only the first line of a large object is known to be in use. */
+static void hidden_in_a_large_array_among_many_stores(void **state)
+{
+    enum { LENGTH = 5000, PLACE = sizeof(struct table) + 8 * (LENGTH - 1) };
+    struct scene s = open_scene(state);
+    struct tn_handle *table = make(s.heap, &table_type, LENGTH), *holder;
+    end_cycle(s.heap);
+    begin_cycle(s.heap);
+    hide(&s);
+    assert_int_equal(tn_handle_store(table, PLACE, s.moved, &err), 0);
+    store_often(&s, table, LENGTH - 1);
+    end_cycle(s.heap);
+    holder = make_node(s.heap, &node_type, 3, NULL);
+    assert_int_equal(tn_handle_load(table, PLACE, s.moved, &err), 0);
+    store_next(holder, s.moved);
+    begin_cycle(s.heap);
+    close_scene(&s, holder, true);
+}
+
+/* The lines of objects that stay in the nursery are not known. */
+static void hidden_in_a_pinned_object_among_many_stores(void **state)
+{
+    enum { LENGTH = 900 };
+    struct scene s = open_scene(state);
+    void *address;
+    struct tn_handle *table = make(s.heap, &table_type, LENGTH), *holder = make_node(s.heap, &node_type, 3, NULL);
+    assert_int_equal(tn_handle_pin(holder, &address, &err), 0);
+    end_cycle(s.heap);
+    begin_cycle(s.heap);
+    hide(&s);
+    store_next(holder, s.moved);
+    store_often(&s, table, LENGTH);
+    close_scene(&s, holder, true);
+}
+
+/* ---- objects that threads allocate in holes of the old space ---- */
+
+/* There stores have no barrier at first, as new objects have not the mark that barriers look for. */
 static void hidden_in_an_object_from_a_hole(void **state)
 {
     enum { NODES = 60000, MOST = 2000000 };
@@ -41,7 +84,6 @@ static void hidden_in_an_object_from_a_hole(void **state)
     struct tn_handle *weak = make_weak(s.heap, s.black);
     assert_int_equal(tn_handle_set(s.moved, NULL), 0);
     begin_cycle(s.heap);
-    assert_false(tn__generational_of(s.heap)->is_direct);
     hide(&s);
     store_next(s.black, s.moved);
     assert_int_equal(tn_handle_set(s.moved, NULL), 0);
@@ -55,6 +97,93 @@ static void hidden_in_an_object_from_a_hole(void **state)
     begin_cycle(s.heap);
     close_scene(&s, s.black, true);
 }
+
+/* As if nearly all new objects had survived: from now on the thread allocates in holes, also in the cycle. */
+static struct scene open_scene_in_holes(void **state)
+{
+    struct scene s = open_scene(state);
+    struct tn__generational *g = tn__generational_of(s.heap);
+    assert_int_equal(g->pieces_young, 0);
+    g->is_direct = true;
+    g->direct_end = UINT64_MAX;
+    return s;
+}
+
+/* The new object is stored to before the thread goes on to another hole. */
+static void hidden_in_a_new_object_from_a_hole(void **state)
+{
+    struct scene s = open_scene_in_holes(state);
+    hide(&s);
+    struct tn_handle *holder = make_node(s.heap, &node_type, 3, s.moved);
+    assert_int_equal(tn_handle_set(s.moved, NULL), 0);
+    assert_true(tn__generational_of(s.heap)->is_direct);
+    close_scene(&s, holder, true);
+}
+
+/* Now the object is stored to after that; then in the next cycle. */
+static void hidden_in_an_object_from_an_earlier_hole(void **state)
+{
+    for (int cycles = 0; cycles < 2; cycles++) {
+        struct scene s = open_scene_in_holes(state);
+        struct tn_handle *holder = make_node(s.heap, &node_type, 3, NULL);
+        if (cycles) {
+            end_cycle(s.heap);
+            begin_cycle(s.heap);
+        }
+        hide(&s);
+        store_next(holder, s.moved);
+        assert_int_equal(tn_handle_set(s.moved, NULL), 0);
+        close_scene(&s, holder, true);
+    }
+}
+
+/* The thread's buffer becomes full before the marker has looked at the hole. */
+static void hidden_in_a_hole_among_many_stores(void **state)
+{
+    enum { LENGTH = 900 };
+    struct scene s = open_scene_in_holes(state);
+    struct tn_handle *holder = make_node(s.heap, &node_type, 3, NULL), *table = make(s.heap, &table_type, LENGTH);
+    hide(&s);
+    store_next(holder, s.moved);
+    store_often(&s, table, LENGTH);
+    close_scene(&s, holder, true);
+}
+
+/* Objects of all kinds and sizes, with references to each other and to the white one. */
+static void every_kind_in_holes(void **state)
+{
+    enum { COUNT = 3000, LENGTH = 500 };
+    struct scene s = open_scene_in_holes(state);
+    struct tn_handle *list = copy_of(s.heap, NULL), *got = copy_of(s.heap, NULL), *holder, *table, *weak, *dead;
+    hide(&s);
+    holder = make_node(s.heap, &aligned_type, 3, s.moved);
+    assert_int_equal(tn_handle_set(s.moved, NULL), 0);
+    dead = make_weak(s.heap, make_node(s.heap, &node_type, 4, NULL));
+    weak = make_weak(s.heap, holder);
+    table = make(s.heap, &table_type, LENGTH);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        struct tn_handle *node = make_node(s.heap, i % 3 ? &node_type : &aligned_type, i, list);
+        assert_int_equal(tn_handle_store(table, sizeof(struct table) + 8 * (i % LENGTH), node, &err), 0);
+        tn_handle_set(list, node);
+        tn_handle_free(node);
+        tn_handle_free(make(s.heap, &bytes_type, i % 700));
+    }
+    end_cycle(s.heap);
+    for (uint64_t i = COUNT; i-- > 0; step(list))
+        assert_int_equal(value_of(list), i);
+    for (uint64_t i = 0; i < LENGTH; i++) {
+        assert_int_equal(tn_handle_load(table, sizeof(struct table) + 8 * i, got, &err), 0);
+        assert_int_equal(value_of(got), COUNT - LENGTH + i);
+    }
+    assert_int_equal(tn_handle_load(weak, 0, got, &err), 0);
+    assert_true(tn_handle_same(got, holder));
+    assert_int_equal(tn_handle_load(dead, 0, got, &err), 0);
+    assert_int_equal(value_of(got), 4);
+    begin_cycle(s.heap);
+    close_scene(&s, holder, true);
+}
+
+/* ---- objects in other places ---- */
 
 static void hidden_in_a_handle(void **state)
 {
@@ -141,7 +270,13 @@ int main(void)
         VERIFIED(hidden_in_a_marked_object),
         VERIFIED(hidden_in_a_new_object),
         VERIFIED(hidden_among_many_stores),
+        VERIFIED(hidden_in_a_large_array_among_many_stores),
+        VERIFIED(hidden_in_a_pinned_object_among_many_stores),
         cmocka_unit_test(hidden_in_an_object_from_a_hole),
+        VERIFIED(hidden_in_a_new_object_from_a_hole),
+        VERIFIED(hidden_in_an_object_from_an_earlier_hole),
+        VERIFIED(hidden_in_a_hole_among_many_stores),
+        VERIFIED(every_kind_in_holes),
         VERIFIED(hidden_in_a_promoted_object),
         VERIFIED(hidden_in_an_array),
         VERIFIED(hidden_in_a_pinned_object),

@@ -44,13 +44,14 @@ bool is_marking(struct tn_heap *heap)
 void mark(struct tn_heap *heap)
 {
     enum { ROUNDS = 10000 };
-    for (int i = 0; i < ROUNDS && !tn__generational_of(heap)->cycle->is_dry; i++) {
+    struct tn__generational *g = tn__generational_of(heap);
+    for (int i = 0; i < ROUNDS && !g->cycle->is_dry; i++) {
         tn__heap_lock(heap);
         heap->collector->retire(tn__self());
+        g->beside->help(heap, TN__PIECE);
         tn__heap_unlock(heap);
-        tn_handle_free(make(heap, &bytes_type, 8));
     }
-    assert_true(tn__generational_of(heap)->cycle->is_dry);
+    assert_true(g->cycle->is_dry);
 }
 
 void begin_cycle(struct tn_heap *heap)

@@ -21,7 +21,7 @@ struct tn_heap *open_marked_heap(uint64_t workers, uint64_t flags, uint64_t limi
 /* A pause; it may end a cycle. */
 void pause_now(struct tn_heap *heap);
 bool is_marking(struct tn_heap *heap);
-/* New memory for the thread, which lasts for a while: so this marks all that the marker knows of. */
+/* As if the thread had got new memory again and again: so this marks all that the marker knows of. */
 void mark(struct tn_heap *heap);
 /* As if more had been allocated since the last one. */
 void begin_cycle(struct tn_heap *heap);
