@@ -65,15 +65,20 @@ enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__F_ULEB12
 /* Where the bits of a value, which has been checked to fit, go in an instruction of 32 bits: one run of them or two,
  * each brought to its place by rotating the value to the right. Or, where that does not do, a function. */
 struct tn__encoder {
-    const char *name;
-    void (*put)(uint8_t *at, uint64_t value); /* NULL: */
+    _Alignas(64) const char *name;            /* so that finding one by its number is no multiplication */
+    bool (*put)(uint8_t *at, uint64_t value); /* see tn__encode; NULL: */
     uint32_t clears;                          /* bits of the instruction that are replaced */
     uint32_t masks[2];                        /* by the bits under these masks */
     uint8_t rotations[2];
     uint16_t plus;  /* is added first */
     uint32_t zeros; /* low bits of the value that have to be 0: it is a multiple of this plus 1, */
     uint32_t (*unit_of)(const uint8_t *at); /* with `put`, if it is not NULL: and of what the instruction says */
+    /* Of linear rows: values from -reach to reach - 1, `plus` added, need no other check, whichever row it is. 0: they
+     * do. */
+    uint64_t reach;
 };
+
+#define TN__ANY_VALUE (UINT64_C(1) << 63)
 
 /* `bits` bits of the value from bit `from` on, at bit `to` of the instruction. */
 #define TN__BITS(from, to, bits)      .clears = TN__MASK(to, bits), TN__BITS_KEPT(from, to, bits)
@@ -97,12 +102,15 @@ static inline void tn__encode_runs(const struct tn__encoder *encoder, uint8_t *a
     tn__put32(at, (tn__get32(at) & ~encoder->clears) | (uint32_t)bits);
 }
 
-static inline void tn__encode(const struct tn__encoder *encoder, uint8_t *at, uint64_t value)
+/* False: the value is no multiple of what the instruction counts in. */
+static inline bool tn__encode(const struct tn__encoder *encoder, uint8_t *at, uint64_t value)
 {
-    if (encoder->put)
-        encoder->put(at, value);
-    else
-        tn__encode_runs(encoder, at, value);
+    if (value & encoder->zeros)
+        return false;
+    if (__builtin_expect(encoder->put != NULL, 0))
+        return encoder->put(at, value);
+    tn__encode_runs(encoder, at, value);
+    return true;
 }
 
 struct tn__arch;
@@ -131,13 +139,17 @@ struct tn__row {
     bool plain : 1; /* derived from the other members, see below */
     bool displacement : 1;
     bool direct : 1;
+    bool linear : 1;
+    bool relative : 1; /* of linear rows: less P; of pages */
+    bool paged : 1;
 };
 
 /* A row; tables define shorter names for what most of their rows have in common. */
 #define TN__ROW(name, value, field, size, bits, flags, slot, relax)                                                    \
     {                                                                                                                  \
         name, value, field, bits, flags, slot, relax, size, TN__ROW_IS_PLAIN(value, flags, slot),                      \
-            TN__ROW_IS_DISPLACEMENT(value, field, bits, flags), TN__ROW_IS_DIRECT(value, slot, relax)                  \
+            TN__ROW_IS_DISPLACEMENT(value, field, bits, flags), TN__ROW_IS_DIRECT(value, slot, relax),                 \
+            TN__ROW_IS_LINEAR(value, field, flags, slot, relax), (value) != TN__V_S_A, (value) == TN__V_PAGE_S_A_P     \
     }
 
 /* True if the scan only has to check that the field lies in its section. */
@@ -153,6 +165,11 @@ struct tn__row {
 #define TN__ROW_IS_DIRECT(value, slot, relax)                                                                          \
     ((value) > TN__V_NONE && (value) < TN__V_AT_S && (slot) != TN__SLOT_TLS_DESC &&                                    \
      ((int)(relax) == 0 || (int)(relax) >= TN__FORM_TRAILS))
+
+/* True for what most instructions hold: S + A, less P or not, or the same of pages. */
+#define TN__ROW_IS_LINEAR(value, field, flags, slot, relax)                                                            \
+    (TN__ROW_IS_DIRECT(value, slot, relax) && (int)(field) >= TN__FIELDS && !((flags)&TN__R_UNSIGNED) &&               \
+     ((value) == TN__V_S_A || (value) == TN__V_S_A_P || (value) == TN__V_BRANCH || (value) == TN__V_PAGE_S_A_P))
 
 /* Words of a linked file that depend on where it is loaded. */
 enum tn__dynamic {

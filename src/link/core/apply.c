@@ -158,7 +158,7 @@ TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *re
 {
     uint64_t S = loop->addresses[reloc->symbol], P = loop->address + reloc->offset;
     uint8_t *at = tn__place_of(loop, reloc);
-    if (tn__apply_displacement(loop, reloc, row, at, S, P))
+    if (tn__apply_displacement(reloc, row, at, S, P))
         return 0;
     struct tn__site *site = tn__site_of(loop, reloc, row);
     bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);

@@ -18,15 +18,6 @@ __attribute__((noinline, cold)) static int fail_unit(const struct tn__site *site
                     tn__site_place(site).text, site->row->name, tn__site_symbol(site), value, unit);
 }
 
-__attribute__((noinline)) static int store_specially(const struct tn__site *site, const struct tn__encoder *encoder,
-                                                     uint8_t *at, uint64_t value)
-{
-    if (encoder->unit_of && value & (encoder->unit_of(at) - 1))
-        return fail_unit(site, at, value);
-    encoder->put(at, value);
-    return 0;
-}
-
 /* Any value. */
 TN__INLINE int store(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row, uint8_t *at,
                      uint64_t S, uint64_t P)
@@ -34,32 +25,43 @@ TN__INLINE int store(const struct tn__loop *loop, const struct tn__reloc *reloc,
     uint64_t value = tn__value_of(loop->object, row, reloc, at, S, P);
     if (!tn__value_fits(value, row))
         return tn__apply_far(tn__site_of(loop, reloc, row), at, value, S, P);
-    if (row->field < TN__FIELDS) {
+    if (row->field < TN__FIELDS)
         tn__put_bytes(at, row->size, value);
-        return 0;
-    }
-    const struct tn__encoder *encoder = &loop->encoders[row->field - TN__FIELDS];
-    if (value & encoder->zeros)
+    else if (!tn__encode(&loop->encoders[row->field - TN__FIELDS], at, value))
         return fail_unit(tn__site_of(loop, reloc, row), at, value);
-    if (encoder->put)
-        return store_specially(tn__site_of(loop, reloc, row), encoder, at, value);
-    tn__encode_runs(encoder, at, value);
     return 0;
+}
+
+/* Together with the one before. */
+TN__INLINE bool was_rewritten(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    return row->relax >= TN__FORM_TRAILS && reloc->offset - loop->site->final < loop->site->final_size;
+}
+
+/* The fast path of instructions. False: something is unusual. */
+TN__INLINE bool apply_linear(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row,
+                             uint8_t *at, uint64_t S, uint64_t P)
+{
+    if (was_rewritten(loop, reloc, row))
+        return true;
+    const struct tn__encoder *encoder = &loop->encoders[row->field - TN__FIELDS];
+    uint64_t value = tn__linear_value(row, (uint64_t)reloc->addend, S, P);
+    bool fits = (value + encoder->plus + encoder->reach) >> 1 < encoder->reach;
+    return S && fits && tn__encode(encoder, at, value);
 }
 
 TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
     uint64_t S = loop->addresses[reloc->symbol], P = loop->address + reloc->offset;
     uint8_t *at = tn__place_of(loop, reloc);
-    if (tn__apply_displacement(loop, reloc, row, at, S, P))
+    if (row->displacement ? tn__apply_displacement(reloc, row, at, S, P)
+                          : row->linear && apply_linear(loop, reloc, row, at, S, P))
         return 0;
     bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);
     int code = direct ? TN__TO_STORE : tn__apply_unusual(tn__site_of(loop, reloc, row), at, S, P);
     if (code != TN__TO_STORE)
         return code;
-    if (row->relax >= TN__FORM_TRAILS && reloc->offset - loop->site->final < loop->site->final_size)
-        return 0; /* rewritten with the one before */
-    return store(loop, reloc, row, at, S, P);
+    return was_rewritten(loop, reloc, row) ? 0 : store(loop, reloc, row, at, S, P);
 }
 
 void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value)

@@ -143,7 +143,10 @@ void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
         const struct tn__symbol *symbol = &data->symbols[i];
         if (symbol->entry)
             continue;
-        plan->symbol_flags[i] = local_flags(link, data, symbol) | TN__SYMBOL_OWN;
+        uint8_t flags = local_flags(link, data, symbol);
+        if (flags & TN__SYMBOL_DISCARDED) /* its address is 0, which the second scan relies on */
+            plan->addresses[i] = 0, flags |= TN__SYMBOL_GIVEN;
+        plan->symbol_flags[i] = flags | TN__SYMBOL_OWN;
         plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
     }
 }
@@ -203,8 +206,10 @@ void tn__object_find_addresses(struct tn__link *link, struct tn__object *object)
     if (object->data->symbol_count)
         plan->addresses[0] = 0;
     for (uint32_t i = 1; i < object->data->symbol_count; i++)
-        if (plan->symbol_flags[i] & TN__SYMBOL_OWN)
+        if (plan->symbol_flags[i] & TN__SYMBOL_GIVEN)
+            continue;
+        else if (plan->symbol_flags[i] & TN__SYMBOL_OWN)
             plan->addresses[i] = place_address(object, i);
-        else if (!(plan->symbol_flags[i] & TN__SYMBOL_GIVEN))
+        else
             plan->addresses[i] = global_address(link, object, i);
 }

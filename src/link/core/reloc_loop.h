@@ -75,8 +75,11 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
         size_t count = copied > TN__RELOC_BLOCK ? TN__RELOC_BLOCK : copied;
         const struct tn__reloc *relocs = tn__relocs_take(section, first, block, copied), *end = relocs + count;
         site.block = relocs, site.end = relocs + copied;
-        const struct tn__loop copy = loop; /* whose address may be taken */
-        int code = begin ? begin(&copy, relocs, count) : 0;
+        int code = 0;
+        if (begin) {
+            const struct tn__loop copy = loop; /* whose address may be taken */
+            code = begin(&copy, relocs, count);
+        }
         if (code)
             return code;
         for (; relocs < end; relocs++) {

@@ -17,7 +17,7 @@ static inline bool tn__value_fits(uint64_t value, const struct tn__row *row)
         return true;
     if (__builtin_expect(row->flags & TN__R_ROUNDED, 0))
         value += 0x800;
-    unsigned above = 64U - row->bits;
+    unsigned above = -row->bits & 63U;
     bool as_signed = (row->flags & TN__R_SIGNED) && (uint64_t)((int64_t)(value << above) >> above) == value;
     return as_signed || ((row->flags & TN__R_UNSIGNED) && value >> row->bits == 0);
 }
@@ -98,20 +98,28 @@ static inline uint64_t tn__value_of(const struct tn__object *object, const struc
     }
 }
 
+/* Of rows that are linear. S is not 0: see TN__V_BRANCH. */
+static inline uint64_t tn__linear_value(const struct tn__row *row, uint64_t A, uint64_t S, uint64_t P)
+{
+    uint64_t value = S + A;
+    if (!row->relative)
+        return value;
+    return row->paged ? tn__page_of(value) - tn__page_of(P) : value - P;
+}
+
 /* No pointer arithmetic: what changes nothing (TN__V_NONE) may stand outside its section. */
 TN__INLINE uint8_t *tn__place_of(const struct tn__loop *loop, const struct tn__reloc *reloc)
 {
     return (uint8_t *)((uintptr_t)loop->write + reloc->offset);
 }
 
-/* The fast path: on x86-64, nearly all are displacements within range. False: this one is not. */
-TN__INLINE bool tn__apply_displacement(const struct tn__loop *loop, const struct tn__reloc *reloc,
-                                       const struct tn__row *row, uint8_t *at, uint64_t S, uint64_t P)
+/* The fast path: on x86-64, nearly all are displacements within range. False: this one is not, or S is 0, as that of
+ * every discarded symbol. */
+TN__INLINE bool tn__apply_displacement(const struct tn__reloc *reloc, const struct tn__row *row, uint8_t *at,
+                                       uint64_t S, uint64_t P)
 {
     uint64_t value = S + (uint64_t)reloc->addend - P;
-    if (__builtin_expect(row->displacement && value == (uint64_t)(int64_t)(int32_t)value &&
-                             !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED),
-                         1)) {
+    if (__builtin_expect(row->displacement && value == (uint64_t)(int64_t)(int32_t)value && S, 1)) {
         tn__put32(at, (uint32_t)value);
         return true;
     }

@@ -20,19 +20,22 @@ static void put_bits(uint8_t *at, uint64_t value, uint32_t mask)
     tn__put32(at, (tn__get32(at) & ~mask) | ((uint32_t)value & mask));
 }
 
-static void put_high(uint8_t *at, uint64_t value)
+static bool put_high(uint8_t *at, uint64_t value)
 {
     put_bits(at, value, 0xfffff000);
+    return true;
 }
 
-static void put_low(uint8_t *at, uint64_t value)
+static bool put_low(uint8_t *at, uint64_t value)
 {
     put_bits(at, value << 20, 0xfff00000);
+    return true;
 }
 
-static void put_branch(uint8_t *at, uint64_t value)
+static bool put_branch(uint8_t *at, uint64_t value)
 {
     put_bits(at, value >> 2, 0x00ffffff);
+    return true;
 }
 
 static const struct tn__encoder encoders[] = {{"high20", put_high}, {"low12", put_low}, {"branch24", put_branch}};
