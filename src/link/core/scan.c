@@ -153,8 +153,8 @@ static int fail_type(const struct tn__site *site)
                     tn__site_place(site).text, site->reloc->type, site->object->data->arch->name);
 }
 
-/* The uncommon cases: rows that need a slot, a stub or a place, special symbols, errors. */
-__attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
+/* Rows that need a slot, a stub or a place, special symbols, errors. */
+__attribute__((noinline)) int tn__scan_unusual(const struct tn__site *site)
 {
     struct tn__object *object = site->object;
     const struct tn__row *row = site->row;
@@ -195,7 +195,7 @@ TN__INLINE int scan_one(const struct tn__loop *loop, const struct tn__reloc *rel
                              !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL),
                          1))
         return 0;
-    return scan_unusual(tn__site_of(loop, reloc, row));
+    return tn__scan_unusual(tn__site_of(loop, reloc, row));
 }
 
 /* True for an indirect function whose definition in this object won. */
@@ -233,6 +233,8 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
     for (uint32_t i = 1; object->plan->has_ifuncs && !code && i < object->data->symbol_count; i++)
         if (is_own_ifunc(object, i))
             code = need_ifunc(link, object, i);
+    if (!code && object->data->relocs_sound)
+        return object->data->format->steps->scan_sound(link, object);
     return code ? code : tn__for_each_reloc(link, object, NULL, scan_one);
 }
 

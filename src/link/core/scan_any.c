@@ -32,3 +32,16 @@ int tn__scan_any(const struct tn__site *site, uint8_t flags)
     return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', which lies in no section of this object",
                     tn__site_place(site).text, row->name, tn__site_symbol(site));
 }
+
+/* What the reader has checked is not checked again. */
+TN__INLINE int scan_sound(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    if (__builtin_expect(row->plain && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL), 1))
+        return 0;
+    return tn__scan_unusual(tn__site_of(loop, reloc, row));
+}
+
+int tn__scan_sound(struct tn__link *link, struct tn__object *object)
+{
+    return tn__for_each_reloc(link, object, NULL, scan_sound);
+}

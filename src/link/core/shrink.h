@@ -19,6 +19,8 @@ struct tn__steps {
     void (*put)(const struct tn__site *site, uint8_t *at, uint64_t value);
 
     /* NULL: not needed. */
+    /* Scans an object whose relocations are sound (scan_any.c). */
+    int (*scan_sound)(struct tn__link *link, struct tn__object *object);
     /* Code that becomes shorter when it is linked, of architectures that have such (struct tn__shortener; shrink.c). */
     int (*shrink)(struct tn__link *link, int (*place)(struct tn__link *link));
     void (*unshrink)(struct tn__object *object);
@@ -53,6 +55,9 @@ struct tn__steps {
 extern const struct tn__steps tn__steps_any, tn__steps_pairs, tn__steps_shrink, tn__steps_macho, tn__steps_coff;
 
 int tn__scan_any(const struct tn__site *site, uint8_t flags);
+/* scan.c: whatever is not as nearly all relocations are. */
+int tn__scan_unusual(const struct tn__site *site);
+int tn__scan_sound(struct tn__link *link, struct tn__object *object);
 int tn__apply_any(struct tn__link *link, struct tn__object *object, tn__visit_block *begin);
 void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value);
 int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);

@@ -5,6 +5,7 @@
 #include "link/core/shrink.h"
 
 const struct tn__steps tn__steps_coff = {TN__STEPS_ANY,
+                                         .scan_sound = tn__scan_sound,
                                          .bind_stand_ins = tn__bind_stand_ins,
                                          .stand_in_address = tn__stand_in_address,
                                          .check_alias = tn__check_alias,

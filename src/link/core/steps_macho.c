@@ -4,4 +4,4 @@
 
 #include "link/core/shrink.h"
 
-const struct tn__steps tn__steps_macho = {TN__STEPS_ANY, .parse_bound = tn__parse_bound};
+const struct tn__steps tn__steps_macho = {TN__STEPS_ANY, .scan_sound = tn__scan_sound, .parse_bound = tn__parse_bound};

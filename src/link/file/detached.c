@@ -80,7 +80,7 @@ static int pin_object(struct tn__link *link, struct tn__object *object)
 static int pin_all(struct tn__link *link)
 {
     int code = 0;
-    for (size_t i = 0; !code && i < link->count; i++)
+    for (size_t i = 0; !code && link->session->detached->pin_count && i < link->count; i++)
         code = pin_object(link, link->objects[i]);
     return code;
 }

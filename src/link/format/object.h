@@ -155,6 +155,7 @@ struct tn__object_data {
     bool with_unloaded;          /* relocations of sections that are not loaded are wanted too */
     bool has_stand_ins;          /* among its symbols */
     bool has_groups;             /* a grouped section has a $ in its name */
+    bool relocs_sound;           /* the reader has checked that their types and symbols exist, and where they lie */
     struct tn__section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;

@@ -48,14 +48,16 @@ static int64_t bits_of(uint32_t instruction, unsigned first, unsigned width)
     return (int64_t)((uint64_t)instruction << (64 - first - width)) >> (64 - width);
 }
 
-/* The number that an instruction holds: nearly always 0. */
+/* The number that an instruction holds. */
 static inline int64_t addend_of(unsigned field, const uint8_t *at)
 {
     const struct tn__encoder *encoder = &tn__aarch64_encoders[field - TN__FIELDS];
     uint32_t instruction = tn__get32(at);
     uint32_t imm12 = instruction >> 10 & 0xfff;
-    if (__builtin_expect(!(instruction & encoder->clears), 1))
+    if (!(instruction & encoder->clears))
         return 0;
+    if (field == TN__AARCH64_ADRP || field == TN__AARCH64_ADR)
+        return bits_of(instruction, 5, 19) * 4 + (instruction >> 29 & 3);
     switch (field) {
     case TN__AARCH64_BRANCH26:
         return bits_of(instruction, 0, 26) * 4;
@@ -63,9 +65,6 @@ static inline int64_t addend_of(unsigned field, const uint8_t *at)
         return bits_of(instruction, 5, 19) * 4;
     case TN__AARCH64_BRANCH14:
         return bits_of(instruction, 5, 14) * 4;
-    case TN__AARCH64_ADR:
-    case TN__AARCH64_ADRP:
-        return bits_of(instruction, 5, 19) * 4 + (instruction >> 29 & 3);
     case TN__AARCH64_LO12_ANY:
         return (int64_t)imm12 * encoder->unit_of(at);
     case TN__AARCH64_HI12:
@@ -75,10 +74,11 @@ static inline int64_t addend_of(unsigned field, const uint8_t *at)
     }
 }
 
-static inline int64_t take_addend(const struct tn__section *section, uint64_t offset, const struct tn__row *row,
+static inline int64_t take_addend(const uint8_t *bytes, bool is_code, uint64_t offset, const struct tn__row *row,
                                   uint32_t *type)
 {
-    const uint8_t *at = section->bytes + offset;
+    (void)is_code;
+    const uint8_t *at = bytes + offset;
     if (row->field >= TN__FIELDS)
         return addend_of(row->field, at);
     int64_t addend = tn__coff_number(at, row->size);

@@ -223,6 +223,7 @@ static int read_sections(struct tn__coff_reader *r)
 static int read(struct tn__object_data *object, struct tn_error *err)
 {
     struct tn__coff_reader r = {.object = object, .err = err};
+    object->relocs_sound = true; /* see tn__coff_read_relocs */
     int code = read_header(&r);
     if (!code)
         code = read_sections(&r);

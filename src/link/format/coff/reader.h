@@ -77,7 +77,8 @@ struct tn__coff_records {
     uint64_t count;
     uint32_t base;    /* from which places are counted */
     uint32_t symbols; /* of the file */
-    bool *uses_base;  /* see struct tn__coff_reader */
+    uint64_t *seen;   /* results: bit N is set if one has type N, */
+    bool *outside;    /* and whether one may lie outside of the section */
 };
 enum { TN__COFF_RELOC = 10 }; /* bytes of one */
 
@@ -101,34 +102,38 @@ static inline uint32_t tn__coff_symbol(uint32_t index)
 }
 
 /* See struct tn__coff_details. Inlined, so that each architecture has a loop of its own. `take` returns the addend of a
- * relocation, which stands in the field at `at`, and may change its type where several rows share one of the file. */
-typedef int64_t tn__coff_take(const struct tn__section *section, uint64_t offset, const struct tn__row *row,
+ * relocation, which stands in the field at `offset` of a section's bytes, and may change its type where several rows
+ * share one of the file. */
+typedef int64_t tn__coff_take(const uint8_t *bytes, bool is_code, uint64_t offset, const struct tn__row *row,
                               uint32_t *type);
 __attribute__((always_inline)) static inline uint64_t tn__coff_convert(const struct tn__coff_records *records,
                                                                        struct tn__reloc *out,
                                                                        const struct tn__row *rows, uint32_t types,
                                                                        tn__coff_take *take)
 {
-    const struct tn__section *section = records->section;
-    const uint64_t size = section->size;
+    const uint8_t *const bytes = records->section->bytes;
+    const uint64_t size = records->section->size;
+    const bool is_code = records->section->kind == TN__SECTION_CODE;
     const uint32_t base = records->base, symbols = records->symbols;
     const uint8_t *at = records->at, *const end = at + records->count * TN__COFF_RELOC;
-    bool uses_base = false;
+    uint64_t seen = 0;
     for (; at < end; at += TN__COFF_RELOC, out++) {
         uint32_t place = tn__get32(at), symbol = tn__get32(at + 4), type = tn__get16(at + 8);
         if (symbol >= symbols || type >= types)
             break;
         const struct tn__row *row = &rows[type];
+        seen |= 1ULL << type;
         const uint64_t offset = (uint32_t)(place - base); /* of 32 bits, like the size: no sum overflows */
         int64_t addend = 0;
         if (row->value > TN__V_NONE && offset + row->size <= size)
-            addend = take(section, offset, row, &type);
+            addend = take(bytes, is_code, offset, row, &type);
         else if (place < base)
             break;
+        else
+            *records->outside = true;
         *out = (struct tn__reloc){offset, type, tn__coff_symbol(symbol), addend};
-        uses_base |= row->value == TN__V_S_A_BASE;
     }
-    *records->uses_base |= uses_base;
+    *records->seen |= seen;
     return (uint64_t)(at - records->at) / TN__COFF_RELOC;
 }
 

@@ -52,18 +52,24 @@ int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
     if (!section->bytes)
         return TN__COFF_FAIL(r, "%s: section %u (%s) has relocations and no bytes", object->name, index, section->name);
     const struct tn__coff_details *details = object->format->details;
+    uint64_t seen = 0;
+    bool outside = false;
     const struct tn__coff_records records = {.section = section,
                                              .at = object->bytes + offset,
                                              .count = count,
                                              .base = tn__coff_section(r, index).address,
                                              .symbols = r->symbol_count,
-                                             .uses_base = &r->uses_base};
+                                             .seen = &seen,
+                                             .outside = &outside};
     struct tn__reloc *relocs = tn__arena_alloc(&object->arena, count * sizeof *relocs); /* 10 bytes of the file each */
     if (!relocs)
         return tn__no_memory(r->err, object->name);
     uint64_t sound = details->convert(&records, relocs);
     if (sound < count)
         return fail_reloc(r, index, records.at + sound * TN__COFF_RELOC);
+    object->relocs_sound &= !outside;
+    for (uint32_t type = 0; type < details->types; type++)
+        r->uses_base |= seen >> type & 1 && object->format->rows[type].value == TN__V_S_A_BASE;
     section->relocs = (const uint8_t *)relocs;
     section->relocs_made = true;
     section->reloc_count = count;

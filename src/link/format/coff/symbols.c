@@ -74,11 +74,16 @@ static uint32_t add_reference(struct tn__coff_reader *r, const char *name)
     return tn__coff_add_symbol(r, (struct tn__symbol){.name = name, .binding = TN__BIND_GLOBAL});
 }
 
-/* True for a symbol that is another one's pointer in an import table. */
-static bool is_import(const struct record *record, const char *name)
+/* True for a symbol that is another one's pointer in an import table: an undefined one with such a name. */
+static inline bool is_reference(const struct record *record)
 {
-    return record->class == CLASS_EXTERNAL && !record->section && !record->value &&
-           !strncmp(name, import_prefix, sizeof import_prefix - 1) && name[sizeof import_prefix - 1];
+    return record->class == CLASS_EXTERNAL && !record->section && !record->value;
+}
+
+static inline bool is_import(const struct record *record, const char *name)
+{
+    return is_reference(record) && !strncmp(name, import_prefix, sizeof import_prefix - 1) &&
+           name[sizeof import_prefix - 1];
 }
 
 /* ---- COMDAT groups ---- */
@@ -292,7 +297,8 @@ static int read_weak(struct tn__coff_reader *r, uint32_t index)
 
 typedef int visit(struct tn__coff_reader *r, uint32_t index, const struct record *record);
 
-static int for_each_record(struct tn__coff_reader *r, visit *one)
+/* Inlined, so that each visit has a loop of its own. */
+__attribute__((always_inline)) static inline int for_each_record(struct tn__coff_reader *r, visit *one)
 {
     int code = 0;
     struct record record;
@@ -309,6 +315,8 @@ static int for_each_record(struct tn__coff_reader *r, visit *one)
 static int count_import(struct tn__coff_reader *r, uint32_t index, const struct record *record)
 {
     const char *name;
+    if (!is_reference(record))
+        return 0;
     int code = long_name(r, index, &name);
     if (!code && is_import(record, name ? name : (const char *)record->at))
         add_reference(r, name);

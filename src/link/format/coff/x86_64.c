@@ -45,22 +45,22 @@ const struct tn__row tn__coff_x86_64_rows[TN__COFF_X86_64_ROWS] = {
 };
 
 /* call, jmp, and the conditional jumps. */
-static inline bool is_branch(const struct tn__section *section, uint64_t field)
+static inline bool is_branch(const uint8_t *bytes, uint64_t field)
 {
-    if (section->kind != TN__SECTION_CODE || !field)
+    if (!field)
         return false;
-    const uint8_t *at = section->bytes + field;
+    const uint8_t *at = bytes + field;
     return (at[-1] & 0xfe) == 0xe8 || (field > 1 && at[-2] == 0x0f && (at[-1] & 0xf0) == 0x80);
 }
 
-static inline int64_t take_addend(const struct tn__section *section, uint64_t offset, const struct tn__row *row,
+static inline int64_t take_addend(const uint8_t *bytes, bool is_code, uint64_t offset, const struct tn__row *row,
                                   uint32_t *type)
 {
-    int64_t addend = tn__coff_number(section->bytes + offset, row->size);
+    int64_t addend = tn__coff_number(bytes + offset, row->size);
     if (*type < REL32 || *type > REL32_5)
         return addend;
     addend -= 4 + (int64_t)(*type - REL32);
-    if (*type == REL32 && is_branch(section, offset))
+    if (*type == REL32 && is_code && is_branch(bytes, offset))
         *type = BRANCH;
     return addend;
 }

@@ -7,39 +7,71 @@
 
 /* ---- sorting ---- */
 
-/* Sorts stably by one byte of the key: the section's number, or a byte of the offset. */
-static void sort_by(const struct tn__macho_label *from, struct tn__macho_label *to, uint32_t count, unsigned shift)
+/* By section and by offset there: stably by one byte after the other, from the lowest byte of the offset to the number
+ * of the section. */
+enum { BYTES = sizeof(uint64_t), BY_SECTION = BYTES, KEYS, VALUES = 256 };
+
+/* How many labels have a value in a byte; later, where those with the value are stored. */
+typedef uint32_t counts[VALUES];
+
+/* How many bytes of offsets are not 0 everywhere. */
+static unsigned significant_bytes(const struct tn__macho_reader *r)
 {
-    enum { BY_SECTION = 64, VALUES = 256 };
-#define DIGIT(label) (shift == BY_SECTION ? (label).section : (uint8_t)((label).offset >> shift))
-    uint32_t starts[VALUES + 1] = {0};
-    for (uint32_t i = 0; i < count; i++)
-        starts[DIGIT(from[i]) + 1]++;
-    for (unsigned v = 0; v < VALUES; v++)
-        starts[v + 1] += starts[v];
-    for (uint32_t i = 0; i < count; i++)
-        to[starts[DIGIT(from[i])]++] = from[i];
-#undef DIGIT
+    uint64_t most = 0;
+    unsigned bytes = 0;
+    for (uint32_t i = 1; i < r->section_count; i++)
+        most |= r->sections[i].size;
+    for (; most; most >>= 8)
+        bytes++;
+    return bytes;
+}
+
+static void count_values(const struct tn__macho_reader *r, unsigned bytes, counts *of)
+{
+    memset(of, 0, bytes * sizeof *of);
+    memset(of[BY_SECTION], 0, sizeof *of);
+    for (uint32_t i = 0; i < r->label_count; i++) {
+        uint64_t offset = r->labels[i].offset;
+        for (unsigned byte = 0; byte < bytes; byte++, offset >>= 8)
+            of[byte][(uint8_t)offset]++;
+        of[BY_SECTION][r->labels[i].section]++;
+    }
+}
+
+static void sort_by(const struct tn__macho_label *from, struct tn__macho_label *to, uint32_t count, unsigned byte,
+                    uint32_t *starts)
+{
+    uint32_t sum = 0;
+    for (unsigned v = 0; v < VALUES; v++) {
+        uint32_t here = starts[v];
+        starts[v] = sum;
+        sum += here;
+    }
+    if (byte == BY_SECTION)
+        for (uint32_t i = 0; i < count; i++)
+            to[starts[from[i].section]++] = from[i];
+    else
+        for (uint32_t i = 0; i < count; i++)
+            to[starts[(uint8_t)(from[i].offset >> 8 * byte)]++] = from[i];
 }
 
 static int sort_labels(struct tn__macho_reader *r)
 {
-    enum { BY_SECTION = 64 };
-    uint64_t all = 0;
+    counts of[KEYS];
     struct tn__macho_label *other = tn__arena_alloc(&r->object->arena, (size_t)r->label_count * sizeof *other);
     if (!other)
         return tn__no_memory(r->err, r->object->name);
-    for (uint32_t i = 0; i < r->label_count; i++)
-        all |= r->labels[i].offset;
-    for (unsigned shift = 0;; shift += 8) {
-        bool last = shift == BY_SECTION || !(all >> shift);
-        sort_by(r->labels, other, r->label_count, last ? BY_SECTION : shift);
+    unsigned bytes = significant_bytes(r);
+    count_values(r, bytes, of);
+    for (unsigned byte = 0; byte <= BY_SECTION; byte++) {
+        if (byte >= bytes && byte != BY_SECTION)
+            continue;
+        sort_by(r->labels, other, r->label_count, byte, of[byte]);
         struct tn__macho_label *sorted = other;
         other = r->labels;
         r->labels = sorted;
-        if (last)
-            return 0;
     }
+    return 0;
 }
 
 /* ---- atoms ---- */
@@ -54,26 +86,35 @@ static uint16_t desc_of(const struct tn__macho_reader *r, const struct tn__macho
     return tn__get16(r->symtab + (size_t)label->symbol * TN__MACHO_SYMBOL + TN__MACHO_SYMBOL_DESC);
 }
 
-/* Adds the part of a section from `start` on to the neutral object; the next part, if there is one, shortens it. */
-static void begin_atom(struct tn__macho_reader *r, struct tn__macho_section *from, uint64_t start)
+/* The whole of a section, of which atoms are parts. */
+static struct tn__section whole_of(const struct tn__macho_section *from)
 {
-    struct tn__object_data *object = r->object;
-    uint32_t index = object->section_count++;
-    struct tn__section *atom = &object->sections[index];
-    *atom = (struct tn__section){
+    return (struct tn__section){
         .name = from->name,
-        .bytes = from->bytes ? from->bytes + start : NULL,
-        .size = from->size - start,
-        .alignment = start ? tn__min64(from->alignment, start & -start) : from->alignment,
+        .bytes = from->bytes,
+        .size = from->size,
+        .alignment = from->alignment,
         .kind = from->kind,
         .role = from->role,
         .priority = TN__PRIORITY_LAST,
         .retained = from->flags & (TN__MACHO_NO_DEAD_STRIP | TN__MACHO_LIVE_SUPPORT),
         .strings = tn__macho_type(from) == TN__MACHO_CSTRINGS,
     };
-    if (from->count++)
-        atom[-1].size = start - r->starts[index - 1];
+}
+
+/* Adds the part from `start` on to the neutral object; the next part, if there is one, shortens it. */
+static void begin_atom(struct tn__macho_reader *r, const struct tn__section *whole, uint64_t start)
+{
+    uint32_t index = r->object->section_count++;
+    struct tn__section *atom = &r->object->sections[index];
+    *atom = *whole;
     r->starts[index] = start;
+    if (!start)
+        return;
+    atom->bytes += whole->bytes ? start : 0;
+    atom->size -= start;
+    atom->alignment = tn__min64(whole->alignment, start & -start);
+    atom[-1].size = start - r->starts[index - 1];
 }
 
 /* A weak atom, in which no other symbol is strong, is a group: of several copies one is loaded. */
@@ -126,19 +167,21 @@ static void divide_section(struct tn__macho_reader *r, struct tn__macho_section 
 {
     bool divides = r->splits && tn__macho_is_divisible(section);
     struct marks marks = {0};
+    const struct tn__section whole = whole_of(section);
     section->first = r->object->section_count;
-    begin_atom(r, section, 0);
+    begin_atom(r, &whole, 0);
     for (uint32_t i = 0; i < count; i++) {
         if (divides && begins_atom(r, section, &labels[i])) {
             if (marks.weak && !marks.strong)
                 note_group(r->object, r->object->section_count - 1, marks.weak, members);
-            begin_atom(r, section, labels[i].offset);
+            begin_atom(r, &whole, labels[i].offset);
             marks = (struct marks){0};
         }
         place_label(r, &labels[i], &marks);
     }
     if (divides && marks.weak && !marks.strong)
         note_group(r->object, r->object->section_count - 1, marks.weak, members);
+    section->count = r->object->section_count - section->first;
     set_sizes(r, section, labels, count);
 }
 
@@ -183,30 +226,27 @@ static bool is_in(const struct tn__macho_reader *r, uint32_t at, uint32_t end, u
     return r->starts[at] <= offset && (at + 1 == end || r->starts[at + 1] > offset);
 }
 
-uint32_t tn__macho_atom_at(struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset)
+uint32_t tn__macho_find_atom(struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset)
 {
     uint32_t first = section->first, end = first + section->count, last = r->last_atom;
-    if (end - first == 1)
-        return first;
     /* Mostly they are asked for in the order of their places, or backwards. */
     if (last < first || last >= end || !is_in(r, last, end, offset)) {
         if (last + 1 > first && last + 1 < end && is_in(r, last + 1, end, offset))
             last++;
+        else if (last > first && last < end && is_in(r, last - 1, end, offset))
+            last--;
         else
             last = (uint32_t)TN_BISECT(first + 1, end, i, r->starts[i] <= offset) - 1;
     }
     return r->last_atom = last;
 }
 
-uint32_t tn__macho_section_symbol(struct tn__macho_reader *r, uint32_t atom)
+uint32_t tn__macho_make_symbol(struct tn__macho_reader *r, uint32_t atom)
 {
     struct tn__object_data *object = r->object;
-    if (!r->section_symbols[atom]) {
-        bool tls =
-            object->sections[atom].kind == TN__SECTION_TLS || object->sections[atom].kind == TN__SECTION_TLS_ZERO;
-        r->section_symbols[atom] = object->symbol_count;
-        object->symbols[object->symbol_count++] = (struct tn__symbol){
-            .name = "", .section = atom, .place = TN__PLACE_SECTION, .type = tls ? TN__TYPE_TLS : TN__TYPE_SECTION};
-    }
+    bool tls = object->sections[atom].kind == TN__SECTION_TLS || object->sections[atom].kind == TN__SECTION_TLS_ZERO;
+    r->section_symbols[atom] = object->symbol_count;
+    object->symbols[object->symbol_count++] = (struct tn__symbol){
+        .name = "", .section = atom, .place = TN__PLACE_SECTION, .type = tls ? TN__TYPE_TLS : TN__TYPE_SECTION};
     return r->section_symbols[atom];
 }

@@ -39,6 +39,7 @@ struct table {
     uint32_t personality;     /* the symbol that the latter has */
     const struct place *described;
     size_t described_count, described_at; /* at: behind the last one that was found */
+    bool *skipped;                        /* by entry: its function is described; known before relocations are read */
 };
 
 /* ---- functions that __eh_frame describes ---- */
@@ -119,44 +120,62 @@ static bool is_described(struct table *table, const struct place *place)
     return at < table->described_count && is_same(&table->described[at], place);
 }
 
-/* The offset, in the file's section that holds it, of what a record in the section refers to by section and address;
- * false if it does so in another way. */
-static bool find_address(const struct tn__macho_reader *r, const struct tn__macho_section *section,
-                         const uint8_t *record, const struct tn__macho_section **in, uint64_t *offset)
+/* The same of an offset in a section, for calls that ask in the order of their places. */
+static inline bool is_next_described(struct table *table, const struct tn__macho_section *in, uint64_t offset)
 {
-    uint32_t bits = tn__get32(record + 4), number = bits & TN__MACHO_RELOC_SYMBOL, address = tn__get32(record);
-    uint32_t wanted = (uint32_t)r->machine->plain << TN__MACHO_RELOC_TYPE | 3U << TN__MACHO_RELOC_LENGTH;
-    if (bits - number != wanted || !number || number >= r->section_count || !tn__inside(address, 8, section->size))
-        return false;
-    *in = &r->sections[number];
-    *offset = tn__get64(section->bytes + address) - (*in)->address;
-    return true;
+    for (; table->described_at < table->described_count; table->described_at++) {
+        const struct place *place = &table->described[table->described_at];
+        if (place->atom >= in->first + in->count)
+            return false;
+        uint64_t at = table->r->starts[place->atom] + place->offset;
+        if (place->atom >= in->first && at >= offset)
+            return at == offset;
+    }
+    return false;
 }
 
-/* True if all functions that have entries are described, in the same order. So it is with what compilers write for
- * x86-64 by default, and the entries' relocations need not be converted then. Records stand in descending order. */
-static bool are_all_described(const struct table *table)
+/* True if the record refers to a described function, by section and address, as entries of compilers do. */
+__attribute__((noinline)) static bool is_record_described(struct table *table, const uint8_t *record, uint32_t address)
 {
     const struct tn__macho_reader *r = table->r;
-    const struct tn__macho_section *section = table->section, *in;
-    uint64_t offset, entry = 0;
-    size_t next = 0;
-    for (uint32_t i = section->reloc_count; i-- > 0;) {
-        const uint8_t *record = section->relocs + (size_t)i * TN__MACHO_RELOC;
-        if (tn__get32(record) % ENTRY != FUNCTION)
-            continue;
-        if (tn__get32(record) != entry || !find_address(r, section, record, &in, &offset))
-            return false;
-        entry += ENTRY;
-        for (;; next++) {
-            if (next == table->described_count)
-                return false;
-            const struct place *place = &table->described[next];
-            if (place->atom - in->first < in->count && r->starts[place->atom] + place->offset == offset)
-                break;
+    uint32_t bits = tn__get32(record + 4), number = bits & TN__MACHO_RELOC_SYMBOL;
+    uint32_t wanted = (uint32_t)r->machine->plain << TN__MACHO_RELOC_TYPE | 3U << TN__MACHO_RELOC_LENGTH;
+    if (bits - number != wanted || !number || number >= r->section_count)
+        return false;
+    uint64_t target = tn__get64(table->section->bytes + address);
+    return is_next_described(table, &r->sections[number], target - r->sections[number].address);
+}
+
+/* Skips entries of functions that are described, as most are and as all are for x86-64: their records need not be
+ * converted. Those of the others are copied to `rest`. Records stand in descending order, else nothing is skipped. */
+static int skip_described(struct table *table, struct tn__macho_section *rest)
+{
+    const struct tn__macho_section *section = table->section;
+    struct tn__arena *arena = &table->r->object->arena;
+    uint32_t first = section->reloc_count;
+    bool *skipped = tn__arena_array(arena, section->size / ENTRY, sizeof *skipped);
+    uint8_t *copies = tn__arena_alloc(arena, (size_t)first * TN__MACHO_RELOC);
+    table->skipped = skipped;
+    *rest = *section;
+    if (!copies || !skipped)
+        return tn__no_memory(table->r->err, table->r->object->name);
+    const uint8_t *record = section->relocs + (size_t)first * TN__MACHO_RELOC;
+    for (uint32_t last = 0, address; record > section->relocs; last = address) {
+        record -= TN__MACHO_RELOC;
+        address = tn__get32(record);
+        if (address < last || address >= section->size) {
+            memset(skipped, 0, section->size / ENTRY);
+            return 0;
         }
+        bool *skip = &skipped[address / ENTRY];
+        if (address % ENTRY == FUNCTION)
+            *skip = is_record_described(table, record, address);
+        if (!*skip)
+            memcpy(copies + (size_t)--first * TN__MACHO_RELOC, record, TN__MACHO_RELOC);
     }
-    return entry == section->size;
+    rest->relocs = copies + (size_t)first * TN__MACHO_RELOC;
+    rest->reloc_count -= first;
+    return 0;
 }
 
 /* ---- the table's bytes ---- */
@@ -320,6 +339,8 @@ static int read_entries(struct table *table, const struct tn__reloc *relocs, uin
     *count = 0;
     for (uint64_t start = 0; !code && start < table->section->size; start += ENTRY) {
         struct entry *entry = &entries[*count];
+        if (table->skipped[start / ENTRY])
+            continue;
         code = read_entry(table, start, &at, relocs + reloc_count, entry);
         if (!code && (!entry->function || !find_place(table->r, entry->function, &entry->place)))
             return fail_entry(table, start, TN_EFORMAT, "belongs to no function of the file");
@@ -373,13 +394,16 @@ static int convert_section(struct tn__macho_reader *r, const struct tn__macho_se
     if (!section->bytes || section->size % ENTRY)
         return TN__MACHO_FAIL(r, "%s: section %s: %llu bytes are no whole number of entries", r->object->name,
                               section->name, (unsigned long long)(section->bytes ? section->size : 0));
+    struct tn__macho_section rest;
     int code = collect_described(&table);
-    if (code || are_all_described(&table))
+    if (!code)
+        code = skip_described(&table, &rest);
+    if (code)
         return code;
     struct entry *entries = tn__arena_alloc(arena, section->size / ENTRY * sizeof *entries);
     if (!entries)
         return tn__no_memory(r->err, r->object->name);
-    code = tn__macho_convert_relocs(r, section, &relocs, &count);
+    code = tn__macho_convert_relocs(r, &rest, &relocs, &count);
     if (!code)
         code = read_entries(&table, relocs, count, entries, &entry_count);
     if (code || !entry_count)

@@ -19,7 +19,8 @@ struct common {
 struct frames {
     struct tn__macho_reader *r;
     const struct tn__macho_section *section;
-    const struct tn__reloc *given; /* sorted */
+    const struct tn__macho_section *last; /* that section_at has found */
+    const struct tn__reloc *given;        /* sorted */
     uint64_t given_count, given_at;
     struct tn__reloc *made;
     uint64_t made_count;
@@ -100,12 +101,20 @@ static int sort_sections(struct tn__macho_reader *r)
     return 0;
 }
 
-/* The section that an address in the file lies in; NULL: in none. */
-static const struct tn__macho_section *section_at(const struct tn__macho_reader *r, uint64_t address)
+static bool is_in(const struct tn__macho_section *section, uint64_t address)
 {
+    return section && address - section->address < section->size;
+}
+
+/* The section that an address in the file lies in: mostly the same as that of the last one. NULL: in none. */
+static const struct tn__macho_section *section_at(struct frames *f, uint64_t address)
+{
+    const struct tn__macho_reader *r = f->r;
+    if (is_in(f->last, address))
+        return f->last;
     size_t at = TN_BISECT(0, r->address_count, i, r->by_address[i]->address <= address);
-    const struct tn__macho_section *section = at ? r->by_address[at - 1] : NULL;
-    return section && address - section->address < section->size ? section : NULL;
+    f->last = at && is_in(r->by_address[at - 1], address) ? r->by_address[at - 1] : NULL;
+    return f->last;
 }
 
 static bool is_given(struct frames *f, uint64_t offset)
@@ -130,7 +139,7 @@ static int relate(struct frames *f, uint64_t offset, uint8_t encoding)
     if (is_given(f, offset) || (encoding & PE_BASE) != PE_RELATIVE || encoding & PE_INDIRECT || size < 4)
         return 0;
     uint64_t target = target_of(f, offset, size);
-    const struct tn__macho_section *section = section_at(f->r, target);
+    const struct tn__macho_section *section = section_at(f, target);
     if (!section)
         return TN__MACHO_FAIL(f->r, "%s: section %s: what the entry refers to at %#llx lies in no section",
                               f->r->object->name, f->section->name, (unsigned long long)offset);

@@ -232,6 +232,7 @@ static int read(struct tn__object_data *object, struct tn_error *err)
 {
     struct tn__macho_reader r = {.object = object, .machine = object->format->details, .err = err};
     uint64_t commands_end;
+    object->relocs_sound = true; /* see tn__macho_read_relocs */
     int code = take_slice(&r);
     if (!code)
         code = check_header(&r);

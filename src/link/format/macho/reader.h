@@ -121,6 +121,12 @@ struct tn__macho_label {
     uint8_t section; /* from 1 */
 };
 
+/* What a record is that begins with a certain byte, if it can be converted at once (relocs.c). */
+struct tn__macho_quick {
+    uint8_t form; /* TN__MACHO_UNKNOWN: it cannot */
+    uint8_t row, base;
+};
+
 struct tn__macho_reader {
     struct tn__object_data *object;
     const struct tn__macho_machine *machine;
@@ -138,6 +144,8 @@ struct tn__macho_reader {
     uint32_t *section_symbols; /* likewise: the symbol that stands for it; 0: none yet */
     const struct tn__macho_section **by_address; /* loaded ones that are not empty; NULL: not sorted yet (eh_frame.c) */
     uint32_t address_count;
+    struct tn__macho_quick quick[256]; /* by the highest byte of a record, once there are any */
+    bool has_quick;
     struct tn_error *err;
 };
 
@@ -161,9 +169,18 @@ int tn__macho_read_symbols(struct tn__macho_reader *r);
 int tn__macho_divide(struct tn__macho_reader *r);
 
 /* The section of the neutral object at an offset, at most its size, of one of the file's. */
-uint32_t tn__macho_atom_at(struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset);
+uint32_t tn__macho_find_atom(struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset);
+static inline uint32_t tn__macho_atom_at(struct tn__macho_reader *r, const struct tn__macho_section *section,
+                                         uint64_t offset)
+{
+    return section->count == 1 ? section->first : tn__macho_find_atom(r, section, offset);
+}
 /* The symbol that stands for such a section, made if it is not there yet. */
-uint32_t tn__macho_section_symbol(struct tn__macho_reader *r, uint32_t atom);
+uint32_t tn__macho_make_symbol(struct tn__macho_reader *r, uint32_t atom);
+static inline uint32_t tn__macho_section_symbol(struct tn__macho_reader *r, uint32_t atom)
+{
+    return r->section_symbols[atom] ? r->section_symbols[atom] : tn__macho_make_symbol(r, atom);
+}
 
 /* Converts the relocations of a section into an array in the arena, sorted. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__macho_convert_relocs(struct tn__macho_reader *r, const struct tn__macho_section *section,

@@ -24,10 +24,8 @@ struct output {
     struct tn__macho_reader *r;
     const struct tn__macho_section *section;
     struct tn__reloc *relocs, *next;
-    int64_t step; /* 1 or -1 */
-    uint64_t last;
+    int64_t step;   /* 1 or -1 */
     uint32_t plain; /* records up to this one may be converted by convert_plain */
-    int64_t steps;  /* negative: they are not in order */
 };
 
 static inline struct record record_at(const struct tn__macho_section *section, uint32_t index)
@@ -58,8 +56,6 @@ static int fail_record(const struct output *out, const struct record *record, co
 
 static inline void emit(struct output *out, uint64_t offset, uint32_t type, uint32_t symbol, uint64_t addend)
 {
-    out->steps |= (int64_t)(offset - out->last) * out->step;
-    out->last = offset;
     *out->next = (struct tn__reloc){offset, type, symbol, (int64_t)addend};
     out->next += out->step;
 }
@@ -266,37 +262,51 @@ static bool find_plain_local(const struct output *out, uint64_t place, uint32_t 
     return true;
 }
 
-/* Converts records from `at` on, up to one that is not as nearly all are: it names a symbol, and its field of 4 bytes
+/* What records are that begin with this byte and are as nearly all are: they name a symbol, and their field of 4 bytes
  * holds the addend, or none, or that is in the record before. */
+static void find_quick(struct tn__macho_reader *r)
+{
+    for (unsigned type = 0; type < TN_COUNT(r->machine->kinds); type++) {
+        const struct tn__macho_kind *kind = &r->machine->kinds[type];
+        for (unsigned relative = 0; relative <= RELATIVE; relative++) {
+            const struct tn__macho_quick quick = {
+                .row = (uint8_t)TN__MACHO_ROW(type, 2, relative), .form = kind->form, .base = kind->base};
+            if (kind->form == TN__MACHO_ADDEND)
+                r->quick[type << TYPE | WIDE | relative] = quick;
+            else if (kind->form == TN__MACHO_IN_PLACE || kind->form == TN__MACHO_IN_INSTRUCTION)
+                r->quick[type << TYPE | EXTERNAL | WIDE | relative] = quick;
+        }
+    }
+    r->has_quick = true;
+}
+
+/* Converts records from `at` on, up to one that is not quick. */
 static const uint8_t *convert_run(struct output *out, const uint8_t *at, const uint8_t *end)
 {
-    const struct tn__macho_kind *kinds = out->r->machine->kinds;
+    const struct tn__macho_quick *const quick = out->r->quick;
     const uint32_t symbols = out->r->symbol_count;
-    const uint8_t *bytes = out->section->bytes;
+    const uint8_t *const bytes = out->section->bytes;
     const uint64_t size = out->section->size;
     struct output now = *out; /* in registers: nothing points at it */
     for (const uint8_t *last; at < end; at = last + TN__MACHO_RELOC) {
-        uint32_t bits = tn__get32(at + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
+        uint32_t bits = tn__get32(at + 4), symbol = bits & TN__MACHO_RELOC_SYMBOL;
+        const struct tn__macho_quick *as = &quick[bits >> HIGH];
         uint64_t place = tn__get32(at), addend = 0;
-        const struct tn__macho_kind *kind = &kinds[high >> TYPE];
         last = at;
-        if (kind->form == TN__MACHO_ADDEND && (high & (WIDE | WIDEST)) == WIDE) {
+        if (as->form == TN__MACHO_ADDEND) {
             addend = (uint64_t)addend_of(symbol);
             last += TN__MACHO_RELOC;
             if (last == end || tn__get32(last) != place)
                 break;
-            bits = tn__get32(last + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
-            kind = &kinds[high >> TYPE];
-            if (kind->form != TN__MACHO_IN_INSTRUCTION)
+            bits = tn__get32(last + 4), symbol = bits & TN__MACHO_RELOC_SYMBOL, as = &quick[bits >> HIGH];
+            if (as->form != TN__MACHO_IN_INSTRUCTION)
                 break;
         }
-        if ((high & (EXTERNAL | WIDE | WIDEST)) != (EXTERNAL | WIDE) || place + 4 > size || symbol >= symbols)
+        if (!as->form || place + 4 > size || symbol >= symbols)
             break;
-        if (kind->form == TN__MACHO_IN_PLACE)
-            addend = (uint64_t)(int32_t)tn__get32(bytes + place) - kind->base;
-        else if (kind->form != TN__MACHO_IN_INSTRUCTION)
-            break;
-        emit(&now, place, (high >> TYPE) * (REST + 1) + (high & REST), symbol + 1, addend);
+        if (as->form == TN__MACHO_IN_PLACE)
+            addend = (uint64_t)(int32_t)tn__get32(bytes + place) - as->base;
+        emit(&now, place, as->row, symbol + 1, addend);
     }
     *out = now;
     return at;
@@ -391,34 +401,64 @@ static int convert_all(struct output *out, uint64_t *count)
     struct tn__reloc *relocs = tn__arena_alloc(&out->r->object->arena, room * sizeof *relocs);
     if (!relocs)
         return tn__no_memory(out->r->err, out->r->object->name);
-    out->last = room ? record_at(section, 0).address : 0;
-    bool descending = room && out->last > record_at(section, room - 1).address;
+    bool descending = room && record_at(section, 0).address > record_at(section, room - 1).address;
     out->step = descending ? -1 : 1;
     out->next = descending ? relocs + room - 1 : relocs;
     bool tls = tn__macho_type(section) == TN__MACHO_TLS_VARIABLES; /* see is_tls_offset */
     out->plain = section->bytes && !tls ? room : 0;
+    if (!out->r->has_quick)
+        find_quick(out->r);
     int code = convert_records(out);
     out->relocs = descending ? out->next + 1 : relocs;
     *count = (uint64_t)((descending ? relocs + room : out->next) - out->relocs);
-    if (!code && out->steps < 0)
-        qsort(out->relocs, *count, sizeof *relocs, by_offset);
     return code;
 }
 
-/* Hands sorted relocations to the atoms. */
-static void distribute(struct tn__macho_reader *r, const struct tn__macho_section *section, struct tn__reloc *relocs,
+static bool are_sorted(const struct tn__reloc *relocs, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++)
+        if (relocs[i].offset < relocs[i - 1].offset)
+            return false;
+    return true;
+}
+
+/* Hands relocations to the atoms. False: they are not sorted, and some are left. Within an atom they may have any
+ * order. */
+static bool distribute(struct tn__macho_reader *r, const struct tn__macho_section *section, struct tn__reloc *relocs,
                        uint64_t count)
 {
+    enum { LARGEST = 8 }; /* field */
+    const struct tn__row *rows = r->object->format->rows;
     struct tn__reloc *at = relocs, *const end = relocs + count;
     for (uint32_t i = section->first; i < section->first + section->count; i++) {
         struct tn__section *atom = &r->object->sections[i];
-        const uint64_t start = r->starts[i], size = atom->size;
+        const uint64_t start = r->starts[i], size = atom->size, inside = size < LARGEST ? 0 : size - LARGEST + 1;
         atom->relocs = (const uint8_t *)at;
         atom->relocs_made = true;
-        for (; at < end && at->offset - start < size; at++)
+        for (; at < end && at->offset - start < inside; at++)
             at->offset -= start;
+        for (; at < end && at->offset - start < size; at++) {
+            at->offset -= start;
+            r->object->relocs_sound &= at->offset + rows[at->type].size <= size;
+        }
         atom->reloc_count = (uint64_t)(at - (const struct tn__reloc *)atom->relocs);
     }
+    return at == end;
+}
+
+/* Undoes this. */
+static void take_back(const struct tn__macho_reader *r, const struct tn__macho_section *section)
+{
+    for (uint32_t i = section->first; i < section->first + section->count; i++) {
+        struct tn__reloc *relocs = (struct tn__reloc *)(uintptr_t)r->object->sections[i].relocs;
+        for (uint64_t k = 0; k < r->object->sections[i].reloc_count; k++)
+            relocs[k].offset += r->starts[i];
+    }
+}
+
+static void sort_relocs(struct tn__reloc *relocs, uint64_t count)
+{
+    qsort(relocs, count, sizeof *relocs, by_offset);
 }
 
 int tn__macho_convert_relocs(struct tn__macho_reader *r, const struct tn__macho_section *section,
@@ -426,20 +466,37 @@ int tn__macho_convert_relocs(struct tn__macho_reader *r, const struct tn__macho_
 {
     struct output out = {.r = r, .section = section};
     int code = convert_all(&out, count);
+    if (!code && !are_sorted(out.relocs, *count))
+        sort_relocs(out.relocs, *count);
     *relocs = out.relocs;
+    return code;
+}
+
+static int read_frames(struct tn__macho_reader *r, const struct tn__macho_section *section)
+{
+    struct tn__reloc *relocs;
+    uint64_t count;
+    int code = tn__macho_convert_relocs(r, section, &relocs, &count);
+    if (!code)
+        code = tn__macho_frame_relocs(r, section, &relocs, &count);
+    if (!code)
+        distribute(r, section, relocs, count);
     return code;
 }
 
 int tn__macho_read_relocs(struct tn__macho_reader *r, struct tn__macho_section *section)
 {
-    struct tn__reloc *relocs;
+    struct output out = {.r = r, .section = section};
     uint64_t count;
-    if (!section->kind || (!section->reloc_count && section->role != TN__ROLE_UNWIND))
+    if (section->kind && section->role == TN__ROLE_UNWIND)
+        return read_frames(r, section);
+    if (!section->kind || !section->reloc_count)
         return 0;
-    int code = tn__macho_convert_relocs(r, section, &relocs, &count);
-    if (!code && section->role == TN__ROLE_UNWIND)
-        code = tn__macho_frame_relocs(r, section, &relocs, &count);
-    if (!code)
-        distribute(r, section, relocs, count);
-    return code;
+    int code = convert_all(&out, &count);
+    if (code || distribute(r, section, out.relocs, count))
+        return code;
+    take_back(r, section);
+    sort_relocs(out.relocs, count);
+    distribute(r, section, out.relocs, count);
+    return 0;
 }
