@@ -35,7 +35,8 @@ struct tn_lazy_symbol {
     uint64_t flags;     /* TN_SYMBOL_... */
     /* Which arguments are references to managed objects: a collector can then find and update them while the function
      * is looked up. In managed_registers, bit i is the register of the i-th integer argument (x86-64: rdi rsi rdx rcx
-     * r8 r9) and bit 6 the static chain (r10); in managed_stack, bit i is the i-th word of the arguments in memory. */
+     * r8 r9; AArch64: x0 to x7; RISC-V: a0 to a7) and another bit the static chain (x86-64: 6, r10; AArch64: 15, x15;
+     * RISC-V: 8, t2); in managed_stack, bit i is the i-th word of the arguments in memory. */
     uint32_t managed_registers, managed_stack;
 };
 

@@ -10,13 +10,16 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { TN__LAZY_REGISTERS = 8 };
+enum { TN__LAZY_REGISTERS = 18 };
 
 struct tn__lazy_slot;
 
 /* Lies on the stack of the calling thread and ends where its arguments in memory begin. The vector registers lie below
- * it, as laid out by the processor's own instruction. The function receives whatever is written here. x86-64: rdi rsi
- * rdx rcx r8 r9 r10 rax, of which rax is never managed; r10 is the static chain. */
+ * it. The function receives whatever is written here. Each processor uses as many of the registers as it needs, from
+ * the first one on:
+ *     x86-64   rdi rsi rdx rcx r8 r9 r10 rax; r10 is the static chain, rax is never managed
+ *     AArch64  x0 ... x15 x18; x15 is the static chain, x8 ... x14 and x18 are never managed
+ *     RISC-V   a0 ... a7 t2 t0 t4 t5 t6; t2 is the static chain, the last four are never managed */
 struct tn__lazy_frame {
     struct tn__lazy_frame *outer; /* for the watcher: the previous frame in this thread's list */
     struct tn__lazy_slot *slot;

@@ -280,10 +280,15 @@ $(BUILD)/tests/link/format/corrupt_all: | $(spoiled_objects)
 
 $(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)
 $(BUILD)/tests/link/lazy/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
+$(BUILD)/tests/link/lazy/lazy_steps: | $(call data_of,lazy lazy_once)
+$(call data_of,lazy_dump lazy_registers): $(link_data)/%.o: tests/link/support/$(machine)/%.s
+	@mkdir -p $(@D)
+	$(call step,AS)$(CC) -c $< -o $@
 $(BUILD)/tests/link/lazy/lazy_threads $(BUILD)/tests/link/lazy/lazy_materializers: | $(call data_of,lazy lazy_once)
 lazy_ways := $(filter %-O2+-fPIC+-fexceptions+-funwind-tables,$(unwind_ways))
-$(BUILD)/tests/link/lazy/lazy_calls: | $(call of_ways,unwind,$(lazy_ways))
+$(BUILD)/tests/link/lazy/lazy_calls $(BUILD)/tests/link/lazy/lazy_steps: | $(call of_ways,unwind,$(lazy_ways))
 extra_of_lazy_calls := -DWAYS='$(call quoted,$(lazy_ways))'
+extra_of_lazy_steps := $(extra_of_lazy_calls)
 $(call data_of,lazy lazy_once): tests/link/data/lazy.h
 
 # ---- qemu/: programs for other machines ----

@@ -9,6 +9,7 @@ cross_tests := $(addprefix base/,error faults fork memory options thread thread_
 	$(addprefix link/core/,alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
 	$(addprefix link/instance/,instance instance_calls instance_storm) \
+	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads) \
 	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
 	$(addprefix link/session/,libraries options order thread_exits) \
 	$(addprefix link/,tls/tls unwind/unwind unwind/unwind_data unwind/unwind_sets)

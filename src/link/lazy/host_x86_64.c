@@ -8,10 +8,8 @@
  * empty at a call. */
 
 #include <cpuid.h>
-#include <pthread.h>
 
 #include "link/lazy/lazy.h"
-#include "link/lazy/host_x86_64.h"
 
 /* ---- stubs ---- */
 
@@ -32,14 +30,15 @@ static const uint8_t unwind[] = {1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1};
 
 /* ---- the entry ---- */
 
-/* The pushes make the struct tn__lazy_frame behind the return address; %rbp points at its member frame_pointer. */
+/* The pushes make the struct tn__lazy_frame behind the return address; %rbp points at its member frame_pointer. Ten of
+ * its registers are for other processors. */
 _Static_assert(offsetof(struct tn__lazy_frame, slot) == 8, "pushed last but one");
 _Static_assert(offsetof(struct tn__lazy_frame, managed_registers) == 16, "");
 _Static_assert(offsetof(struct tn__lazy_frame, managed_stack) == 24, "");
-_Static_assert(offsetof(struct tn__lazy_frame, registers) == 32, "64 bytes before what %rbp points at");
-_Static_assert(offsetof(struct tn__lazy_frame, frame_pointer) == 96, "");
-_Static_assert(offsetof(struct tn__lazy_frame, return_address) == 104, "");
-_Static_assert(offsetof(struct tn__lazy_frame, stack) == 112, "");
+_Static_assert(offsetof(struct tn__lazy_frame, registers) == 32, "144 bytes before what %rbp points at");
+_Static_assert(offsetof(struct tn__lazy_frame, frame_pointer) == 176, "");
+_Static_assert(offsetof(struct tn__lazy_frame, return_address) == 184, "");
+_Static_assert(offsetof(struct tn__lazy_frame, stack) == 192, "");
 _Static_assert(sizeof(struct tn__lazy_way) == 32 && offsetof(struct tn__lazy_way, components) == 8, "");
 
 /* XSAVE leaves most of its header as it was, and XRSTOR wants zeros there (Intel SDM, volume 1, section 13.4.2). */
@@ -67,6 +66,7 @@ _Static_assert(sizeof(struct tn__lazy_way) == 32 && offsetof(struct tn__lazy_way
             "    .cfi_offset %rbp, -16\n"                                                                              \
             "    movq %rsp, %rbp\n"                                                                                    \
             "    .cfi_def_cfa_register %rbp\n"                                                                         \
+            "    subq $80, %rsp\n"                                                                                     \
             "    pushq %rax\n"                                                                                         \
             "    pushq %r10\n"                                                                                         \
             "    pushq %r9\n"                                                                                          \
@@ -89,7 +89,7 @@ _Static_assert(sizeof(struct tn__lazy_way) == 32 && offsetof(struct tn__lazy_way
             "    movl tn__lazy_ways+" #way "+8(%rip), %eax\n"                                                          \
             "    xorl %edx, %edx\n"                                                                                    \
             "    " restore " (%rsp)\n"                                                                                 \
-            "    leaq -64(%rbp), %rsp\n"                                                                               \
+            "    leaq -144(%rbp), %rsp\n"                                                                              \
             "    popq %rdi\n"                                                                                          \
             "    popq %rsi\n"                                                                                          \
             "    popq %rdx\n"                                                                                          \
@@ -98,6 +98,7 @@ _Static_assert(sizeof(struct tn__lazy_way) == 32 && offsetof(struct tn__lazy_way
             "    popq %r9\n"                                                                                           \
             "    popq %r10\n"                                                                                          \
             "    popq %rax\n"                                                                                          \
+            "    addq $80, %rsp\n"                                                                                     \
             "    popq %rbp\n"                                                                                          \
             "    .cfi_def_cfa %rsp, 8\n"                                                                               \
             "    .cfi_restore %rbp\n"                                                                                  \
@@ -132,10 +133,12 @@ enum { LEGACY_SIZE = 512, HEADER_SIZE = 64, FIRST_EXTENDED = 2, COMPONENTS = 32 
 /* SSE, AVX, mask registers, upper halves of zmm0-15, zmm16-31, r16-r31. */
 static const uint32_t wanted = 1u << 1 | 1u << 2 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 19;
 
-struct tn__lazy_way tn__lazy_ways[] = {
-    [TN__LAZY_FXSAVE] = {.size = LEGACY_SIZE + HEADER_SIZE, .name = "fxsave", .entry = tn__lazy_entry_fxsave},
-    [TN__LAZY_XSAVE] = {.name = "xsave", .entry = tn__lazy_entry_xsave},
-    [TN__LAZY_XSAVEC] = {.name = "xsavec", .entry = tn__lazy_entry_xsavec},
+enum { FXSAVE, XSAVE, XSAVEC };
+
+static struct tn__lazy_way ways[] __asm__("tn__lazy_ways") __attribute__((used)) = {
+    [FXSAVE] = {.size = LEGACY_SIZE + HEADER_SIZE, .name = "fxsave", .entry = tn__lazy_entry_fxsave},
+    [XSAVE] = {.name = "xsave", .entry = tn__lazy_entry_xsave},
+    [XSAVEC] = {.name = "xsavec", .entry = tn__lazy_entry_xsavec},
 };
 
 static uint32_t enabled_components(void)
@@ -167,25 +170,18 @@ static void look(void)
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
         return;
     uint32_t components = enabled_components() & wanted;
-    measure(&tn__lazy_ways[TN__LAZY_XSAVE], components, false);
+    measure(&ways[XSAVE], components, false);
     if (__get_cpuid_count(0xd, 1, &eax, &ebx, &ecx, &edx) && eax & bit_XSAVEC)
-        measure(&tn__lazy_ways[TN__LAZY_XSAVEC], components, true);
-}
-
-static const void *entry(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, look);
-    size_t best = TN__LAZY_WAYS - 1;
-    while (!tn__lazy_ways[best].size)
-        best--;
-    return tn__lazy_ways[best].entry;
+        measure(&ways[XSAVEC], components, true);
 }
 
 const struct tn__lazy_machine tn__lazy_machine = {
     .stub_size = STUB_SIZE,
     .write_stub = write_stub,
-    .entry = entry,
+    .ways = ways,
+    .way_count = TN_COUNT(ways),
+    .look = look,
+    .managed_registers = 0x7f,
     .removed = tn__lazy_removed,
     .unwind = unwind,
     .unwind_size = sizeof unwind,

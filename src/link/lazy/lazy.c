@@ -177,17 +177,27 @@ static bool lead_away(struct tn_session *session, const struct tn__places *place
     return tn__lazy_each(tn__lazy_pool_of(session), lead_slot_away, places);
 }
 
+static const void *best_entry(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, tn__lazy_machine.look);
+    size_t best = tn__lazy_machine.way_count - 1;
+    while (!tn__lazy_machine.ways[best].size)
+        best--;
+    return tn__lazy_machine.ways[best].entry;
+}
+
 static int open_pool(struct tn_session *session, struct tn_error *err)
 {
     if (session->lazy)
         return 0;
-    if (!tn__lazy_machine.entry)
+    if (!tn__lazy_machine.way_count)
         return tn__fail(err, TN_ENOTSUP, "lazy stubs are not supported on %s yet", tn__arch_host->name);
     struct tn__lazy_pool *pool = tn__arena_array(&session->arena, 1, sizeof *pool);
     if (!pool)
         return tn__no_memory(err, NULL);
     pool->hooks = (struct tn__lazy_hooks){forget_stubs, lead_away};
-    pool->entry = (uintptr_t)tn__lazy_machine.entry();
+    pool->entry = (uintptr_t)best_entry();
     session->lazy = &pool->hooks;
     return 0;
 }
@@ -276,8 +286,6 @@ static int define_batch(struct tn__lazy_batch *batch, const struct tn_lazy_symbo
 
 /* ---- public ---- */
 
-enum { MOST_REGISTERS = TN__LAZY_REGISTERS - 1 };
-
 static int take_options(const struct tn_library *library, const struct tn_stub_options *given, bool may_fail,
                         struct tn_stub_options *options, struct tn_error *err)
 {
@@ -300,7 +308,7 @@ static int check_symbol(const struct tn_library *library, const struct tn_librar
         return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", symbol->name);
     if (symbol->flags & ~(uint64_t)(TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN))
         return tn__fail(err, TN_EINVAL, "'%s': unknown flags %#llx", symbol->name, (unsigned long long)symbol->flags);
-    if (symbol->managed_registers >> MOST_REGISTERS)
+    if (symbol->managed_registers & ~tn__lazy_machine.managed_registers)
         return tn__fail(err, TN_EINVAL, "'%s': unknown managed registers %#x", symbol->name, symbol->managed_registers);
     return 0;
 }

@@ -27,13 +27,24 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame);
 
 /* ---- architectures ---- */
 
+/* How vector registers are saved. Assembly reads the first two members. */
+struct tn__lazy_way {
+    uint64_t size;       /* of the save area in bytes; 0: not supported here, or not known yet */
+    uint64_t components; /* of the state, where the processor numbers them */
+    const char *name;
+    const void *entry;
+};
+
 /* Everything specific to the processor. */
 struct tn__lazy_machine {
     size_t stub_size;
     /* Writes a jump through the slot that also passes the slot's address to the entry. */
     void (*write_stub)(uint8_t *out, uint64_t stub, uint64_t slot);
-    /* The entry for this processor. */
-    const void *(*entry)(void); /* NULL: there are no stubs for it (host_none.c) */
+    /* From the way that every processor supports to the best; the entry of the best one is used. */
+    struct tn__lazy_way *ways;
+    size_t way_count;           /* 0: there are no stubs for this processor (host_none.c) */
+    void (*look)(void);         /* fills in the sizes of the ways that are supported here; called once */
+    uint32_t managed_registers; /* of the frame: those that may be named as references */
     const void *removed; /* target of stubs without a function: stops the program, with the stack as at the call */
     /* The contents of an unwind table's common entry, from its version on: how to unwind from a stub. */
     const uint8_t *unwind;

@@ -9,6 +9,7 @@
 #include "lazy.h"
 
 sum_function sum;
+sum_longs_function sum_longs;
 make_large_function make_large;
 make_pair_function make_pair;
 make_long_double_function make_long_double;
@@ -22,6 +23,11 @@ long sum(long a, double x, int b, float y, long c, double z, short d, double w, 
 {
     return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i +
            (long)(x + 2 * y + 3 * z + 4 * w + 5 * v + 6 * u + 7 * t + 8 * s + 9 * r + 10 * q);
+}
+
+long sum_longs(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j)
+{
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j;
 }
 
 struct large make_large(int first, struct large by_value, double factor)

@@ -2,6 +2,8 @@
 
 #include "stubs.h"
 
+#include <sys/resource.h>
+
 _Atomic int witnessed, failed_calls;
 void (*while_linking)(void);
 
@@ -58,6 +60,12 @@ struct stubs open_stubs(const struct tn_session_options *options)
     witnessed = failed_calls = 0;
     while_linking = NULL;
     return s;
+}
+
+bool files_are_limited(void)
+{
+    struct rlimit files;
+    return !getrlimit(RLIMIT_FSIZE, &files) && files.rlim_cur != RLIM_INFINITY;
 }
 
 void close_stubs(struct stubs *s)

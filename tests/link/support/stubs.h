@@ -29,6 +29,8 @@ int failed_call(void);
 
 /* With lazy.o and lazy_once.o among the bodies. */
 struct stubs open_stubs(const struct tn_session_options *options);
+/* Under emulation (tests/run) files are too small for the strategies that map one twice. */
+bool files_are_limited(void);
 void close_stubs(struct stubs *s);
 
 /* Defines a lazy function with the target's name; returns its address. */

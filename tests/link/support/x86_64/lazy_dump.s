@@ -21,30 +21,30 @@ dump_registers:
         movq    %r14, 80(%r11)
         movq    %r15, 88(%r11)
         movq    8(%rsp), %rax
-        movq    %rax, 96(%r11)
+        movq    %rax, 232(%r11)
         movq    16(%rsp), %rax
-        movq    %rax, 104(%r11)
-        movq    %rsp, 112(%r11)
+        movq    %rax, 240(%r11)
+        movq    %rsp, 248(%r11)
         movq    dump_level@GOTPCREL(%rip), %rax
         cmpl    $1, (%rax)
         jb      1f
         je      2f
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
-        vmovups %zmm\n, 128+64*\n(%r11)
+        vmovups %zmm\n, 256+256*\n(%r11)
         .endr
         .irp    n, 0,1,2,3,4,5,6,7
-        kmovq   %k\n, 128+64*32+8*\n(%r11)
+        kmovq   %k\n, 256+256*32+32*\n(%r11)
         .endr
         vzeroupper
         ret
 1:
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        movups  %xmm\n, 128+64*\n(%r11)
+        movups  %xmm\n, 256+256*\n(%r11)
         .endr
         ret
 2:
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        vmovups %ymm\n, 128+64*\n(%r11)
+        vmovups %ymm\n, 256+256*\n(%r11)
         .endr
         vzeroupper
         ret

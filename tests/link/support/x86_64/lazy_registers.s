@@ -31,20 +31,20 @@ call_with_registers:
         jb      1f
         je      2f
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
-        vmovups 128+64*\n(%rbx), %zmm\n
+        vmovups 256+256*\n(%rbx), %zmm\n
         .endr
         .irp    n, 0,1,2,3,4,5,6,7
-        kmovq   128+64*32+8*\n(%rbx), %k\n
+        kmovq   256+256*32+32*\n(%rbx), %k\n
         .endr
         jmp     3f
 1:
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        movups  128+64*\n(%rbx), %xmm\n
+        movups  256+256*\n(%rbx), %xmm\n
         .endr
         jmp     3f
 2:
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        vmovups 128+64*\n(%rbx), %ymm\n
+        vmovups 256+256*\n(%rbx), %ymm\n
         .endr
 3:
         movq    0(%rbx), %rdi
