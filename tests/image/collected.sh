@@ -65,6 +65,9 @@ for form in -O0 -O2 '-O2 --shards 3' '-O3 --shards 2'; do
     done
 done
 
+some "the image says which ABI its managed code has" "$("$tenon" inspect "$work/image.a" |
+    grep "^image: .* managed code for version $(sed -n 's/^#define TN_GC_ABI //p' include/tenon_gc.h) of the")"
+
 # The versions, as they are before anything is optimised.
 build --emit=unopt-bc -o "$work/versions.a" "$work/collected.bc"
 (cd "$work" && ar x versions.a 'text#0.bc')

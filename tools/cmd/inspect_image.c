@@ -19,6 +19,9 @@ static void print_id(const struct tn__image_view *view)
     printf("image: %s, format version %d, ELF machine %u, build id ", tn__image_name(view), TN__IMAGE_VERSION,
            view->machine);
     print_bytes(view->header + TN__IMAGE_AT_BUILD_ID);
+    uint32_t gc_abi = tn__get32(view->header + TN__IMAGE_AT_GC_ABI);
+    if (gc_abi)
+        printf(", managed code for version %u of the collector's ABI", gc_abi);
     putchar('\n');
 }
 
@@ -87,14 +90,14 @@ static void print_needs(const struct tn__image_view *view)
     const struct tn__image_rows *table = &view->tables[TN__IMAGE_NEED_TABLE];
     printf("\nhost symbols: %u\n", table->count);
     for (uint32_t i = 0; i < table->count; i++)
-        printf("  %s\n", view->text + tn__get32(table->rows + 4 * (size_t)i));
+        printf("  %s\n", view->text + tn__get32(tn__image_row(table, i)));
 }
 
 static void print_dependencies(const struct tn__image_view *view)
 {
     const struct tn__image_rows *table = &view->tables[TN__IMAGE_DEPENDENCY_TABLE];
     for (uint32_t i = 0; i < table->count; i++) {
-        const uint8_t *row = table->rows + TN__IMAGE_DEPENDENCY * (size_t)i;
+        const uint8_t *row = tn__image_row(table, i);
         printf("%s  %s, build id ", i ? "" : "\ndepends on\n", view->text + tn__get32(row));
         print_bytes(row + TN__IMAGE_DEPENDENCY_ID);
         putchar('\n');

@@ -23,7 +23,8 @@ static int write_metadata(struct tn__image_build *b)
                                           .function_count = b->function_count,
                                           .slots = b->slots,
                                           .dependencies = b->options.dependencies,
-                                          .dependency_count = b->options.dependency_count};
+                                          .dependency_count = b->options.dependency_count,
+                                          .is_managed = b->is_managed};
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;

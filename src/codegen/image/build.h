@@ -42,6 +42,7 @@ struct tn__image_build {
     size_t root_count;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
+    bool is_managed;
     size_t slots;
     struct tn__image_function *functions;
     size_t function_count, function_capacity;

@@ -13,6 +13,7 @@
 #include "codegen/llvm/fatal.h"
 #include "codegen/llvm/llvm.h"
 #include "image/format/format.h"
+#include "tenon_gc.h"
 
 /* ---- text ---- */
 
@@ -36,6 +37,8 @@ static uint32_t add_text(struct text *text, const char *string)
 }
 
 /* ---- tables ---- */
+
+enum { DIRECTORY_END = TN__IMAGE_HEADER + TN__IMAGE_TABLES * TN__IMAGE_ENTRY };
 
 struct writer {
     const struct tn__image_contents *contents;
@@ -87,15 +90,21 @@ static void write_header(const struct writer *w)
     tn__put32(header + TN__IMAGE_AT_CPU_TABLES, TN_CPU_TABLES);
     tn__put32(header + TN__IMAGE_AT_SLOTS, (uint32_t)w->contents->slots);
     tn__put32(header + TN__IMAGE_AT_PLACES, (uint32_t)w->places);
+    tn__put32(header + TN__IMAGE_AT_DIRECTORY, TN__IMAGE_TABLES);
+    tn__put32(header + TN__IMAGE_AT_ROW, TN__IMAGE_ENTRY);
     tn__put32(header + TN__IMAGE_AT_NAME, w->name);
+    tn__put32(header + TN__IMAGE_AT_GC_ABI, w->contents->is_managed ? TN_GC_ABI : 0);
 }
 
-/* Enters a table in the header; returns where it begins. */
+/* Enters a table in the directory; returns where it begins. */
 static uint8_t *begin_table(struct writer *w, enum tn__image_table table, size_t count, size_t row)
 {
-    uint8_t *entry = w->bytes + TN__IMAGE_AT_TABLES + 8 * (size_t)table, *rows = w->bytes + w->size;
-    tn__put32(entry, (uint32_t)w->size);
-    tn__put32(entry + 4, (uint32_t)count);
+    uint8_t *entry = w->bytes + TN__IMAGE_HEADER + TN__IMAGE_ENTRY * (size_t)table, *rows = w->bytes + w->size;
+    tn__put32(entry + TN__IMAGE_ENTRY_KIND, table);
+    tn__put32(entry + TN__IMAGE_ENTRY_FLAGS, TN__IMAGE_REQUIRED);
+    tn__put32(entry + TN__IMAGE_ENTRY_ROW, (uint32_t)row);
+    tn__put32(entry + TN__IMAGE_ENTRY_OFFSET, (uint32_t)w->size);
+    tn__put32(entry + TN__IMAGE_ENTRY_ROWS, (uint32_t)count);
     w->size += count * row;
     return rows;
 }
@@ -104,7 +113,7 @@ static void write_tables(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
     size_t targets = tn_cpu_target_count(c->targets);
-    w->size = TN__IMAGE_HEADER;
+    w->size = DIRECTORY_END;
     uint8_t *row = begin_table(w, TN__IMAGE_TARGET_TABLE, targets, TN__IMAGE_TARGET);
     for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET) {
         const struct tn_cpu_target *target = tn_cpu_target_at(c->targets, i);
@@ -148,7 +157,7 @@ static size_t count_rows(struct writer *w)
         add_set(w, c->functions[i].clones);
     w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots);
     return w->places > limit ? 0
-                             : TN__IMAGE_HEADER + targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION +
+                             : DIRECTORY_END + targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION +
                                    w->set_count * 8 + c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY;
 }
 

@@ -209,6 +209,7 @@ static int prepare_module(struct tn__image_build *b)
     for (LLVMValueRef g = LLVMGetFirstGlobal(b->unit.module); g && b->options.undefined; g = LLVMGetNextGlobal(g))
         tell_undefined(b, g);
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
+    b->is_managed = b->unit.managed;
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
     /* The number in the names of what was local; it differs between images of one program. */

@@ -13,7 +13,7 @@
 
 #define TN__IMAGE_MAGIC "\x89TNIM\r\n\x1a"
 
-enum { TN__IMAGE_VERSION = 3, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
+enum { TN__IMAGE_VERSION = 4, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
 
 /* The header. */
 enum {
@@ -26,15 +26,30 @@ enum {
     TN__IMAGE_AT_SYSTEM = 31,  /* 8 bits */
     TN__IMAGE_AT_ABI = 32,     /* TN_RUNTIME_ABI */
     TN__IMAGE_AT_CPU_TABLES = 36,
-    TN__IMAGE_AT_BUILD_ID = 40, /* 16 bytes */
-    TN__IMAGE_AT_SLOTS = 56,    /* how many */
-    TN__IMAGE_AT_PLACES = 60,   /* how many */
-    TN__IMAGE_AT_TABLES = 64,   /* offset and count of each table */
-    TN__IMAGE_AT_NAME = 112,    /* of the image: its symbol */
-    TN__IMAGE_AT_ZEROS = 116,
+    TN__IMAGE_AT_BUILD_ID = 40,  /* 16 bytes */
+    TN__IMAGE_AT_SLOTS = 56,     /* how many */
+    TN__IMAGE_AT_PLACES = 60,    /* how many */
+    TN__IMAGE_AT_DIRECTORY = 64, /* how many rows it has; it follows the header */
+    TN__IMAGE_AT_ROW = 68,       /* bytes of each of these rows */
+    TN__IMAGE_AT_NAME = 72,      /* of the image: its symbol */
+    TN__IMAGE_AT_GC_ABI = 76,    /* TN_GC_ABI of its managed code; 0: it has none */
+    TN__IMAGE_AT_ZEROS = 80,
     TN__IMAGE_HEADER = 128
 };
 
+/* A row of the directory: a table. Rows, here and in tables, may be longer than what is known of them. */
+enum {
+    TN__IMAGE_ENTRY_KIND = 0, /* enum tn__image_table */
+    TN__IMAGE_ENTRY_FLAGS = 4,
+    TN__IMAGE_ENTRY_ROW = 8,     /* bytes of each row of the table */
+    TN__IMAGE_ENTRY_OFFSET = 12, /* from the header */
+    TN__IMAGE_ENTRY_ROWS = 16,   /* how many */
+    TN__IMAGE_ENTRY = 20
+};
+
+#define TN__IMAGE_REQUIRED UINT32_C(1) /* a flag: who does not know this kind must not open the image */
+
+/* Kinds of tables. Numbers of kinds are never used again for others. */
 enum tn__image_table {
     TN__IMAGE_TARGET_TABLE,
     TN__IMAGE_FUNCTION_TABLE,
@@ -42,7 +57,7 @@ enum tn__image_table {
     TN__IMAGE_NEED_TABLE,       /* host symbols: 4 bytes each, the name */
     TN__IMAGE_DEPENDENCY_TABLE, /* other images */
     TN__IMAGE_TEXT_TABLE,       /* bytes: strings, each with its NUL */
-    TN__IMAGE_TABLES
+    TN__IMAGE_TABLES            /* how many kinds are known */
 };
 
 /* A row of the target table. */

@@ -92,7 +92,7 @@ int tn__image_check_dependencies(const struct tn_image *image, const char *name,
     const struct tn__image_rows *table = &image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
     int code = TN_OK;
     for (uint32_t i = 0; i < table->count && code == TN_OK; i++)
-        code = check_dependency(image, name, table->rows + (size_t)i * TN__IMAGE_DEPENDENCY, options, err);
+        code = check_dependency(image, name, tn__image_row(table, i), options, err);
     return code;
 }
 

@@ -30,8 +30,13 @@
 
 struct tn__image_rows {
     const uint8_t *rows;
-    uint32_t count;
+    uint32_t count, size; /* size: bytes of each */
 };
+
+static inline const uint8_t *tn__image_row(const struct tn__image_rows *table, uint32_t index)
+{
+    return table->rows + (size_t)index * table->size;
+}
 
 /* Header and tables that were checked. */
 struct tn__image_view {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "image/load/image.h"
+#include "tenon_gc.h"
 
 struct reader {
     const char *name;
@@ -22,7 +23,7 @@ static int check_version(const struct reader *r)
 {
     const uint8_t *h = r->view->header;
     uint32_t version = tn__get32(h + TN__IMAGE_AT_VERSION), order = tn__get32(h + TN__IMAGE_AT_BYTE_ORDER);
-    uint32_t abi = tn__get32(h + TN__IMAGE_AT_ABI);
+    uint32_t abi = tn__get32(h + TN__IMAGE_AT_ABI), gc_abi = tn__get32(h + TN__IMAGE_AT_GC_ABI);
     if (memcmp(h, TN__IMAGE_MAGIC, 8) != 0)
         return FAIL(r, "%s: not an image: its first bytes are not those of one", r->name);
     if (version != TN__IMAGE_VERSION)
@@ -37,6 +38,10 @@ static int check_version(const struct reader *r)
                         TN__IMAGE_LINUX);
     if (abi != TN_RUNTIME_ABI)
         return tn__fail(r->err, TN_ENOTSUP, "%s: runtime ABI %u; this runtime's is %d", r->name, abi, TN_RUNTIME_ABI);
+    if (gc_abi && gc_abi != TN_GC_ABI)
+        return tn__fail(r->err, TN_ENOTSUP,
+                        "%s: managed code for version %u of the collector's ABI; this runtime's is %d", r->name, gc_abi,
+                        TN_GC_ABI);
     return TN_OK;
 }
 
@@ -63,23 +68,57 @@ static int check_size(const struct reader *r, uint64_t available)
     return TN_OK;
 }
 
+/* What is known of the tables; the text's rows are bytes. */
+static const struct {
+    const char *name;
+    uint32_t row;
+} known_tables[TN__IMAGE_TABLES] = {
+    {"targets", TN__IMAGE_TARGET}, {"functions", TN__IMAGE_FUNCTION},      {"sets of targets", 8},
+    {"host symbols", 4},           {"dependencies", TN__IMAGE_DEPENDENCY}, {"text", 1}};
+
+static int find_table(const struct reader *r, const uint8_t *entry)
+{
+    struct tn__image_view *v = r->view;
+    uint32_t kind = tn__get32(entry + TN__IMAGE_ENTRY_KIND), flags = tn__get32(entry + TN__IMAGE_ENTRY_FLAGS);
+    uint32_t row = tn__get32(entry + TN__IMAGE_ENTRY_ROW), offset = tn__get32(entry + TN__IMAGE_ENTRY_OFFSET),
+             count = tn__get32(entry + TN__IMAGE_ENTRY_ROWS);
+    bool is_known = kind < TN__IMAGE_TABLES;
+    const char *name = is_known ? known_tables[kind].name : "an unknown kind";
+    if (!is_known && (flags & TN__IMAGE_REQUIRED))
+        return tn__fail(r->err, TN_ENOTSUP,
+                        "%s: table of kind %u, without which it cannot be opened; this runtime knows "
+                        "%d kinds",
+                        r->name, kind, TN__IMAGE_TABLES);
+    if (flags & ~TN__IMAGE_REQUIRED)
+        return FAIL(r, "%s: table of %s: flags 0x%x, of which 0x%x are known", r->name, name, flags,
+                    TN__IMAGE_REQUIRED);
+    if (offset < TN__IMAGE_HEADER || !tn__inside(offset, (uint64_t)count * row, v->size))
+        return FAIL(r, "%s: table of %s: %u rows of %u bytes at %u, outside of %u bytes", r->name, name, count, row,
+                    offset, v->size);
+    if (!is_known)
+        return TN_OK;
+    if (row < known_tables[kind].row || (kind == TN__IMAGE_TEXT_TABLE && row != 1))
+        return FAIL(r, "%s: table of %s: rows of %u bytes, not %u", r->name, name, row, known_tables[kind].row);
+    if (v->tables[kind].rows)
+        return FAIL(r, "%s: two tables of %s", r->name, name);
+    v->tables[kind] = (struct tn__image_rows){v->header + offset, count, row};
+    return TN_OK;
+}
+
 static int find_tables(const struct reader *r)
 {
-    static const struct {
-        const char *name;
-        uint32_t row;
-    } tables[TN__IMAGE_TABLES] = {
-        {"targets", TN__IMAGE_TARGET}, {"functions", TN__IMAGE_FUNCTION},      {"sets of targets", 8},
-        {"host symbols", 4},           {"dependencies", TN__IMAGE_DEPENDENCY}, {"text", 1}};
     struct tn__image_view *v = r->view;
-    for (size_t i = 0; i < TN__IMAGE_TABLES; i++) {
-        const uint8_t *entry = v->header + TN__IMAGE_AT_TABLES + 8 * i;
-        uint32_t offset = tn__get32(entry), count = tn__get32(entry + 4);
-        if (offset < TN__IMAGE_HEADER || !tn__inside(offset, (uint64_t)count * tables[i].row, v->size))
-            return FAIL(r, "%s: table of %s: %u rows at %u, outside of %u bytes", r->name, tables[i].name, count,
-                        offset, v->size);
-        v->tables[i] = (struct tn__image_rows){v->header + offset, count};
-    }
+    uint32_t count = tn__get32(v->header + TN__IMAGE_AT_DIRECTORY), row = tn__get32(v->header + TN__IMAGE_AT_ROW);
+    int code = TN_OK;
+    if (row < TN__IMAGE_ENTRY || !tn__inside(TN__IMAGE_HEADER, (uint64_t)count * row, v->size))
+        return FAIL(r, "%s: directory of %u rows of %u bytes, in %u bytes", r->name, count, row, v->size);
+    for (uint32_t i = 0; i < count && code == TN_OK; i++)
+        code = find_table(r, v->header + TN__IMAGE_HEADER + (size_t)i * row);
+    for (size_t kind = 0; kind < TN__IMAGE_TABLES && code == TN_OK; kind++)
+        if (!v->tables[kind].rows)
+            code = FAIL(r, "%s: no table of %s", r->name, known_tables[kind].name);
+    if (code != TN_OK)
+        return code;
     const struct tn__image_rows *text = &v->tables[TN__IMAGE_TEXT_TABLE];
     v->text = (const char *)text->rows;
     if (!text->count || v->text[text->count - 1])
@@ -101,7 +140,7 @@ static int read_target(const struct reader *r, uint32_t index)
     static const uint32_t known =
         TN_CPU_CLONE_ALL | TN_CPU_UNKNOWN_NAME | TN_CPU_OPT_SIZE | TN_CPU_MIN_SIZE | TN_CPU_UNKNOWN_FEATURE;
     struct tn__image_view *v = r->view;
-    const uint8_t *row = v->tables[TN__IMAGE_TARGET_TABLE].rows + (size_t)index * TN__IMAGE_TARGET;
+    const uint8_t *row = tn__image_row(&v->tables[TN__IMAGE_TARGET_TABLE], index);
     struct tn_cpu_target *target = &v->targets[index];
     *target = (struct tn_cpu_target){.size = sizeof *target,
                                      .name = text_at(v, row + TN__IMAGE_TARGET_NAME),
@@ -153,11 +192,11 @@ static int check_counts(const struct reader *r)
 }
 
 /* Rows that begin with a name. */
-static int check_names(const struct reader *r, enum tn__image_table table, size_t row, const char *what)
+static int check_names(const struct reader *r, enum tn__image_table table, const char *what)
 {
     const struct tn__image_rows *rows = &r->view->tables[table];
     for (uint32_t i = 0; i < rows->count; i++)
-        if (!text_at(r->view, rows->rows + row * i))
+        if (!text_at(r->view, tn__image_row(rows, i)))
             return FAIL(r, "%s: %s %u: its name lies outside of the text", r->name, what, i);
     return TN_OK;
 }
@@ -171,7 +210,7 @@ const char *tn__image_name(const struct tn__image_view *view)
 
 static const uint8_t *function_row(const struct tn__image_view *view, uint32_t index)
 {
-    return view->tables[TN__IMAGE_FUNCTION_TABLE].rows + (size_t)index * TN__IMAGE_FUNCTION;
+    return tn__image_row(&view->tables[TN__IMAGE_FUNCTION_TABLE], index);
 }
 
 const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index)
@@ -189,7 +228,7 @@ uint64_t tn__image_function_clones(const struct tn__image_view *view, uint32_t i
 {
     const struct tn__image_rows *sets = &view->tables[TN__IMAGE_SET_TABLE];
     uint32_t set = tn__get32(function_row(view, index) + TN__IMAGE_FUNCTION_VERSIONS) & ~TN__IMAGE_PUBLIC;
-    return set < sets->count ? tn__get64(sets->rows + 8 * (size_t)set) : 0;
+    return set < sets->count ? tn__get64(tn__image_row(sets, set)) : 0;
 }
 
 uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function, size_t target)
@@ -245,6 +284,6 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
     if (code == TN_OK)
         code = check_counts(&r);
     if (code == TN_OK)
-        code = check_names(&r, TN__IMAGE_NEED_TABLE, 4, "host symbol");
-    return code == TN_OK ? check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, TN__IMAGE_DEPENDENCY, "dependency") : code;
+        code = check_names(&r, TN__IMAGE_NEED_TABLE, "host symbol");
+    return code == TN_OK ? check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, "dependency") : code;
 }

@@ -18,6 +18,7 @@
 #include "image/load/image.h"
 #include "sample.h"
 #include "tenon.h"
+#include "tenon_gc.h"
 
 static uint8_t bytes[SAMPLE_SIZE];
 
@@ -186,7 +187,7 @@ static void names_what_differs(void **state)
         const char *text;
     } rows[] = {
         {SAMPLE_IMAGE, 0x88, TN_EFORMAT, "not an image"},
-        {SAMPLE_IMAGE + 8, 4, TN_ENOTSUP, "format version 4; this runtime reads version 3"},
+        {SAMPLE_IMAGE + 8, 3, TN_ENOTSUP, "format version 3; this runtime reads version 4"},
         {SAMPLE_IMAGE + 24, 1, TN_EFORMAT, "byte order"},
         {SAMPLE_IMAGE + 28, 0x55, TN_EFORMAT, "ELF machine 85"},
         {SAMPLE_IMAGE + 30, 4, TN_EFORMAT, "pointers of 4 bytes"},
@@ -194,11 +195,26 @@ static void names_what_differs(void **state)
         {SAMPLE_IMAGE + 32, TN_RUNTIME_ABI + 1, TN_ENOTSUP, "runtime ABI"},
         {SAMPLE_IMAGE + 56, 3, TN_EFORMAT, "3 slots for 2 functions"},
         {SAMPLE_IMAGE + 60, 5, TN_EFORMAT, "5 places; 1 slots, 2 targets and 2 functions need 4"},
-        {SAMPLE_IMAGE + 64 + 4, 65, TN_EFORMAT, "table of targets"},
-        {SAMPLE_IMAGE + 100, 1, TN_EUNDEF, "depends on the image 'sample', which is not among the open ones"},
-        {SAMPLE_IMAGE + 100, 2, TN_EFORMAT, "table of dependencies"},
-        {SAMPLE_IMAGE + 112, 40, TN_EFORMAT, "the image's name lies outside"},
-        {SAMPLE_IMAGE + 116, 1, TN_EFORMAT, "byte 116 of the header is not zero"},
+        {SAMPLE_IMAGE + 64, 5, TN_EFORMAT, "no table of text"},
+        {SAMPLE_IMAGE + 64 + 3, 1, TN_EFORMAT, "directory of 16777223 rows of 20 bytes"},
+        {SAMPLE_IMAGE + 68, 16, TN_EFORMAT, "directory of 7 rows of 16 bytes"},
+        {SAMPLE_IMAGE + 72, 40, TN_EFORMAT, "the image's name lies outside"},
+        {SAMPLE_IMAGE + 76, TN_GC_ABI - 1, TN_ENOTSUP, "of the collector's ABI; this runtime's is"},
+        {SAMPLE_IMAGE + 80, 1, TN_EFORMAT, "byte 80 of the header is not zero"},
+        {SAMPLE_DIRECTORY, 5, TN_EFORMAT, "table of text: rows of 80 bytes, not 1"},
+        {SAMPLE_DIRECTORY + 6 * 20 + 4, 1, TN_ENOTSUP, "table of kind 77, without which it cannot be opened"},
+        {SAMPLE_DIRECTORY + 6 * 20 + 4, 2, TN_EFORMAT, "table of an unknown kind: flags 0x2"},
+        {SAMPLE_DIRECTORY + 6 * 20 + 17, 9, TN_EFORMAT, "table of an unknown kind: 2309 rows of 3 bytes"},
+        {SAMPLE_DIRECTORY, 3, TN_EFORMAT, "two tables of host symbols"},
+        {SAMPLE_DIRECTORY, 6, TN_ENOTSUP, "table of kind 6, without which it cannot be opened"},
+        {SAMPLE_DIRECTORY + 4, 3, TN_EFORMAT, "table of targets: flags 0x3, of which 0x1 are known"},
+        {SAMPLE_DIRECTORY + 8, 79, TN_EFORMAT, "table of targets: rows of 79 bytes, not 80"},
+        {SAMPLE_DIRECTORY + 12, 127, TN_EFORMAT, "table of targets"},
+        {SAMPLE_DIRECTORY + 16, 65, TN_EFORMAT, "table of targets"},
+        {SAMPLE_DIRECTORY + 4 * 20 + 16, 1, TN_EUNDEF,
+         "depends on the image 'sample', which is not among the open ones"},
+        {SAMPLE_DIRECTORY + 4 * 20 + 16, 2, TN_EFORMAT, "table of dependencies"},
+        {SAMPLE_DIRECTORY + 5 * 20 + 8, 2, TN_EFORMAT, "table of text"},
         {SAMPLE_TARGETS, 40, TN_EFORMAT, "target 0: its name lies outside"},
         {SAMPLE_TARGETS + 80 + 8, 1, TN_ENOTSUP, "target 1: flags 0x1"},
         {SAMPLE_TARGETS + 80 + 12, 1, TN_EFORMAT, "target 1: base 1"},
@@ -213,6 +229,31 @@ static void names_what_differs(void **state)
         expect(rows[i].code, rows[i].text);
         bytes[rows[i].at] = old;
     }
+}
+
+static void put(size_t at, uint32_t value)
+{
+    memcpy(bytes + at, &value, sizeof value);
+}
+
+/* A later runtime's rows are longer. */
+static void reads_what_it_knows_of_rows(void **state)
+{
+    struct tn__image_view view;
+    struct tn_error err;
+    struct tn__arena arena = {0};
+    (void)state;
+    put(SAMPLE_DIRECTORY + 3 * 20 + 8, 12); /* host symbols: two rows of 12 bytes in place of the dependency */
+    put(SAMPLE_DIRECTORY + 3 * 20 + 12, SAMPLE_DEPENDENCY - SAMPLE_IMAGE);
+    put(SAMPLE_DIRECTORY + 3 * 20 + 16, 2);
+    put(SAMPLE_DEPENDENCY, 15);
+    put(SAMPLE_DEPENDENCY + 12, 11);
+    sample_sign(bytes);
+    assert_int_equal(tn__image_read("later", bytes + SAMPLE_IMAGE, SAMPLE_TABLES, &arena, &view, &err), TN_OK);
+    const struct tn__image_rows *needs = &view.tables[TN__IMAGE_NEED_TABLE];
+    assert_string_equal(view.text + tn__get32(tn__image_row(needs, 0)), "two");
+    assert_string_equal(view.text + tn__get32(tn__image_row(needs, 1)), "one");
+    tn__arena_free(&arena);
 }
 
 /* Rows of functions are not looked at before they are needed. Whatever is in them, looking is safe. */
@@ -254,7 +295,7 @@ static void checks_what_it_depends_on(void **state)
     struct tn_error err;
     struct tn_image_load_options options = {.size = sizeof options, .images = &other, .image_count = 1};
     assert_int_equal(open_sample(SAMPLE_SIZE, &other, &err), TN_OK);
-    bytes[SAMPLE_IMAGE + 100] = 1;
+    bytes[SAMPLE_DIRECTORY + 4 * 20 + 16] = 1;
     sample_sign(bytes);
     assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), TN_OK);
     tn_image_close(image);
@@ -518,6 +559,7 @@ int main(void)
         cmocka_unit_test_setup(survives_signed_nonsense, fresh),
         cmocka_unit_test_setup(refuses_every_truncation, fresh),
         cmocka_unit_test_setup(names_what_differs, fresh),
+        cmocka_unit_test_setup(reads_what_it_knows_of_rows, fresh),
         cmocka_unit_test_setup(finds_wrong_functions, fresh),
         cmocka_unit_test_setup(checks_what_it_depends_on, fresh),
         cmocka_unit_test_setup(lists_what_is_missing, fresh),

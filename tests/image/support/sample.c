@@ -66,7 +66,7 @@ static void write_image(uint8_t *bytes, uint16_t machine)
     static const char text[40] = "base\0\0wide\0one\0two\0sample";
     uint8_t *h = bytes + SAMPLE_IMAGE;
     memcpy(h, magic, 8);
-    put(h + 8, 3, 4);
+    put(h + 8, 4, 4);
     put(h + 12, SAMPLE_TABLES, 4);
     put(h + 24, 0x01020304, 4);
     put(h + 28, machine, 2);
@@ -76,12 +76,16 @@ static void write_image(uint8_t *bytes, uint16_t machine)
     put(h + 36, TN_CPU_TABLES, 4);
     put(h + 56, 1, 4);
     put(h + 60, 4, 4);
-    put(h + 112, 19, 4);
-    const uint32_t tables[][2] = {{SAMPLE_TARGETS - SAMPLE_IMAGE, 2},    {SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
-                                  {SAMPLE_SETS - SAMPLE_IMAGE, 2},       {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
-                                  {SAMPLE_DEPENDENCY - SAMPLE_IMAGE, 0}, {SAMPLE_TEXT - SAMPLE_IMAGE, 40}};
+    put(h + 64, 7, 4);
+    put(h + 68, 20, 4);
+    put(h + 72, 19, 4);
+    const uint32_t tables[][5] = {
+        {0, 1, 80, SAMPLE_TARGETS - SAMPLE_IMAGE, 2},    {1, 1, 8, SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
+        {2, 1, 8, SAMPLE_SETS - SAMPLE_IMAGE, 2},        {3, 1, 4, SAMPLE_TEXT - SAMPLE_IMAGE, 0},
+        {4, 1, 20, SAMPLE_DEPENDENCY - SAMPLE_IMAGE, 0}, {5, 1, 1, SAMPLE_TEXT - SAMPLE_IMAGE, 40},
+        {77, 0, 3, SAMPLE_TEXT - SAMPLE_IMAGE, 5}};
     put(bytes + SAMPLE_DEPENDENCY, 19, 4);
-    memcpy(h + 64, tables, sizeof tables);
+    memcpy(bytes + SAMPLE_DIRECTORY, tables, sizeof tables);
     write_target(bytes + SAMPLE_TARGETS, 0, 0);
     write_target(bytes + SAMPLE_TARGETS + 80, 6, 0);
     const uint32_t functions[][2] = {{15, 1 | UINT32_C(1) << 31}, {11, UINT32_C(1) << 31}};
