@@ -46,8 +46,7 @@ TN__INLINE bool apply_linear(const struct tn__loop *loop, const struct tn__reloc
         return true;
     const struct tn__encoder *encoder = &loop->encoders[row->field - TN__FIELDS];
     uint64_t value = tn__linear_value(row, (uint64_t)reloc->addend, S, P);
-    bool fits = (value + encoder->plus + encoder->reach) >> 1 < encoder->reach;
-    return S && fits && tn__encode(encoder, at, value);
+    return S && tn__within_reach(encoder, value) && tn__encode(encoder, at, value);
 }
 
 TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
@@ -57,6 +56,8 @@ TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *re
     if (row->displacement ? tn__apply_displacement(reloc, row, at, S, P)
                           : row->linear && apply_linear(loop, reloc, row, at, S, P))
         return 0;
+    if (row->value >= TN__V_AT_S && S) /* not discarded */
+        return loop->object->data->format->steps->apply_pair(tn__site_of(loop, reloc, row), at, S);
     bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);
     int code = direct ? TN__TO_STORE : tn__apply_unusual(tn__site_of(loop, reloc, row), at, S, P);
     if (code != TN__TO_STORE)

@@ -75,7 +75,32 @@ static uint64_t partner_value(const struct tn__object *object, const struct tn__
     return tn__value_of(object, row, partner, section->write + partner->offset, S, P);
 }
 
-int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
+/* The second half of an address whose first half stands just before it, as compilers write them. False: it may be any
+ * other pair. */
+static bool apply_behind(const struct tn__site *site, uint8_t *at)
+{
+    enum { MOST = 4 };
+    const struct tn__object *object = site->object;
+    const struct tn__object_data *data = object->data;
+    const struct tn__reloc *reloc = site->reloc, *other = reloc;
+    const struct tn__symbol *symbol = &data->symbols[reloc->symbol];
+    if (symbol->place != TN__PLACE_SECTION || !(object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_OWN) ||
+        &data->sections[symbol->section] != site->section || data->may_change)
+        return false;
+    for (int i = 0; i < MOST && other > site->block; i++)
+        if ((--other)->offset == symbol->value)
+            break;
+    const struct tn__row *row = &data->format->rows[other->type];
+    if (other->offset != symbol->value || !row->linear || site->row->field < TN__FIELDS)
+        return false;
+    const struct tn__encoder *encoders = data->arch->encoders;
+    uint64_t S = object->plan->addresses[other->symbol], P = site->section->address + symbol->value;
+    uint64_t value = tn__linear_value(row, (uint64_t)other->addend, S, P);
+    return S && tn__within_reach(&encoders[row->field - TN__FIELDS], value) &&
+           tn__encode(&encoders[site->row->field - TN__FIELDS], at, value + (uint64_t)reloc->addend);
+}
+
+__attribute__((noinline)) static int apply_any_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
 {
     const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
@@ -101,6 +126,11 @@ int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
     else if (!tn__field_put_uleb(at, site->section->size - reloc->offset, value))
         return tn__fail_range(site, value, S, site->section->address + reloc->offset);
     return 0;
+}
+
+int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
+{
+    return site->row->value == TN__V_AT_S && apply_behind(site, at) ? 0 : apply_any_pair(site, at, S);
 }
 
 const struct tn__steps tn__steps_pairs = {TN__STEPS_ANY, .apply_pair = tn__apply_pair};

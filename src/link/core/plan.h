@@ -49,6 +49,7 @@ struct tn__plan {
     uint64_t got_offset, stub_offset, ifunc_offset;   /* in the range of read-only data, code, data */
     uint64_t got_address, stub_address, data_address; /* data: of commons and pointers of indirect functions */
     uint8_t *got_write, *stub_write, *data_write;     /* where the bytes at these addresses are written */
+    bool may_shrink;                                  /* has relocations that let code become shorter */
     struct tn__shrunk *shrunk;                        /* code that becomes shorter, see shrink.c; NULL: none */
     bool tls_apart; /* for a file: its distance from the thread pointer is only known when it is loaded */
 };

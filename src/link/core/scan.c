@@ -162,8 +162,12 @@ __attribute__((noinline)) int tn__scan_unusual(const struct tn__site *site)
     if (symbol >= object->data->symbol_count)
         return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
                         tn__site_place(site).text, symbol);
-    if (row->value <= TN__V_NONE)
-        return row->value == TN__V_NONE ? 0 : fail_type(site);
+    if (row->value < TN__V_NONE)
+        return fail_type(site);
+    if (row->value == TN__V_NONE) {
+        object->plan->may_shrink |= row->relax != 0;
+        return 0;
+    }
     if (!tn__inside(site->reloc->offset, row->size, site->section->size))
         return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
                         tn__site_place(site).text, row->name, site->section->size);

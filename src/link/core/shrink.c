@@ -59,13 +59,13 @@ static const uint8_t *reloc_at(const struct tn__section *section, uint64_t numbe
 static bool are_sorted(const struct tn__section *section)
 {
     uint64_t last = 0;
-    bool sorted = true;
     for (uint64_t i = 0; i < section->reloc_count; i++) {
         uint64_t offset = tn__get64(reloc_at(section, i) + offsetof(struct tn__reloc, offset));
-        sorted &= last <= offset;
+        if (offset < last)
+            return false;
         last = offset;
     }
-    return sorted;
+    return true;
 }
 
 /* At most so many places: with a permission, or padding. */
@@ -159,7 +159,7 @@ static int find_sections(struct tn__link *link, struct tn__object *object, bool 
         if (!section->reloc_count || !section->bytes || !tn__section_is_loaded(section))
             continue;
         bool sorted = are_sorted(section);
-        size_t count = count_places(data->format, section);
+        size_t count = object->plan->may_shrink ? count_places(data->format, section) : 0;
         if (!count && sorted)
             continue;
         if (!shrunk) {

@@ -22,12 +22,19 @@ static inline bool tn__value_fits(uint64_t value, const struct tn__row *row)
     return as_signed || ((row->flags & TN__R_UNSIGNED) && value >> row->bits == 0);
 }
 
-/* What the field holds so far. */
+/* What the field, of 1, 2, 4 or 8 bytes, holds so far. */
 static inline uint64_t tn__field_value(const uint8_t *at, unsigned size)
 {
-    uint64_t F = 0;
-    memcpy(&F, at, size);
-    return F;
+    switch (size) {
+    case 1:
+        return *at;
+    case 2:
+        return tn__get16(at);
+    case 4:
+        return tn__get32(at);
+    default:
+        return tn__get64(at);
+    }
 }
 
 static inline uint64_t tn__page_of(uint64_t address)
@@ -105,6 +112,12 @@ static inline uint64_t tn__linear_value(const struct tn__row *row, uint64_t A, u
     if (!row->relative)
         return value;
     return row->paged ? tn__page_of(value) - tn__page_of(P) : value - P;
+}
+
+/* True if the value fits every linear row with this field. */
+static inline bool tn__within_reach(const struct tn__encoder *encoder, uint64_t value)
+{
+    return (value + encoder->plus + encoder->reach) >> 1 < encoder->reach;
 }
 
 /* No pointer arithmetic: what changes nothing (TN__V_NONE) may stand outside its section. */
