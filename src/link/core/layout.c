@@ -54,6 +54,14 @@ static int count_large_gap(struct tn__link *link, const struct tn__object *objec
     return end && gap > SMALL_GAP ? tn__object_count_gap(link, object, section, gap) : 0;
 }
 
+/* For copying: of sections with bytes, in their order. */
+static inline void note_section(struct tn__plan *plan, int part, uint32_t number)
+{
+    if (!plan->ends[part])
+        plan->firsts[part] = number;
+    plan->ends[part] = number + 1;
+}
+
 static int append_sections(struct tn__link *link, struct tn__object *object, bool zero)
 {
     const struct tn__section *end = object->data->sections + object->data->section_count;
@@ -69,6 +77,8 @@ static int append_sections(struct tn__link *link, struct tn__object *object, boo
             !append(object, part_of[section->kind], size, section->alignment, &section->offset))
             return tn__fail(link->err, TN_ENOMEM, "%s: section %s of %" PRIu64 " bytes fits no window", object->name,
                             section->name, section->size);
+        if (!zero)
+            note_section(object->plan, part_of[section->kind], (uint32_t)(section - object->data->sections));
     }
     return 0;
 }
@@ -280,7 +290,7 @@ static void copy_zone(struct tn__object *object, int zone)
     struct batch batch;
     batch.object = object, batch.zone = zone;
     batch.start = batch.end = batch.count = 0;
-    for (uint32_t i = 0; i < object->data->section_count; i++) {
+    for (uint32_t i = object->plan->firsts[zone]; i < object->plan->ends[zone]; i++) {
         const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || section->pinned || !section->bytes || part_of[section->kind] != zone)
             continue;

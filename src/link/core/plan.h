@@ -43,6 +43,7 @@ struct tn__plan {
     bool low;            /* has to be below 2 GiB */
     bool has_ifuncs;     /* has symbols of indirect functions */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
+    uint32_t firsts[TN__PARTS], ends[TN__PARTS]; /* numbers between which its sections with bytes are */
     struct tn__backing backings[TN_ZONES];
     uint64_t gaps;                                    /* bytes between sections, for alignment */
     size_t zero_offset, tls_zero_offset;              /* where zero-initialised data begins */

@@ -81,11 +81,6 @@ static struct tn__symbol *symbol_of(const struct tn__macho_reader *r, const stru
     return &r->object->symbols[label->symbol + 1];
 }
 
-static uint16_t desc_of(const struct tn__macho_reader *r, const struct tn__macho_label *label)
-{
-    return tn__get16(r->symtab + (size_t)label->symbol * TN__MACHO_SYMBOL + TN__MACHO_SYMBOL_DESC);
-}
-
 /* The whole of a section, of which atoms are parts. */
 static struct tn__section whole_of(const struct tn__macho_section *from)
 {
@@ -137,7 +132,7 @@ static void place_label(struct tn__macho_reader *r, const struct tn__macho_label
     uint32_t atom = r->object->section_count - 1;
     symbol->section = atom;
     symbol->value = label->offset - r->starts[atom];
-    r->object->sections[atom].retained |= (desc_of(r, label) & TN__MACHO_SYMBOL_KEPT) != 0;
+    r->object->sections[atom].retained |= label->kept;
     if (symbol->binding == TN__BIND_WEAK && !marks->weak)
         marks->weak = symbol;
     marks->strong |= symbol->binding == TN__BIND_GLOBAL;
@@ -147,7 +142,7 @@ static bool begins_atom(const struct tn__macho_reader *r, const struct tn__macho
                         const struct tn__macho_label *label)
 {
     return label->offset > r->starts[r->object->section_count - 1] && label->offset < section->size &&
-           !(desc_of(r, label) & TN__MACHO_ALTERNATE_ENTRY);
+           !label->alternate;
 }
 
 /* A symbol reaches to the next one. */
@@ -189,9 +184,7 @@ static bool allocate(struct tn__macho_reader *r, uint32_t **members)
 {
     struct tn__object_data *object = r->object;
     enum { OF_COMPACT = 1 }; /* compact.c adds one */
-    size_t sections = 1 + (size_t)r->section_count + r->label_count + OF_COMPACT, weak = 0;
-    for (uint32_t i = 0; i < r->label_count; i++)
-        weak += symbol_of(r, &r->labels[i])->binding == TN__BIND_WEAK;
+    size_t sections = 1 + (size_t)r->section_count + r->label_count + OF_COMPACT, weak = r->weak_count;
     object->sections = tn__arena_alloc(&object->arena, sections * sizeof *object->sections);
     r->starts = tn__arena_alloc(&object->arena, sections * sizeof *r->starts);
     r->section_symbols = tn__arena_array(&object->arena, sections, sizeof *r->section_symbols);

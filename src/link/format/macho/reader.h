@@ -116,9 +116,10 @@ struct tn__macho_section {
 
 /* A symbol that lies in a section. */
 struct tn__macho_label {
-    uint64_t offset; /* there */
-    uint32_t symbol; /* in the file's table */
-    uint8_t section; /* from 1 */
+    uint64_t offset;      /* there */
+    uint32_t symbol;      /* in the file's table */
+    uint8_t section;      /* from 1 */
+    bool kept, alternate; /* its atom is not to be stripped; it begins none */
 };
 
 /* What a record is that begins with a certain byte, if it can be converted at once (relocs.c). */
@@ -137,11 +138,11 @@ struct tn__macho_reader {
     const char *strings;
     uint32_t strings_size;
     bool splits;
-    struct tn__macho_label *labels; /* by section, and by offset there */
-    uint32_t label_count;
-    uint32_t last_atom;        /* that tn__macho_atom_at has found */
-    uint64_t *starts;          /* by section of the neutral object: where in the file's section it begins */
-    uint32_t *section_symbols; /* likewise: the symbol that stands for it; 0: none yet */
+    struct tn__macho_label *labels;   /* by section, and by offset there */
+    uint32_t label_count, weak_count; /* weak: of weak definitions among them */
+    uint32_t last_atom;               /* that tn__macho_atom_at has found */
+    uint64_t *starts;                 /* by section of the neutral object: where in the file's section it begins */
+    uint32_t *section_symbols;        /* likewise: the symbol that stands for it; 0: none yet */
     const struct tn__macho_section **by_address; /* loaded ones that are not empty; NULL: not sorted yet (eh_frame.c) */
     uint32_t address_count;
     struct tn__macho_quick quick[256]; /* by the highest byte of a record, once there are any */

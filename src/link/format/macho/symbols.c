@@ -38,6 +38,7 @@ static int name_symbol(struct tn__macho_reader *r, uint32_t index, const uint8_t
 static int place_in_section(struct tn__macho_reader *r, uint32_t index, const uint8_t *entry, struct tn__symbol *symbol)
 {
     uint8_t number = entry[TN__MACHO_SYMBOL_SECTION];
+    uint16_t desc = tn__get16(entry + TN__MACHO_SYMBOL_DESC);
     if (!number || number >= r->section_count)
         return FAIL(r, "%s: symbol %u (%s) lies in section %u, which does not exist", r->object->name, index,
                     symbol->name, number);
@@ -47,12 +48,13 @@ static int place_in_section(struct tn__macho_reader *r, uint32_t index, const ui
         return FAIL(r, "%s: symbol %u (%s) lies at %#llx, outside section %s", r->object->name, index, symbol->name,
                     (unsigned long long)symbol->value, section->name);
     symbol->place = TN__PLACE_SECTION;
+    r->weak_count += symbol->binding == TN__BIND_WEAK;
     if (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO)
         symbol->type = TN__TYPE_TLS;
     else if (section->kind == TN__SECTION_CODE)
-        symbol->type =
-            tn__get16(entry + TN__MACHO_SYMBOL_DESC) & TN__MACHO_RESOLVER ? TN__TYPE_IFUNC : TN__TYPE_FUNCTION;
-    r->labels[r->label_count++] = (struct tn__macho_label){offset, index, number};
+        symbol->type = desc & TN__MACHO_RESOLVER ? TN__TYPE_IFUNC : TN__TYPE_FUNCTION;
+    r->labels[r->label_count++] =
+        (struct tn__macho_label){offset, index, number, desc & TN__MACHO_SYMBOL_KEPT, desc & TN__MACHO_ALTERNATE_ENTRY};
     return 0;
 }
 
