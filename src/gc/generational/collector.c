@@ -7,6 +7,7 @@
 
 enum {
     NURSERY = 2 << 20,
+    MOST_COPIED = 128 << 10, /* bytes in a pause, if pauses have to be short and this can be foreseen */
     DIRECT = 1u << 31,
     LEAST_COPIED = 256 << 10, /* bytes for each worker */
     LEAST_MARKED = 4 << 20,   /* likewise */
@@ -60,6 +61,7 @@ int tn__gen_create(struct tn_heap *heap, const struct tn__beside *beside, struct
                                                            : tn__min64(tn__os_usable_cores(), USUAL_WORKERS),
                                      TN__MOST_WORKERS);
     g->beside = beside;
+    g->nursery = TN__PIECE;
     heap->own = g;
     heap->start = g->base;
     heap->size = g->size;
@@ -228,7 +230,7 @@ void *tn__gen_take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t s
 static uint64_t most_pieces(const struct tn_heap *heap)
 {
     const struct tn__generational *g = tn__generational_of(heap);
-    uint64_t most = !g->beside ? NURSERY : g->full_nurseries ? NURSERY / 4 : NURSERY / 2;
+    uint64_t most = g->beside ? g->nursery : NURSERY;
     if (g->beside && heap->options.flags & TN_HEAP_VERIFY)
         most = TN__PIECE; /* give_piece */
     return tn__max64(tn__min64(most, heap->options.limit / 8) / TN__PIECE, 1);
@@ -285,6 +287,13 @@ void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, u
 
 /* ---- collections ---- */
 
+/* Pauses take as long as what survives takes to be copied. */
+static uint64_t choose_nursery(uint64_t nursery, uint64_t survived)
+{
+    uint64_t most = tn__min64(2 * nursery, NURSERY / 2);
+    return survived <= MOST_COPIED ? most : tn__max64(tn__min64(most, nursery * MOST_COPIED / survived), TN__PIECE);
+}
+
 /* If nearly everything survives, it is better allocated where it stays, until a full collection has found out what has
  * become of it; or, if marking goes on beside threads, until one nursery has shown whether it is still so. */
 static void choose_mode(struct tn_heap *heap, uint64_t nursery, uint64_t survived, bool is_full)
@@ -300,6 +309,8 @@ static void choose_mode(struct tn_heap *heap, uint64_t nursery, uint64_t survive
         g->direct_end = g->used + DIRECT_BYTES;
     if (is_full)
         g->full_nurseries = 0;
+    if (nursery)
+        g->nursery = choose_nursery(nursery, survived);
     set_young(heap);
 }
 

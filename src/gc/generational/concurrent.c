@@ -15,7 +15,7 @@
 #include "gc/generational/cycle.h"
 
 enum {
-    SHORT_NS = 200000, /* of a pause, for what is left to be marked; LONG: if the budget is exceeded */
+    SHORT_NS = 100000, /* of a pause, for what is left to be marked; LONG: if the budget is exceeded */
     LONG_NS = 500000,
     LEAST_SLICE_NS = 50000,
     MOST_SLICE_NS = 500000,
@@ -99,27 +99,39 @@ static void wait_for_world(struct tn_heap *heap)
     }
 }
 
+/* Most pauses are shorter than it takes to sleep and to be woken. */
+static void look_at_world(const struct tn_heap *heap)
+{
+    enum { LOOKS = 2000 };
+    for (int i = 0; i < LOOKS && __atomic_load_n(&heap->beside_stops, __ATOMIC_RELAXED); i++)
+        tn__os_relax();
+}
+
 static void *run_marker(void *of)
 {
     struct tn__cycle *cycle = of;
     struct tn_heap *heap = cycle->heap;
     for (;;) {
         uint32_t event = __atomic_load_n(&cycle->event, __ATOMIC_ACQUIRE);
+        look_at_world(heap);
         wait_for_world(heap);
         pthread_mutex_lock(&heap->beside);
         bool ends = cycle->ends, has_more = !ends && work(cycle);
         pthread_mutex_unlock(&heap->beside);
         if (ends)
             return NULL;
-        while (!has_more && __atomic_load_n(&cycle->event, __ATOMIC_ACQUIRE) == event)
+        __atomic_store_n(&cycle->sleeps, !has_more, __ATOMIC_SEQ_CST);
+        while (!has_more && __atomic_load_n(&cycle->event, __ATOMIC_SEQ_CST) == event)
             tn__os_wait(&cycle->event, event, UINT64_MAX);
+        __atomic_store_n(&cycle->sleeps, false, __ATOMIC_RELAXED);
     }
 }
 
 static void wake_marker(struct tn__cycle *cycle)
 {
-    __atomic_fetch_add(&cycle->event, 1, __ATOMIC_RELEASE);
-    tn__os_wake(&cycle->event);
+    __atomic_fetch_add(&cycle->event, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&cycle->sleeps, __ATOMIC_SEQ_CST))
+        tn__os_wake(&cycle->event);
 }
 
 /* The child of a vfork shares memory with its parent, whose threads are not its own. */
@@ -155,17 +167,35 @@ static void provide_memory(struct tn__generational *g)
             tn__os_prefault(g->base + (unit << TN__UNIT_SHIFT), TN__UNIT);
 }
 
+/* Bytes after which a thread helps again: a piece, or a part of it that is in holes. */
+static uint64_t bytes_of_slice(const struct tn__generational *g)
+{
+    return g->is_direct ? TN__PIECE / 4 : TN__PIECE;
+}
+
+/* Threads allocate faster than the thread of the collector marks: they wait for a short time. */
+static void let_mark(const struct tn__cycle *cycle)
+{
+    const struct tn__generational *g = cycle->marker.g;
+    if (g->used > g->budget + g->budget / 4 && !__atomic_load_n(&cycle->is_dry, __ATOMIC_RELAXED))
+        tn__os_wait(&cycle->event, __atomic_load_n(&cycle->event, __ATOMIC_RELAXED), SHORT_NS);
+}
+
 static void help(struct tn_heap *heap, uint64_t bytes)
 {
     struct tn__generational *g = tn__generational_of(heap);
     struct tn__cycle *cycle = g->cycle;
     cycle->new_bytes += bytes;
-    if (cycle->new_bytes < TN__PIECE)
+    if (cycle->new_bytes < bytes_of_slice(g))
         return;
     cycle->new_bytes = 0;
     provide_memory(g);
-    if ((!g->marks && !__atomic_load_n(&cycle->is_dirty, __ATOMIC_RELAXED)) || has_thread(cycle))
+    if (!g->marks && !__atomic_load_n(&cycle->is_dirty, __ATOMIC_RELAXED))
         return;
+    if (has_thread(cycle)) {
+        let_mark(cycle);
+        return;
+    }
     uint64_t time = g->used > g->budget ? LONG_NS : cycle->slice_ns;
     pthread_mutex_lock(&heap->beside);
     if (cycle->is_dirty)
@@ -185,8 +215,9 @@ static double expected_ns(const struct tn__generational *g)
 
 static uint64_t expected_growth(const struct tn__generational *g)
 {
-    const double MORE = 2; /* twice as much: the marker does not always run */
-    double growth = MORE * expected_ns(g) * g->growth_rate, most = (double)(g->budget - g->live_before) / 4 * 3;
+    const double MORE = 1.3; /* the marker does not always run */
+    double growth = MORE * expected_ns(g) * g->growth_rate, room = (double)(g->budget - g->live_before);
+    double most = g->workers > 1 ? room / 4 * 3 : room / 2; /* slices are as long as it takes */
     return g->budget <= g->live_before ? 0 : (uint64_t)(growth < most ? growth : most);
 }
 
@@ -216,9 +247,9 @@ static enum tn__extent due(const struct tn_heap *heap, uint64_t used)
 /* A thread that marks for so long whenever it gets a piece has marked all before the budget is reached. */
 static uint64_t choose_slice(const struct tn__generational *g)
 {
-    const double MORE = 1.5;
+    const double MORE = 2;
     uint64_t room = g->budget > g->used ? g->budget - g->used : 0;
-    double slice = MORE * expected_ns(g) / (double)(room / TN__PIECE + 1);
+    double slice = MORE * expected_ns(g) / (double)(room / bytes_of_slice(g) + 1);
     return slice < LEAST_SLICE_NS ? LEAST_SLICE_NS : slice > MOST_SLICE_NS ? MOST_SLICE_NS : (uint64_t)slice;
 }
 
@@ -287,7 +318,7 @@ static void finish(struct tn_heap *heap, struct tn_collection *done)
         tn__corrupt(heap, wrong);
     tn__gen_set_budget(heap, cycle->used_before, cycle->start, cycle->marking_ns);
     done->marked = g->used;
-    done->swept = before > g->used ? before - g->used : 0;
+    done->swept += before > g->used ? before - g->used : 0;
     done->holes = g->holes;
     done->cycle_ns = tn__os_now_ns() - cycle->start;
     tn__phase_end(heap, TN_COLLECTION_SWEEP);
@@ -310,8 +341,7 @@ static uint64_t time_in_pause(const struct tn_heap *heap)
         return UINT64_MAX;
     const struct {
         uint64_t used, ns;
-    } rows[] = {
-        {g->budget + g->budget / 4, SHORT_NS}, {g->budget + g->budget / 2, LONG_NS}, {2 * g->budget, 4 * LONG_NS}};
+    } rows[] = {{g->budget + g->budget / 2, SHORT_NS}, {2 * g->budget, LONG_NS}, {3 * g->budget, 4 * LONG_NS}};
     for (size_t i = 0; i < TN_COUNT(rows); i++)
         if (g->used <= rows[i].used)
             return rows[i].ns;
@@ -323,10 +353,9 @@ static uint64_t time_in_pause(const struct tn_heap *heap)
 static bool mark_rest(struct tn__cycle *cycle)
 {
     uint64_t start = tn__os_thread_ns(), time = time_in_pause(cycle->heap);
-    if (!cycle->is_dry && time == SHORT_NS)
-        return false;
+    bool has_more = !cycle->is_dry && time == SHORT_NS, is_all;
     cycle->deadline = time == UINT64_MAX ? time : tn__os_now_ns() + time;
-    bool is_all = tn__mark_in_pause(cycle);
+    is_all = (has_more ? tn__visit_some(cycle) : tn__mark_in_pause(cycle)) && !has_more;
     cycle->marking_ns += tn__os_thread_ns() - start;
     tn__phase_end(cycle->heap, TN_COLLECTION_TRACE);
     return is_all;

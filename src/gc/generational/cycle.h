@@ -59,6 +59,7 @@ struct tn__cycle {
     bool has_thread, wants_thread, ends;
     uint32_t forks, process; /* heap->forks when the thread was started; the process that may start one */
     uint32_t event;          /* futex word: changed when there is work for it */
+    bool sleeps;             /* on that word. Atomic */
 };
 
 /* The bits of a line are a byte of a table of starts or marks: whoever has the line writes no others. */
@@ -102,8 +103,9 @@ struct tn__log *tn__take_noted(struct tn__cycle *cycle);
 void tn__marker_reset(struct tn__cycle *cycle);
 /* Marks until the deadline. True: nothing is left, except what pauses have to find. */
 bool tn__mark_beside(struct tn__cycle *cycle);
-/* While the world is stopped: marks all that is left, including what objects with visitors refer to. False: the
- * deadline was reached. */
+/* While the world is stopped: visits objects that have visitors. False: the deadline was reached. */
+bool tn__visit_some(struct tn__cycle *cycle);
+/* The same, and marks all that is left. */
 bool tn__mark_in_pause(struct tn__cycle *cycle);
 /* In a pause: marks what was allocated in the old space since the last one. */
 void tn__mark_noted(struct tn__cycle *cycle);

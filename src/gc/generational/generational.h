@@ -171,6 +171,7 @@ struct tn__generational {
     uint32_t pieces_young, pieces_old, next_piece;
     bool is_direct; /* nothing is young: threads allocate in holes */
     uint32_t full_nurseries;
+    uint64_t nursery;    /* bytes after which it is emptied, if pauses have to be short */
     uint64_t direct_end; /* `used` at which this ends for one nursery, if objects are marked beside threads */
     struct tn__span *spans;
     size_t span_count, span_capacity;

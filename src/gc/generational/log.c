@@ -80,6 +80,12 @@ static void add_log(struct tn__generational *g, struct tn__log *log)
 
 /* ---- a thread's buffer ---- */
 
+/* Entries of a thread's buffer: few while pauses have to be short. */
+static size_t most_entries(const struct tn__generational *g)
+{
+    return g->marks ? MOST / 4 : MOST;
+}
+
 /* Where the next entry goes is known to tn__gc_log, which need not come here then; unless stores are
  * verified: then no space is left there. */
 static void set_at(struct tn__mutator *mutator, struct tn__log *log, uintptr_t *at)
@@ -87,13 +93,7 @@ static void set_at(struct tn__mutator *mutator, struct tn__log *log, uintptr_t *
     bool verify = mutator->heap->options.flags & TN_HEAP_VERIFY;
     mutator->log = log;
     mutator->log_at = at;
-    mutator->log_end = log && !verify ? log->entries + MOST : NULL;
-}
-
-static void count_entries(struct tn__mutator *mutator)
-{
-    struct tn__log *log = mutator->log;
-    log->count = (uint32_t)(mutator->log_at - log->entries);
+    mutator->log_end = log && !verify ? log->entries + most_entries(tn__generational_of(mutator->heap)) : NULL;
 }
 
 void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
@@ -101,7 +101,8 @@ void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
     struct tn__log *log = mutator->log;
     if (!log)
         return;
-    count_entries(mutator);
+    size_t count = (size_t)(mutator->log_at - log->entries);
+    log->count = (uint32_t)(g->marks ? g->beside->sift(g, log->entries, count) : count);
     set_at(mutator, NULL, NULL);
     pthread_mutex_lock(&g->log_lock);
     add_log(g, log);
@@ -112,14 +113,15 @@ void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
 static bool make_room(struct tn__generational *g, struct tn__mutator *mutator)
 {
     struct tn__log *log = mutator->log;
-    if (log && mutator->log_at != log->entries + MOST)
+    size_t most = most_entries(g);
+    if (log && mutator->log_at != log->entries + most)
         return true;
     if (log) {
-        size_t count = g->marks ? g->beside->sift(g, log->entries, MOST) : MOST;
-        if (count == MOST)
-            count = sort(log->entries, MOST);
+        size_t count = g->marks ? g->beside->sift(g, log->entries, most) : most;
+        if (count == most)
+            count = sort(log->entries, most);
         set_at(mutator, log, log->entries + count);
-        if (count <= MOST / 4 * 3)
+        if (count <= most / 4 * 3)
             return true;
         tn__gen_hand_over(g, mutator);
     }

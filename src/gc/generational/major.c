@@ -214,7 +214,7 @@ void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_c
     tn__gen_sweep(g, NULL);
     tn__phase_end(heap, TN_COLLECTION_SWEEP);
     done->marked = g->used;
-    done->swept = before > g->used ? before - g->used : 0;
+    done->swept += before > g->used ? before - g->used : 0;
     done->holes = g->holes;
     done->moved += w->promoted;
     done->pinned = w->all.pinned;

@@ -387,18 +387,32 @@ bool tn__mark_beside(struct tn__cycle *cycle)
     return true;
 }
 
-static void visit_custom(struct tn__worker *w, void *object)
+/* Some at a time, as the functions of types may take long. No more of them are found meanwhile. */
+bool tn__visit_some(struct tn__cycle *cycle)
 {
-    tn__visit_references(object, forward, w);
+    enum { PART = 16 };
+    struct tn__worker *w = &cycle->marker;
+    w->found[TN__CUSTOM] = NULL;
+    for (struct tn__packet *packet; (packet = cycle->found[TN__CUSTOM]);) {
+        for (int i = 0; i < PART && packet->count; i++)
+            tn__visit_references(packet->entries[--packet->count], forward, w);
+        if (!packet->count) {
+            cycle->found[TN__CUSTOM] = packet->next;
+            packet->next = w->g->team.unused;
+            w->g->team.unused = packet;
+        }
+        if (stops(w))
+            return false;
+    }
+    return true;
 }
 
 bool tn__mark_in_pause(struct tn__cycle *cycle)
 {
-    do {
-        visit_found(cycle, take_found(cycle, TN__CUSTOM), visit_custom);
-        if (!mark_strong(&cycle->marker))
+    do
+        if (!tn__visit_some(cycle) || !mark_strong(&cycle->marker))
             return false;
-    } while (cycle->found[TN__CUSTOM]);
+    while (cycle->found[TN__CUSTOM]);
     return true;
 }
 

@@ -4,6 +4,8 @@
 
 #include "cycles.h"
 
+#include "base/os.h"
+
 /* Loads from weak references have no barrier: what they load is on the stack or in a handle in the next pause. */
 static void loaded_from_a_weak_reference(void **state)
 {
@@ -142,12 +144,59 @@ static void every_kind_is_marked(void **state)
     tn_heap_destroy(s.heap);
 }
 
+/* ---- pauses with many types with visitors ---- */
+
+static uint64_t visits;
+
+static void visit_slowly(void *object, tn_visit_slot *slot, void *context)
+{
+    enum { NS = 20000 };
+    for (uint64_t start = tn__os_now_ns(); tn__os_now_ns() < start + NS;)
+        ;
+    visits++;
+    slot(context, object);
+}
+
+/* No pause visits all of them. */
+static void visitors_take_turns(void **state)
+{
+    enum { COUNT = 900, MOST = 300 };
+    static const struct tn_type slow_type = {.kind = TN_KIND_CUSTOM, .alignment = 8, .size = 8, .visit = visit_slowly};
+    (void)state;
+    struct tn_heap *heap = open_marked_heap(1, 0, 0);
+    struct tn_handle *table = make(heap, &table_type, COUNT), *got = copy_of(heap, NULL);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        struct tn_handle *holder = make(heap, &slow_type, 0), *leaf = make_node(heap, &node_type, i, NULL);
+        assert_int_equal(tn_handle_store(holder, 0, leaf, &err), 0);
+        assert_int_equal(tn_handle_store(table, sizeof(struct table) + 8 * i, holder, &err), 0);
+        tn_handle_free(holder);
+        tn_handle_free(leaf);
+    }
+    tn_heap_collect(heap, TN_COLLECT_FULL);
+    begin_cycle(heap);
+    uint64_t before = seen.concurrent, first = visits, pauses = 0;
+    for (; seen.concurrent == before; pauses++) {
+        uint64_t last = visits;
+        mark(heap);
+        pause_now(heap);
+        assert_true(visits - last <= MOST);
+    }
+    assert_true(visits - first >= COUNT);
+    assert_true(pauses >= COUNT / MOST);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        assert_int_equal(tn_handle_load(table, sizeof(struct table) + 8 * i, got, &err), 0);
+        assert_int_equal(tn_handle_load(got, 0, got, &err), 0);
+        assert_int_equal(value_of(got), i);
+    }
+    tn_heap_destroy(heap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         VERIFIED(loaded_from_a_weak_reference), VERIFIED(weak_references_are_cleared),
         VERIFIED(ephemerons_follow_their_keys), VERIFIED(finalizers_get_whole_objects),
-        VERIFIED(every_kind_is_marked),
+        VERIFIED(every_kind_is_marked),         cmocka_unit_test(visitors_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

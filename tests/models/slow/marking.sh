@@ -8,7 +8,7 @@ model=$PWD/tests/models/marking.pml
 . tests/models/support/spin.sh
 
 good "three objects, three pauses" -DPAUSES=3
-good "three objects in holes, three pauses" -DPAUSES=3 -DHOLES=1
+good "three objects in holes, two pauses" -DPAUSES=2 -DHOLES=1
 good "four objects, two pauses" -DOBJECTS=4 -DPAUSES=2
 for mistake in 1 2 3 4 5 6 7 8 9 13 14; do
     bad "mistake $mistake is found" -DBROKEN=$mistake
