@@ -278,9 +278,9 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     return 0;
 }
 
-/* ---- falling back ---- */
+/* ---- falling back; rare, so it is compiled to be small ---- */
 
-void tn__object_reclaim_groups(const struct tn_library *library, struct tn__object *object)
+__attribute__((cold)) void tn__object_reclaim_groups(const struct tn_library *library, struct tn__object *object)
 {
     const struct tn__object_data *data = object->data;
     for (uint32_t i = 1; i < data->section_count; i++)
@@ -326,7 +326,7 @@ static void reenter(struct tn_library *library, struct tn__object *object, uint3
         merge_common(entry, symbol);
 }
 
-static void reenter_symbols(struct tn_library *library, struct tn__object *object)
+__attribute__((cold)) static void reenter_symbols(struct tn_library *library, struct tn__object *object)
 {
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         struct tn__symbol *symbol = &object->data->symbols[i];

@@ -10,7 +10,10 @@
  * The objects share the range; the last one removed frees it. Lookups do not find the symbols.
  *
  * The entries have their kind only while a link is resolved, under the lock; their addresses are private to the
- * link. */
+ * link.
+ *
+ * Few links have such symbols, and each program contains this: what only they need is cold, so that compilers make it
+ * small. */
 
 #include <stdlib.h>
 
@@ -122,7 +125,7 @@ static bool has_plain_names(const struct tn__object_data *data)
     return sum <= most;
 }
 
-int tn__link_index_sections(struct tn__link *link)
+__attribute__((cold)) int tn__link_index_sections(struct tn__link *link)
 {
     size_t count = 0;
     for (size_t i = 0; i < link->count; i++) {
@@ -269,7 +272,7 @@ static int collect_sections(struct tn__link *link, struct tn__gathering *gatheri
     return code;
 }
 
-int tn__link_gather_wanted(struct tn__link *link, const struct tn__wanted *wanted)
+__attribute__((cold)) int tn__link_gather_wanted(struct tn__link *link, const struct tn__wanted *wanted)
 {
     const struct tn__named_section *first = gathered_from(link, first_named(link, wanted), wanted);
     if (!first || first->section->gathered)

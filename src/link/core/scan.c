@@ -75,7 +75,8 @@ static const char *why_undefined(const char *name)
     return NULL;
 }
 
-void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index, const char *place)
+__attribute__((cold)) void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index,
+                                                     const char *place)
 {
     object->plan->symbol_flags[index] &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
     const struct tn__symbol *symbol = &object->data->symbols[index];
