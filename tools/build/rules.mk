@@ -244,9 +244,10 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 # Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
 # ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are
 # forks while threads allocate: gcc's AddressSanitizer does not take its allocator's locks for a fork, so one that
-# another thread held hangs the child.
+# another thread held hangs the child. gc/heap/concurrent_threads measures how fast threads mark.
 unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork gc/heap/fork) \
-	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies link/format/archive_bounds)
+	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies link/format/archive_bounds \
+	gc/heap/concurrent_threads)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 
 # With a sanitizer, tests that fork often take minutes.

@@ -159,6 +159,8 @@ static void threads_beside_the_marker(void **state)
 static void a_fork_while_marking(void **state)
 {
     (void)state;
+    if (HAS_TSAN)
+        skip();
     struct tn_heap *heap = open_marked_heap(2, TN_HEAP_VERIFY, 0);
     for (int i = 0; i < 6; i++) {
         churn(heap, 3000);

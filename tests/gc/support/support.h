@@ -27,6 +27,13 @@ struct table {
 /* nodes_type: an array of nodes; bytes_type: an array of bytes; aligned_type: a node with a payload aligned to 16. */
 extern const struct tn_type node_type, aligned_type, table_type, nodes_type, bytes_type;
 
+/* ThreadSanitizer ends children of forks that start threads: tests whose children do skip themselves. */
+#ifdef __SANITIZE_THREAD__
+enum { HAS_TSAN = 1 };
+#else
+enum { HAS_TSAN = 0 };
+#endif
+
 /* One per thread. */
 extern _Thread_local struct tn_error err;
 
