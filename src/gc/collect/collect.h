@@ -36,6 +36,7 @@ struct tn__collection {
     struct tn_heap *heap;
     bool is_partial; /* all old objects are live: finalizers that were there at the last collection are not looked at */
     void *weak, *ephemerons; /* lists linked through the word that such objects reserve for the collector */
+    struct tn__keys *keys;   /* that ephemerons wait for; NULL: for none */
     uint64_t moved, pinned;  /* bytes; objects */
 };
 
@@ -45,6 +46,22 @@ void tn__sift_results(struct tn_heap *heap, bool (*is_object)(const struct tn_he
 void tn__find_roots(struct tn__collection *c);
 /* Forwards the references of an object that was reached. */
 void tn__scan(struct tn__collection *c, void *object);
+
+/* ---- ephemerons (ephemerons.c) ---- */
+
+/* Reaches the values of live keys, until no more keys become live. Those of dead keys stay in the list. */
+void tn__settle_ephemerons(struct tn__collection *c);
+/* Of the list. */
+void tn__clear_ephemerons(struct tn__collection *c);
+
+void tn__key_reached(struct tn__collection *c, const void *object);
+
+/* A collector calls this when it reaches an object for the first time, with its address before it moved. */
+static inline void tn__reached(struct tn__collection *c, const void *object)
+{
+    if (__builtin_expect(c->keys != NULL, false))
+        tn__key_reached(c, object);
+}
 
 /* ---- weak references and finalizers (weak.c) ---- */
 

@@ -1,50 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Dead objects: their weak references and ephemerons are cleared, their finalizers queued. Weak references to an object
- * are null before its finalizer runs; ephemerons with it as key stay until the finalizer can no longer reach it. */
+ * are null before its finalizer runs; ephemerons with it as key stay until the finalizer can no longer reach it
+ * (ephemerons.c). */
 
 #include "gc/collect/collect.h"
-
-/* ---- ephemerons ---- */
-
-enum { KEY, VALUE, NEXT };
-
-/* Visits the values of live keys until no more keys become live. Leaves the ephemerons with dead keys in the list. */
-static void settle_ephemerons(struct tn__collection *c)
-{
-    bool found = true;
-    while (found) {
-        void *waiting = NULL;
-        found = false;
-        for (void **at = c->ephemerons, **next; at; at = next) {
-            next = at[NEXT];
-            at[NEXT] = NULL;
-            if (c->tracing->is_live(c, at[KEY])) {
-                c->tracing->forward(c, &at[KEY]);
-                c->tracing->forward(c, &at[VALUE]);
-                found = true;
-            } else {
-                at[NEXT] = waiting;
-                waiting = at;
-            }
-        }
-        c->ephemerons = NULL;
-        c->tracing->drain(c); /* may find new ones */
-        for (void **at = waiting, **next; at; at = next) {
-            next = at[NEXT];
-            at[NEXT] = c->ephemerons;
-            c->ephemerons = at;
-        }
-    }
-}
-
-static void clear_ephemerons(struct tn__collection *c)
-{
-    for (void **at = c->ephemerons, **next; at; at = next) {
-        next = at[NEXT];
-        at[KEY] = at[VALUE] = at[NEXT] = NULL;
-    }
-}
 
 /* ---- weak references ---- */
 
@@ -108,12 +68,12 @@ void tn__settle_dead(struct tn__collection *c)
 {
     if (c->heap->permanent_work)
         c->heap->permanent_work->link(c);
-    settle_ephemerons(c);
+    tn__settle_ephemerons(c);
     clear_weak(c);
     queue_finalizers(c);
     c->tracing->drain(c);
-    settle_ephemerons(c);
-    clear_ephemerons(c);
+    tn__settle_ephemerons(c);
+    tn__clear_ephemerons(c);
     clear_weak(c); /* references to objects that only finalizers reach */
 }
 

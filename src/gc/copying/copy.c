@@ -166,8 +166,10 @@ static void forward(void *collection, void **slot)
     if (!chunk)
         return;
     if (!chunk->from) {
-        if (chunk->state == TN__BIG)
+        if (chunk->state == TN__BIG) {
             mark_large(c, chunk);
+            tn__reached(&c->all, object);
+        }
         return;
     }
     uint64_t header = *tn__header(object);
@@ -182,6 +184,7 @@ static void forward(void *collection, void **slot)
         set_slot(slot, moved);
     else
         mark_kept(c, chunk, object);
+    tn__reached(&c->all, object);
 }
 
 /* ---- looking at objects ---- */

@@ -22,14 +22,14 @@ static inline bool mark(struct tn__worker *w, void *object)
     return true;
 }
 
+/* Several workers may mark the same line. */
 static inline void mark_lines(struct tn__generational *g, void *object, uint64_t size)
 {
     uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base;
     uint8_t *first = &g->lines[at >> TN__LINE_SHIFT];
     uint64_t more = tn__more_lines(at, size);
-    *first = 1;
-    for (uint64_t i = 1; i <= more; i++)
-        first[i] = 1;
+    for (uint64_t i = 0; i <= more; i++)
+        __atomic_store_n(&first[i], 1, __ATOMIC_RELAXED);
 }
 
 /* Of a marked object; its header. Objects that were allocated in holes become unlogged now. */
@@ -60,6 +60,7 @@ static void move_object(struct tn__worker *w, void **slot)
         __atomic_store_n(slot, moved, __ATOMIC_RELAXED);
     if (!is_mine)
         return;
+    tn__reached(&w->all, object);
     if (moved == object)
         mark(w, object);
     mark_lines(w->g, moved, tn__size_by(moved, *tn__header(moved)));
@@ -120,6 +121,7 @@ static inline void look_at(struct tn__worker *w, void *entry)
         void *object = (char *)entry - MARKED;
         scan(w, object, tn__type_of(object));
     } else if (mark(w, entry)) {
+        tn__reached(&w->all, entry);
         scan(w, entry, tn__type_in(prepare_object(w->g, entry)));
     }
 }

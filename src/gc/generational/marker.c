@@ -306,6 +306,7 @@ static inline void look_at(struct tn__worker *w, void *entry)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     else if (!set_mark(w, object))
         return;
+    tn__reached(&w->all, object);
     tn__scan_by(w, object, tn__type_in(header), reach, add_references, scan_others);
 }
 

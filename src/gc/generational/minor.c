@@ -45,6 +45,7 @@ static inline void *take_away(struct tn__worker *w, void *object, uint64_t heade
     void *moved = tn__gen_copy(w, object, header, is_mine);
     if (!moved)
         make_old(w, object);
+    tn__reached(&w->all, object);
     return moved ? moved : object;
 }
 

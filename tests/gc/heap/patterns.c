@@ -224,6 +224,60 @@ static void collections_at_each_place(void **state)
     tn_heap_destroy(heap);
 }
 
+/* ---- ephemerons ---- */
+
+/* Each value is the key of another one: the chain is found from its beginning whatever the order of the ephemerons is,
+ * and dies with it. Every third value refers to the next key instead of being it; in the last order, odd keys are
+ * large, so that nothing is young. */
+static void long_chains_of_ephemerons(void **state)
+{
+    enum { PAUSES = 12, LARGE = 100000 };
+    static const uint64_t steps[] = {1, 1999, 773}; /* in order, backwards, otherwise */
+    const uint64_t length = is_stressed(state) ? 100 : 2000;
+    for (size_t order = 0; order < TN_COUNT(steps); order++) {
+        struct tn_heap *heap = make_small(state, 0, TN_HEAP_VERIFY);
+        struct tn_handle *pairs = make(heap, &table_type, length), *keys = make(heap, &table_type, length + 1);
+        struct tn_handle *key = copy_of(heap, NULL), *value = copy_of(heap, NULL), *first = copy_of(heap, NULL);
+        for (uint64_t i = 0; i <= length; i++) {
+            struct tn_handle *made =
+                i % 2 && order == 2 ? make(heap, &table_type, 2000) : make_node(heap, &node_type, i, NULL);
+            assert_int_equal(tn_handle_store(keys, 8 + 8 * i, made, &err), 0);
+            tn_handle_free(made);
+        }
+        for (uint64_t n = 0; n < length; n++) {
+            uint64_t i = n * steps[order] % length;
+            struct tn_handle *pair = make(heap, &tn_ephemeron_type, 0);
+            assert_int_equal(tn_handle_load(keys, 8 + 8 * i, key, &err), 0);
+            assert_int_equal(tn_handle_load(keys, 16 + 8 * i, value, &err), 0);
+            struct tn_handle *node = i % 3 ? copy_of(heap, value) : make_node(heap, &node_type, i, value);
+            assert_int_equal(tn_handle_store(pair, 0, key, &err), 0);
+            assert_int_equal(tn_handle_store(pair, 8, node, &err), 0);
+            assert_int_equal(tn_handle_store(pairs, 8 + 8 * i, pair, &err), 0);
+            tn_handle_free(node);
+            tn_handle_free(pair);
+        }
+        assert_int_equal(tn_handle_load(keys, 8, first, &err), 0);
+        tn_handle_free(keys);
+        tn_handle_set(key, NULL);
+        tn_handle_set(value, NULL);
+        for (int dead = 0; dead < 2; dead++) {
+            for (int i = 0; i < PAUSES && !dead; i++) { /* marking beside threads ends in one of them */
+                tn_heap_collect(heap, TN_COLLECT_PARTIAL);
+                tn_handle_free(make(heap, &bytes_type, LARGE));
+            }
+            tn_heap_collect(heap, TN_COLLECT_FULL);
+            for (uint64_t i = 0; i < length; i++) {
+                assert_int_equal(tn_handle_load(pairs, 8 + 8 * i, key, &err), 0);
+                assert_int_equal(tn_handle_load(key, 8, value, &err), 0);
+                assert_int_equal(tn_handle_is_null(value), dead);
+            }
+            tn_handle_set(value, NULL);
+            tn_handle_set(first, NULL);
+        }
+        tn_heap_destroy(heap);
+    }
+}
+
 /* ---- threads ---- */
 
 static void *attach_and_end(void *argument)
@@ -333,6 +387,7 @@ int main(void)
         BOTH(barriers_remember),
         BOTH(collections_at_each_step),
         BOTH(collections_at_each_place),
+        BOTH(long_chains_of_ephemerons),
         BOTH(threads_come_and_go),
         BOTH(children_collect),
         BOTH(heaps_do_not_disturb_each_other),
