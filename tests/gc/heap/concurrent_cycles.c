@@ -70,6 +70,7 @@ static void both_count_what_they_free(void **state)
     struct tn_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     struct tn_handle *list = copy_of(heap, NULL);
     (void)state;
+    make_node(heap, &node_type, 1, NULL); /* more than the limit will be */
     for (int i = 0; i < COUNT; i++) {
         struct tn_handle *node = make_node(heap, &node_type, (uint64_t)i, list);
         tn_handle_set(list, node);
