@@ -5,6 +5,7 @@
  *     llvm.cpp       what is declared here, but for:
  *     read.cpp       reading and verifying IR
  *     nesting.cpp    limits of nesting, which LLVM recurses with
+ *     debug_info.cpp  debug information that LLVM cannot write
  *     cpu_features.cpp  intrinsics that ask about the CPU that code is compiled for
  *     diagnostics.c  LLVM's diagnostics as struct tn_error (diagnostics.h)
  *     fatal.cpp      what would end the process, as an error code (fatal.h)

@@ -11,11 +11,13 @@
 #include "llvm/IR/AutoUpgrade.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include "codegen/llvm/debug_info.h"
 #include "codegen/llvm/llvm.h"
 #include "codegen/llvm/nesting.h"
 
@@ -43,8 +45,10 @@ static bool verify(Module &module, std::string &message)
     raw_string_ostream stream(message);
     bool bad_debug_info = false;
     bool good = !verifyModule(module, &stream, &bad_debug_info);
-    if (good && bad_debug_info)
+    if (good && (bad_debug_info || tn__has_bad_debug_info(module))) {
         StripDebugInfo(module);
+        module.getContext().diagnose(DiagnosticInfoIgnoringInvalidDebugMetadata(module));
+    }
     message = good ? "" : "invalid IR: " + StringRef(message).rtrim().str();
     return good;
 }
