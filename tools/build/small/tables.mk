@@ -2,7 +2,7 @@
 #
 # LLVM's disassembler for X86 decodes through 2.7 MB of tables, most of them zeros. The tool carries them compressed, in
 # 45 KB, and unfolds them when it disassembles: here that member of LLVM's archive is linked again, with the tables in a
-# section of which the file has no bytes (NOLOAD), and what they are beside it. tools/cmd/disasm_tables.c.
+# section of which the file has no bytes (NOLOAD), and what they are beside it. tools/cmd/packed_tables.c.
 
 ifneq ($(filter X86,$(TARGETS)),)
 TOOL_GEN_OBJ += $(BUILD)/obj/tables.o
