@@ -27,8 +27,11 @@ struct tn_compile_observer; /* see below */
 /* Where a client's own passes run. */
 enum tn_hook {
     TN_HOOK_BEGIN = 0, /* before all stages (doc/PASSES.md); of managed code, before the preparation */
-    TN_HOOK_OPTIMIZED, /* after LLVM's stages; managed code still keeps the contract (doc/IR.md) */
-    TN_HOOK_LOWERED,   /* managed code only, before root placement: allocations, barriers and polls are ordinary code */
+    /* After LLVM's stages. Until here, managed code has to keep the contract of doc/IR.md. */
+    TN_HOOK_OPTIMIZED,
+    /* Managed code only, before root placement: allocations, barriers and polls are ordinary code. References have to
+     * stay in their spaces, and calls that may collect must not become others. */
+    TN_HOOK_LOWERED,
 };
 struct tn_cpu; /* tenon_cpu.h */
 
@@ -60,8 +63,9 @@ struct tn_compile_options {
     int assembly_files;
     /* A client's own passes, NULL: none. Called on the compiling thread, on several at once if several compile, with
      * the module (an LLVMModuleRef of this program's LLVM), which it may change through LLVM's C API; functions that
-     * other modules may refer to must stay. A JIT calls it for each part that it compiles. With `verify_ir`, LLVM's
-     * verifier examines the module after it. Not 0: TN_ECOMPILE, with the text that it has put into *err. */
+     * other modules may refer to must stay. Called in the order of enum tn_hook, for each part that a JIT compiles. If
+     * `verify_ir`, and in builds with sanitizers, LLVM's verifier examines the module afterwards. Not 0: TN_ECOMPILE,
+     * with the text that it has put into *err. */
     int (*hook)(void *context, enum tn_hook when, void *llvm_module, struct tn_error *err);
     void *hook_context;
 };
@@ -113,6 +117,38 @@ struct tn_compiled {
     uint64_t ns; /* time of its module from IR to object */
 };
 
+/* What an optimisation has done (passed), or why it has not (missed, failure, of which the program had asked for one),
+ * or what it found out. */
+enum tn_remark_kind { TN_REMARK_PASSED = 0, TN_REMARK_MISSED, TN_REMARK_ANALYSIS, TN_REMARK_FAILURE };
+
+struct tn_remark {
+    size_t size; /* of this struct */
+    enum tn_remark_kind kind;
+    const char *pass; /* as LLVM's remarks name it: "inline", "alloc-opt" */
+    const char *name; /* of the remark, such as "NotInlined" */
+    const char *function;
+    const char *file; /* NULL without debug information; line and column are 0 then */
+    unsigned line, column;
+    const char *text; /* for people */
+    const char *yaml; /* all of it, as a document of YAML in LLVM's format, for its tools */
+};
+
+/* How large a function is. */
+struct tn_function_size {
+    const char *name; /* as in the module */
+    uint64_t instructions, blocks;
+};
+
+struct tn_optimized {
+    size_t size;        /* of this struct */
+    const char *module; /* or the part of one that is compiled */
+    int opt_level;
+    uint64_t ns; /* what all passes took */
+    /* The functions that the module defines, before and after. */
+    const struct tn_function_size *before, *after;
+    size_t before_count, after_count;
+};
+
 /* Called on the compiling thread. Any function may be NULL. */
 struct tn_compile_observer {
     size_t size; /* sizeof(struct tn_compile_observer) */
@@ -128,6 +164,12 @@ struct tn_compile_observer {
      * that must always run, such as inlining of always-inline functions, still do. */
     int (*before_pass)(void *context, const struct tn_pass *pass);
     void (*after_pass)(void *context, const struct tn_pass *pass);
+    /* A remark of a pass, LLVM's (those over machine code too) or ours. Some passes take longer to have remarks. */
+    void (*remark)(void *context, const struct tn_remark *remark);
+    /* What LLVM warns of, as one line: debug information that is left out, a loop that was not vectorised as wanted. */
+    void (*warning)(void *context, const char *text);
+    /* All passes have run. */
+    void (*optimized)(void *context, const struct tn_optimized *optimized);
 };
 
 /* The IR, as text, of the pass's function or module, before or after the pass. Only valid inside `before_pass` and
@@ -239,6 +281,23 @@ struct tn_jit_stats {
 };
 
 TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);
+
+struct tn_jit_view_options {
+    size_t size;       /* sizeof(struct tn_jit_view_options) */
+    enum tn_emit emit; /* object, assembly, IR as text or bitcode */
+    int unoptimized;   /* not 0: as it is before the optimisation */
+    int no_names;      /* not 0: without the names of arguments, blocks and instructions */
+    int no_debug_info; /* not 0: without debug information */
+};
+
+/* Shows one function as the JIT compiles it: compiles it once more, into *out, which has only this function and what it
+ * uses; free it with tn_buffer_free. The function is that of the module which was added last to the library (NULL: the
+ * main library) of those that define it. Local functions have their names too. In a lazy JIT, other functions are
+ * called as there, through stubs, and the function may have a suffix to its name. The JIT has to keep IR
+ * (tn_jit_options.keep_ir); its observer is not called, its hook is. `options` may be NULL. TN_EINVAL (options; no IR
+ * is kept), TN_EUNDEF (no module defines it), and the errors of tn_compile. */
+TN_API int tn_jit_view(struct tn_jit *jit, struct tn_library *library, const char *function,
+                       const struct tn_jit_view_options *options, struct tn_buffer *out, struct tn_error *err);
 
 /* ---- images ---- */
 

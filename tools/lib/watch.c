@@ -175,6 +175,14 @@ static void phase(void *context, const char *module, enum tn_phase phase, uint64
     tool_progress_phase(module, phase);
 }
 
+static void warn(void *context, const char *text)
+{
+    (void)context;
+    tool_progress_hold();
+    tool_fail(STATUS_OK, "%s", text);
+    tool_progress_release();
+}
+
 /* ---- the whole ---- */
 
 /* The file that the environment names may be shared by several processes, in turn or at once. */
@@ -203,6 +211,7 @@ static void finish(void)
     if (getpid() != self.process) /* the program forked, and its child ends */
         return;
     bool ok = check_found(&self.print_before) & check_found(&self.print_after) & check_found(&self.stop_before);
+    ok &= tool_reports_end();
     if (settings->time_passes)
         tool_print_pass_times(stderr);
     if (settings->time_trace)
@@ -268,6 +277,9 @@ bool tool_watch(const struct settings *settings)
     if (settings->trace_compile ? !start_trace(settings->trace_compile, "w")
                                 : shared_trace && *shared_trace && !start_trace(shared_trace, "a"))
         return false;
+    if (!tool_reports_start(settings, &self.observer))
+        return false;
+    self.observer.warning = warn;
     self.observer.phase = timed || progress ? phase : NULL;
     self.observer.compiled = self.trace || progress ? trace : NULL;
     self.observer.stage = settings->dump_stages ? dump : NULL;

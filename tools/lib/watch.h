@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What `tenon run` and `tenon compile` show of compilations (watch.c), and of time (times.c, progress.c). */
+/* What `tenon run` and `tenon compile` show of compilations (watch.c, reports.c), and of time (times.c, progress.c). */
 
 #ifndef TENON_TOOL_WATCH_H
 #define TENON_TOOL_WATCH_H
@@ -23,6 +23,12 @@ bool tool_write_time_trace(const char *name);
 /* One run of a pass, for --time-passes. */
 void tool_time_pass(const struct tn_pass *pass);
 void tool_print_pass_times(FILE *out);
+
+/* ---- reports.c ---- */
+
+/* Opens the files that options name, and has the observer write to them. False: an error was reported. */
+bool tool_reports_start(const struct settings *settings, struct tn_compile_observer *observer);
+bool tool_reports_end(void);
 
 /* ---- progress.c ---- */
 

@@ -6,6 +6,7 @@
 #include <llvm/Config/llvm-config.h>
 
 #include "base/os.h"
+#include "codegen/compile/sizes.h"
 #include "codegen/compile/unit.h"
 #include "codegen/llvm/fatal.h"
 #include "codegen/managed/ir/gc.h"
@@ -25,6 +26,7 @@ struct compilation {
 
     struct tn__unit *unit;
     struct tn__gc gc;
+    struct tn__arena sizes; /* of functions, for an observer */
 };
 
 /* ---- options ---- */
@@ -101,11 +103,6 @@ static void show_assembly(struct compilation *c)
 
 /* ---- counting ---- */
 
-static bool is_defined(LLVMValueRef function)
-{
-    return !LLVMIsDeclaration(function) && LLVMGetLinkage(function) != LLVMAvailableExternallyLinkage;
-}
-
 /* Names every function that was compiled, of those that optimisation has left. */
 static void report_functions(struct compilation *c)
 {
@@ -113,7 +110,7 @@ static void report_functions(struct compilation *c)
                                    .opt_level = c->options.opt_level,
                                    .ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns};
     for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
-        if (is_defined(f) && *(compiled.name = tn__module_name(f)))
+        if (tn__is_defined(f) && *(compiled.name = tn__module_name(f)))
             c->observer.compiled(c->observer.context, &compiled);
 }
 
@@ -179,30 +176,52 @@ static int emit(struct compilation *c)
 
 /* ---- the whole ---- */
 
-static int run_passes(struct compilation *c)
+static int run_pipeline(struct compilation *c)
 {
     struct tn__unit *unit = c->unit;
     c->gc.module = unit->module;
     c->gc.context = unit->context;
     c->gc.diagnostics = &unit->diagnostics;
     c->gc.machine = unit->target->machine;
-    return tn__pipeline_run(&c->gc, unit->managed, unit->is_prepared, &c->observer);
+    uint64_t begin = tn__os_now_ns();
+    int code = tn__pipeline_run(&c->gc, unit->managed, unit->is_prepared, &c->observer);
+    c->stats.optimize_ns = report_phase(c, TN_PHASE_OPTIMIZE, begin);
+    return code;
+}
+
+static int run_passes(struct compilation *c)
+{
+    struct tn_optimized optimized = {.size = sizeof optimized, .module = c->name, .opt_level = c->options.opt_level};
+    if (!c->observer.optimized)
+        return run_pipeline(c);
+    struct tn__sizes before = tn__sizes_of(&c->sizes, c->unit->module);
+    int code = run_pipeline(c);
+    struct tn__sizes after = tn__sizes_of(&c->sizes, c->unit->module);
+    optimized.ns = c->stats.optimize_ns;
+    optimized.before = before.list;
+    optimized.before_count = before.count;
+    optimized.after = after.list;
+    optimized.after_count = after.count;
+    if (code == TN_OK)
+        c->observer.optimized(c->observer.context, &optimized);
+    return code;
 }
 
 static int run_phases(struct compilation *c)
 {
     uint64_t begin = tn__os_now_ns();
+    if (c->is_read)
+        tn__diagnostics_attach(&c->unit->diagnostics,
+                               c->unit->context); /* with another observer than when it was read */
     int code = c->is_read ? TN_OK : tn__unit_read(c->unit, c->ir, c->length, c->is_ours, c->err);
     if (code != TN_OK)
         return code;
     for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f; f = LLVMGetNextFunction(f))
-        c->stats.functions += is_defined(f);
+        c->stats.functions += tn__is_defined(f);
     c->stats.instructions = tn__llvm_count_instructions(c->unit->module);
     c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
     show_text(c, TN_STAGE_UNOPTIMIZED);
-    begin = tn__os_now_ns();
     code = run_passes(c);
-    c->stats.optimize_ns = report_phase(c, TN_PHASE_OPTIMIZE, begin);
     if (code != TN_OK)
         return code;
     show_text(c, TN_STAGE_OPTIMIZED);
@@ -236,6 +255,7 @@ static int compile(struct compilation *c, struct tn_compile_stats *stats)
     c->gc = (struct tn__gc){.options = &c->options, .stats = &c->stats};
     int code = tn__contain(run_and_dispose, c, c->err);
     tn__arena_free(&c->gc.arena);
+    tn__arena_free(&c->sizes);
     if (code != TN_OK)
         tn_buffer_free(c->out);
     if (stats)
@@ -257,6 +277,7 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     struct compilation c = {
         .name = unit.name, .ir = ir ? ir : "", .length = length, .out = out, .err = err, .unit = &unit};
     unit.options = &c.options;
+    unit.observer = &c.observer;
     int code = tn__take_compile_options(options, &c.options, &c.observer, err);
     return code == TN_OK ? compile(&c, stats) : code;
 }
@@ -265,7 +286,8 @@ int tn__compile_part(const char *name, const char *input, const struct tn_buffer
                      const struct tn_compile_options *options, const struct tn_compile_observer *observer,
                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
-    struct tn__unit unit = {.name = input, .file = name, .options = options, .is_prepared = is_prepared};
+    struct tn__unit unit = {
+        .name = input, .file = name, .options = options, .observer = observer, .is_prepared = is_prepared};
     struct compilation c = {.name = name,
                             .unit = &unit,
                             .ir = bitcode->data,
@@ -291,6 +313,7 @@ int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *ob
                             .err = err};
     *out = (struct tn_buffer){0};
     unit->diagnostics.err = err;
+    unit->diagnostics.observer = &c.observer;
     return compile(&c, stats);
 }
 

@@ -83,7 +83,7 @@ static int fit(struct tn__unit *unit, struct tn_error *err)
 
 int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err)
 {
-    unit->diagnostics = (struct tn__diagnostics){.name = unit->name, .err = err};
+    unit->diagnostics = (struct tn__diagnostics){.name = unit->name, .err = err, .observer = unit->observer};
     unit->context = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(unit->context, is_ours);
     tn__diagnostics_attach(&unit->diagnostics, unit->context);

@@ -19,6 +19,7 @@ struct tn__unit {
     const char *name; /* set by the caller, like the options; both outlive the unit */
     const char *file; /* source file of a module that names none; NULL: the unit's name */
     const struct tn_compile_options *options;
+    const struct tn_compile_observer *observer; /* of what reading warns of; NULL: none */
     struct tn__diagnostics diagnostics;
     LLVMContextRef context;
     LLVMModuleRef module;

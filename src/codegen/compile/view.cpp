@@ -80,18 +80,19 @@ static void drop_names(Function &function)
 
 /* ---- the hook ---- */
 
-static Function *find(Module &module, const tn__view &view, tn_error *err)
+static Function *find(Module &module, tn__view &view, tn_error *err)
 {
     Function *function = module.getFunction(view.function);
     if (function && !function->isDeclaration())
         return function;
+    view.is_undefined = true;
     tn__fail(err, TN_ECOMPILE, "%s: the module defines no function '%s'", module.getModuleIdentifier().c_str(),
              view.function);
     return nullptr;
 }
 
 /* An internal function is kept also if all its callers have it inlined. */
-static int begin(Module &module, const tn__view &view, tn_error *err)
+static int begin(Module &module, tn__view &view, tn_error *err)
 {
     if (view.no_debug_info)
         StripDebugInfo(module);
@@ -105,7 +106,7 @@ static int begin(Module &module, const tn__view &view, tn_error *err)
     return TN_OK;
 }
 
-static int end(Module &module, const tn__view &view, tn_error *err)
+static int end(Module &module, tn__view &view, tn_error *err)
 {
     if (view.no_names)
         for (Function &function : module)
@@ -120,7 +121,11 @@ int tn__view_hook(void *context, enum tn_hook when, void *llvm_module, struct tn
 {
     auto &view = *static_cast<tn__view *>(context);
     Module &module = *unwrap(static_cast<LLVMModuleRef>(llvm_module));
+    bool has_client = view.client && view.client->hook;
+    int code = has_client ? view.client->hook(view.client->hook_context, when, llvm_module, err) : TN_OK;
     view.was_called = true;
+    if (code)
+        return code;
     return when == TN_HOOK_BEGIN       ? begin(module, view, err)
            : when == TN_HOOK_OPTIMIZED ? end(module, view, err)
                                        : TN_OK;

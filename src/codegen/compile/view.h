@@ -17,7 +17,8 @@ struct tn__view {
     const char *function; /* NULL: all; mangled */
     bool no_names;        /* of arguments, blocks and instructions */
     bool no_debug_info;
-    bool was_called; /* out */
+    const struct tn_compile_options *client; /* whose hook is called first; NULL: none */
+    bool was_called, is_undefined;           /* out */
 };
 
 /* The function is optimised among the others, which may be inlined into it; then only it is left, with the variables of

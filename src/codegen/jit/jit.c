@@ -243,6 +243,24 @@ static void on_after_pass(void *context, const struct tn_pass *pass)
     client->after_pass(client->context, pass);
 }
 
+static void on_remark(void *context, const struct tn_remark *remark)
+{
+    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
+    client->remark(client->context, remark);
+}
+
+static void on_warning(void *context, const char *text)
+{
+    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
+    client->warning(client->context, text);
+}
+
+static void on_optimized(void *context, const struct tn_optimized *optimized)
+{
+    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
+    client->optimized(client->context, optimized);
+}
+
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer)
 {
     const struct tn_compile_observer *client = &watch->jit->observer;
@@ -255,5 +273,8 @@ void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *obse
         .stages = client->stages,
         .before_pass = client->before_pass ? on_before_pass : NULL,
         .after_pass = client->after_pass ? on_after_pass : NULL,
+        .remark = client->remark ? on_remark : NULL,
+        .warning = client->warning ? on_warning : NULL,
+        .optimized = client->optimized ? on_optimized : NULL,
     };
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The JIT: jit.c (creating, looking up, reports of compilations), jit_module.c (adding and materializing modules),
- * jit_instance.c (publishing code instances), jit_image.c (images of the modules that were added). */
+ * jit_instance.c (publishing code instances), jit_image.c (images of the modules that were added), jit_view.c (looking
+ * at one function of them). */
 
 #ifndef TENON_CODEGEN_JIT_H
 #define TENON_CODEGEN_JIT_H
@@ -44,6 +45,7 @@ struct tn__jit_kept {
     struct tn__jit_kept *next;
     const struct tn_library *library;
     size_t length;
+    bool whole; /* as in struct tn_jit_module */
     char *name; /* behind the IR */
     char ir[];
 };
@@ -80,6 +82,9 @@ void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *obse
  * back. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance);
+
+/* How functions are copied out of modules in a lazy JIT. */
+struct tn__extraction tn__jit_extraction(const struct tn_jit *jit);
 
 /* Copies a module's IR. NULL: out of memory. */
 struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module);

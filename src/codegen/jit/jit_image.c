@@ -12,6 +12,7 @@ struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module)
     if (!kept)
         return NULL;
     kept->length = module->length;
+    kept->whole = module->whole != 0;
     kept->name = memcpy(kept->ir + module->length, module->name, name_size);
     memcpy(kept->ir, module->ir, module->length);
     return kept;

@@ -34,6 +34,12 @@ struct destination {
     struct tn_tracker *owner;
 };
 
+struct tn__extraction tn__jit_extraction(const struct tn_jit *jit)
+{
+    bool inlines = jit->compile.opt_level >= 2 && !jit->compile.passes;
+    return (struct tn__extraction){.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
+}
+
 /* Compiles a part, or the whole, and adds the object. */
 static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn_error *err)
 {
@@ -44,14 +50,14 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
     struct tn_compile_stats stats = {.size = sizeof stats};
     struct tn_buffer object = {0};
     uint64_t extract_ns = 0;
-    bool whole = tn__module_is_whole(m->module), inlines = jit->compile.opt_level >= 2 && !jit->compile.passes;
+    bool whole = tn__module_is_whole(m->module);
     int code;
     tn__jit_watch(&watch, &observer);
     if (whole) {
         snprintf(name, sizeof name, "%s", m->name);
         code = tn__module_compile_whole(m->module, &observer, &object, &stats, err);
     } else {
-        const struct tn__extraction how = {.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
+        const struct tn__extraction how = tn__jit_extraction(jit);
         size_t count;
         char function[200];
         snprintf(function, sizeof function, "%s", part == 0 ? "data" : symbols_of(m, part, &count)[0].name);

@@ -8,6 +8,7 @@
 #include <llvm-c/Core.h>
 
 #include "base/base.h"
+#include "tenon_codegen.h"
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
@@ -18,11 +19,13 @@ struct tn__diagnostics {
     const char *name;     /* of the input */
     LLVMModuleRef module; /* once it is read; NULL before */
     struct tn_error *err;
-    size_t errors; /* so far; *err has as many of them as fit */
-    size_t last;   /* where the last of them begins */
+    size_t errors;                              /* so far; *err has as many of them as fit */
+    size_t last;                                /* where the last of them begins */
+    const struct tn_compile_observer *observer; /* of warnings and remarks; NULL: none */
 };
 
-/* Routes the context's diagnostics into *diagnostics, which must live as long as the context. */
+/* Routes the context's diagnostics into *diagnostics, and to the observer that it has now. Both must live as long as
+ * the context, or until others are attached to it. */
 void tn__diagnostics_attach(struct tn__diagnostics *diagnostics, LLVMContextRef context);
 
 /* Adds one error; `user` is a struct tn__diagnostics. `file` NULL or empty: the input's name; line 0: no position. */

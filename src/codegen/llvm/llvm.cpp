@@ -108,15 +108,26 @@ static position describe(const DiagnosticInfoInlineAsm &info, const Module *modu
     return locate(instruction);
 }
 
-static position describe(const DiagnosticInfoUnsupported &info, const Module *, std::string &message)
+static position position_of(const DiagnosticInfoWithLocationBase &info)
 {
-    message = info.getMessage().str() + in_function(info.getFunction());
     if (!info.isLocationAvailable())
         return {};
     StringRef file;
     unsigned line, column;
     info.getLocation(file, line, column);
     return {file.str(), line, column};
+}
+
+static position describe(const DiagnosticInfoUnsupported &info, const Module *, std::string &message)
+{
+    message = info.getMessage().str() + in_function(info.getFunction());
+    return position_of(info);
+}
+
+static position describe(const DiagnosticInfoOptimizationBase &info, const Module *, std::string &message)
+{
+    message = info.getMsg() + in_function(info.getFunction());
+    return position_of(info);
 }
 
 static position describe(const DiagnosticInfo &info, const Module *, std::string &message)
@@ -139,6 +150,8 @@ void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module_re
         at = describe(*constraint, module, message);
     else if (auto *unsupported = dyn_cast<DiagnosticInfoUnsupported>(&info))
         at = describe(*unsupported, module, message);
+    else if (auto *remark = dyn_cast<DiagnosticInfoOptimizationBase>(&info))
+        at = describe(*remark, module, message);
     else
         at = describe(info, module, message);
     message.erase(std::min(message.find('\n'), message.size())); /* a line each */

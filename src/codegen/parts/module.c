@@ -145,6 +145,7 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     module->number = number;
     module->unit.name = module->name;
     module->unit.options = options;
+    module->unit.observer = options->observer;
     struct opening o = {.module = module, .ir = ir, .length = length, .whole = whole, .err = err};
     int code = tn__contain(open_contained, &o, err);
     if (code != TN_OK) {

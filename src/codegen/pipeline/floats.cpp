@@ -17,6 +17,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include "codegen/llvm/remarks.h"
 #include "codegen/pipeline/floats.h"
 
 using namespace llvm;
@@ -105,11 +106,17 @@ static void allow_reordering(PHINode &phi, const Loop &loop)
         if (next == &phi)
             break;
         unsigned this_kind = next && !isa<PHINode>(next) ? reduction(*next, *at) : 0;
-        if (!this_kind || (kind && kind != this_kind))
+        if (!this_kind || (kind && kind != this_kind)) {
+            if (phi.getType()->isFPOrFPVectorTy())
+                tn__llvm_remark(wrap(&phi), "simdloop", "NotReordered", false,
+                                "the value is used elsewhere in the loop, or is no sum or product");
             return;
+        }
         kind = this_kind;
         chain.push_back(next);
     }
+    if (!chain.empty())
+        tn__llvm_remark(wrap(&phi), "simdloop", "Reordered", true, "the sum or product may be computed in any order");
     for (Instruction *link : chain) {
         link->setHasAllowReassoc(true);
         link->setHasAllowContract(true);
@@ -165,6 +172,7 @@ static bool allow_contraction(Value *value)
     if (!product || product->getOpcode() != Instruction::FMul || !product->hasOneUse() || product->hasAllowContract())
         return false;
     product->setHasAllowContract(true);
+    tn__llvm_remark(wrap(product), "muladd", "Fused", true, "the product may be fused with the sum that it is part of");
     return true;
 }
 
@@ -240,7 +248,9 @@ PreservedAnalyses DemoteFloat16Pass::run(Function &function, FunctionAnalysisMan
         if (Type *type = small_type(instruction); type && !(isa<FPMathOperator>(instruction) && instruction.isFast()) &&
                                                   !is_native(function, machine, type->getScalarType()->getTypeID()))
             found.push_back(&instruction);
-    for (Instruction *instruction : found)
+    for (Instruction *instruction : found) {
+        tn__llvm_remark(wrap(instruction), "demote-float16", "Demoted", true, "the CPU computes in float instead");
         demote(*instruction, *small_type(*instruction));
+    }
     return changed_values(!found.empty());
 }

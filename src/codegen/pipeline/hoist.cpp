@@ -10,6 +10,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 
+#include "codegen/llvm/remarks.h"
 #include "codegen/pipeline/managed.h"
 
 using namespace llvm;
@@ -115,20 +116,32 @@ static region region_of(CallInst &begin)
     return r;
 }
 
+static bool may_move(const Loop &loop, const DominatorTree &dominators, const region &r, ArrayRef<BasicBlock *> exits)
+{
+    const char *why = has_safepoint(loop)             ? "the loop has a safepoint"
+                      : !is_invariant(loop, *r.begin) ? "the loop computes what is preserved"
+                      : !ends_in_loop(loop, dominators, r, exits)
+                          ? "the region does not end on each way out of the loop"
+                          : nullptr;
+    tn__llvm_remark(wrap(r.begin), "managed-licm", why ? "NotHoisted" : "Hoisted", !why,
+                    why ? why : "objects are preserved around the loop");
+    return !why;
+}
+
 PreservedAnalyses ManagedLicmPass::run(Loop &loop, LoopAnalysisManager &, LoopStandardAnalysisResults &results,
                                        LPMUpdater &)
 {
     SmallVector<BasicBlock *, 4> exits;
     SmallVector<region, 4> regions;
     loop.getUniqueExitBlocks(exits);
-    if (gc->off & TN__HOIST || !loop.getLoopPreheader() || !loop.hasDedicatedExits() || has_safepoint(loop) ||
+    if (gc->off & TN__HOIST || !loop.getLoopPreheader() || !loop.hasDedicatedExits() ||
         any_of(exits, [](BasicBlock *exit) { return exit->getFirstInsertionPt() == exit->end(); }))
         return PreservedAnalyses::all();
     for (BasicBlock *block : loop.blocks())
         for (Instruction &instruction : *block)
-            if (is_call_of(instruction, TN__PRESERVE_BEGIN) && is_invariant(loop, cast<CallInst>(instruction)))
+            if (is_call_of(instruction, TN__PRESERVE_BEGIN))
                 regions.push_back(region_of(cast<CallInst>(instruction)));
-    erase_if(regions, [&](const region &r) { return !ends_in_loop(loop, results.DT, r, exits); });
+    erase_if(regions, [&](const region &r) { return !may_move(loop, results.DT, r, exits); });
     memory memory(results.MSSA);
     for (const region &r : regions)
         move_region(loop, r, exits, memory);

@@ -9,6 +9,7 @@
 
 #include <llvm-c/DebugInfo.h>
 
+#include "codegen/llvm/remarks.h"
 #include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 
@@ -371,6 +372,18 @@ static size_t count_together(const struct tn__gc *gc, LLVMValueRef *calls, size_
     return n;
 }
 
+static void tell(const struct allocation *list, size_t count)
+{
+    static const char pass[] = "lower-allocations";
+    if (!is_inline(list))
+        tn__llvm_remark(list->call, pass, "NotInline", false, "the object is large, or aligned to more than 16 bytes");
+    else if (count > 1)
+        tn__llvm_remark(list->call, pass, "Merged", true, "the objects that follow are allocated by the same bump");
+    else
+        tn__llvm_remark(list->call, pass, "NotMerged", false,
+                        "no allocation follows soon, without calls, and with a size that is known");
+}
+
 static void lower_calls(struct tn__gc *gc, LLVMValueRef *calls, size_t count)
 {
     struct allocation list[MOST_TOGETHER];
@@ -380,6 +393,7 @@ static void lower_calls(struct tn__gc *gc, LLVMValueRef *calls, size_t count)
             list[k] = (struct allocation){.gc = gc, .call = calls[i + k]};
             describe_allocation(&list[k]);
         }
+        tell(list, n);
         if (is_inline(list))
             lower_together(list, n);
         else

@@ -4,6 +4,7 @@
  * permanent, whether the reference is to a young object (doc/GC.md). Explicit julia.write_barrier calls follow the
  * store and name no slot, so they are dropped in favour of these. */
 
+#include "codegen/llvm/remarks.h"
 #include "codegen/managed/lower/lower.h"
 #include "codegen/managed/optimize/optimize.h"
 #include "codegen/managed/verify/verify.h"
@@ -154,6 +155,16 @@ static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef par
     gc->stats->barriers++;
 }
 
+static void tell(LLVMValueRef store, bool removed)
+{
+    if (removed)
+        tn__llvm_remark(store, "insert-barriers", "BarrierRemoved", true,
+                        "the object is new, or the value is outside of the heap or does not change");
+    else
+        tn__llvm_remark(store, "insert-barriers", "Barrier", false,
+                        "the object may be old, and the value may be a young object");
+}
+
 /* The object that the store needs a barrier for, or NULL; asked for all stores before the first barrier is inserted. */
 static LLVMValueRef parent_to_test(struct barriers *b, LLVMValueRef store)
 {
@@ -164,6 +175,8 @@ static LLVMValueRef parent_to_test(struct barriers *b, LLVMValueRef store)
     bool removed = needed && tn__needs_no_barrier(b->gc, store, parent);
     if (may_be_argument(b, s.address))
         tn__gc_reject(b->gc, store, NULL, "parent", "the object that this reference is stored into is not known here");
+    if (parent && !LLVMIsNull(s.value))
+        tell(store, !needed || removed);
     b->gc->stats->barriers_skipped += !needed || removed;
     b->gc->stats->removed_barriers += removed;
     return needed && !removed ? parent : NULL;

@@ -2,6 +2,7 @@
 
 /* Polls: where threads look for stop requests, besides allocations. */
 
+#include "codegen/llvm/remarks.h"
 #include "codegen/managed/lower/lower.h"
 #include "codegen/managed/optimize/optimize.h"
 #include "tenon_gc.h"
@@ -94,7 +95,12 @@ static bool needs_poll(struct polls *p, uint32_t latch)
         uint32_t header = tn__cfg_number(p->cfg, LLVMGetSuccessor(end, s));
         if (header > latch || p->looks[latch] || p->looks[header])
             continue;
-        bool removed = !is_blind(p, latch, header) || is_short(p, latch, header);
+        const char *why = !is_blind(p, latch, header)  ? "the thread looks for requests on each way through the loop"
+                          : is_short(p, latch, header) ? "the loop ends soon"
+                                                       : NULL;
+        bool removed = why != NULL;
+        tn__llvm_remark(end, "insert-polls", removed ? "PollRemoved" : "Poll", removed,
+                        removed ? why : "the loop may go on for long without looking for requests");
         p->gc->stats->removed_polls += removed;
         needed |= !removed;
     }

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "codegen/llvm/remarks.h"
 #include "codegen/managed/optimize/optimize.h"
 #include "tenon_heap.h"
 
@@ -43,6 +44,7 @@ struct object {
     struct access *accesses;
     LLVMValueRef *users; /* calls that name the object but do not access it */
     size_t pointer_count, access_count, user_count;
+    LLVMValueRef escape; /* the first user that makes it escape */
     bool escapes, has_unknown_place, is_read, is_irregular;
     bool has_references, has_other_fields, is_preserved, has_reference_stores;
 };
@@ -183,9 +185,33 @@ static void follow_uses(struct object *o)
     add_pointer(o, o->call, 0);
     for (size_t i = 0; i < o->pointer_count && !o->escapes; i++) {
         struct pointer at = o->pointers[i];
-        for (TN__EACH_USE(use, at.value))
+        for (TN__EACH_USE(use, at.value)) {
             see_use(o, &at, LLVMGetUser(use));
+            if (o->escapes && !o->escape)
+                o->escape = LLVMGetUser(use);
+        }
     }
+}
+
+static const char *why_escapes(const struct object *o)
+{
+    static const struct {
+        LLVMOpcode opcode;
+        const char *why;
+    } reasons[] = {
+        {LLVMCall, "it is passed to a call"},
+        {LLVMInvoke, "it is passed to a call"},
+        {LLVMRet, "it is returned"},
+        {LLVMStore, "it is stored, or accessed outside of its bytes"},
+        {LLVMLoad, "it is accessed outside of its bytes"},
+        {LLVMPHI, "it is one of several values"},
+        {LLVMSelect, "it is one of several values"},
+        {LLVMICmp, "it is compared"},
+    };
+    for (size_t i = 0; LLVMIsAInstruction(o->escape) && i < TN_COUNT(reasons); i++)
+        if (LLVMGetInstructionOpcode(o->escape) == reasons[i].opcode)
+            return reasons[i].why;
+    return "a use of it is not understood";
 }
 
 /* ---- fields ---- */
@@ -454,6 +480,18 @@ static bool fold_types(struct object *o)
     return changed;
 }
 
+/* The object stays. */
+static bool keep(struct object *o, const char *name, const char *why)
+{
+    tn__llvm_remark(o->call, "alloc-opt", name, false, why);
+    return fold_types(o);
+}
+
+static void tell(const struct object *o, const char *name, const char *what)
+{
+    tn__llvm_remark(o->call, "alloc-opt", name, true, what);
+}
+
 static bool has_memset(const struct object *o)
 {
     for (size_t i = 0; i < o->access_count; i++)
@@ -469,24 +507,29 @@ static bool optimize(struct object *o, uint64_t *room)
     struct tn_compile_stats *stats = o->gc->stats;
     follow_uses(o);
     if (o->escapes)
-        return fold_types(o);
-    if (o->is_preserved && o->has_reference_stores) /* it keeps alive what it refers to */
-        return fold_types(o);
+        return keep(o, "Escapes", why_escapes(o));
+    if (o->is_preserved && o->has_reference_stores)
+        return keep(o, "Preserved", "it is preserved, and keeps alive what it refers to");
     if (!o->is_read) {
+        tell(o, "Removed", "nothing reads the object");
         delete_object(o);
         stats->removed_allocations++;
         return true;
     }
-    if (o->is_irregular || o->size > *room)
-        return fold_types(o);
+    if (o->is_irregular)
+        return keep(o, "Irregular", "an access is neither of one reference nor of plain data");
+    if (o->size > *room)
+        return keep(o, "TooLarge", "objects would take more than 1024 bytes of the frame");
     if (!o->has_unknown_place) {
         if (!find_fields(o, &fields) || !are_memsets_whole(o, &fields))
-            return fold_types(o);
+            return keep(o, "MixedField", "a field is a reference for one access and not for another");
+        tell(o, "Split", "the object's fields became variables");
         split_object(o, &fields);
         stats->split_allocations++;
     } else {
         if (o->has_references && (o->has_other_fields || has_memset(o) || o->size > MOST_REFERENCES * WORD))
-            return fold_types(o);
+            return keep(o, "UnknownPlace", "it has references, and an access is somewhere in the object");
+        tell(o, "Stack", "the object became a variable");
         move_object(o);
         stats->stack_allocations++;
     }

@@ -4,6 +4,7 @@
  * objects, such as that of a variable, becomes one in space 0, which LLVM understands. All that the pointer is computed
  * from is looked at; if one of its origins may be in an object, nothing changes. */
 
+#include "codegen/llvm/remarks.h"
 #include "codegen/managed/optimize/optimize.h"
 
 enum { MOST_VALUES = 64 }; /* that a pointer is computed from */
@@ -118,6 +119,7 @@ static bool change_access(struct propagation *p, LLVMValueRef access)
         *tn__map_add(p->gc, &p->refused, pointer) = 1;
         return false;
     }
+    tn__llvm_remark(access, "propagate-addrspaces", "NoObject", true, "the address lies in no object");
     LLVMSetOperand(access, operand, rebuild(p, pointer));
     p->gc->stats->unmanaged_accesses++;
     return true;

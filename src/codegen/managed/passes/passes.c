@@ -72,6 +72,12 @@ bool tn__gc_has_pass(const char *name, size_t length)
     return find_pass(name, length) != NULL;
 }
 
+#ifdef TN_CHECKING
+enum { IS_CHECKING = true };
+#else
+enum { IS_CHECKING = false };
+#endif
+
 /* Lets LLVM's verifier see what the passes made: in builds with sanitizers always. */
 static int verify_module(struct tn__gc *gc)
 {
@@ -129,10 +135,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
     }
     if (begun)
         tn__gc_end(gc);
-    bool is_examined = gc->options->passes || gc->options->verify_ir;
-#ifdef TN_CHECKING
-    is_examined = true;
-#endif
+    bool is_examined = gc->options->passes || gc->options->verify_ir || IS_CHECKING;
     return code == TN_OK && length && is_examined ? verify_module(gc) : code;
 }
 
@@ -152,7 +155,7 @@ int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when)
     err = err ? err : &unused;
     *err->text = 0;
     if (!options->hook(options->hook_context, when, gc->module, err))
-        return options->verify_ir ? verify_module(gc) : TN_OK;
+        return options->verify_ir || IS_CHECKING ? verify_module(gc) : TN_OK;
     if (*err->text)
         err->code = TN_ECOMPILE;
     else
