@@ -9,6 +9,7 @@
 #   make musl     the runtime for programs linked with musl, in build/musl
 #   make HOST=aarch64-linux-gnu, make HOST=riscv64-linux-gnu
 #                 the runtime for another machine, by Debian's cross compiler, in build/HOST
+#   make opt-plugin  build/tenon-passes.so: passes for managed code in LLVM's own opt, by -load-pass-plugin
 #   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl,
 #                 uninstall-musl
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
@@ -76,7 +77,7 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow \
 	test-qemu demo models asan tsan lint bench bench-link bench-jit bench-passes bench-image bench-gc \
-	bench-instructions size clean distclean help
+	bench-instructions size clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -85,6 +86,11 @@ all:
 
 setup:
 	@$(setup) install build test
+
+opt-plugin:
+	$(needs_llvm)
+	@$(setup) check build
+	@$(make_in) $@
 
 musl:
 	@LLVM=0 $(setup) install build musl

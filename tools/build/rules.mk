@@ -34,7 +34,8 @@ for_machine = $(foreach src,$(1), \
 	$(if $(filter host_%,$(notdir $(src))),$(filter $(call host_file,$(dir $(src))),$(src)),$(src)))
 runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
-codegen_cxx := $(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp)
+plugin_cxx := $(wildcard src/codegen/plugin/*.cpp)
+codegen_cxx := $(filter-out $(plugin_cxx),$(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp))
 # Parts of the pipeline that a build may leave out: NAME.cpp, or NAME_none.cpp in its place.
 without = $(if $(filter 0,$(1)),$(2).cpp,$(2)_none.cpp)
 codegen_cxx := $(filter-out %/$(call without,$(INLINE),inliner) \
@@ -103,7 +104,7 @@ $(BUILD)/obj/src/codegen/%.c.o: src/codegen/%.c $(call stamp,compile_codegen)
 
 $(BUILD)/obj/%.cpp.o: %.cpp $(call stamp,compile_cxx)
 	@mkdir -p $(@D)
-	$(call step,CXX)$(compile_cxx) $(dependencies) -c $< -o $@
+	$(call step,CXX)$(compile_cxx) $(extra) $(dependencies) -c $< -o $@
 endif
 
 # ---- the allocator ----
@@ -139,6 +140,19 @@ ifdef with_llvm
 $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 	@rm -f $@
 	$(call step,AR)ar rcsD $@ $(codegen_obj)
+
+# ---- our passes for LLVM's own tools, with LLVM's shared library ----
+
+plugin_obj := $(call obj,$(plugin_cxx))
+link_plugin := $(CXX) -shared -fuse-ld=lld -B$(llvm_bin) -Wl,--gc-sections,--exclude-libs,ALL,-z,defs $(LDFLAGS)
+llvm_shared := $(shell $(LLVM_CONFIG) --link-shared --ldflags --libs)
+
+$(BUILD)/tenon-passes.so: $(plugin_obj) $(archives) $(call stamp,link_plugin)
+	$(call step,LINK)$(link_plugin) $(plugin_obj) $(BUILD)/libtenon_codegen.a $(BUILD)/libtenon.a $(llvm_shared) -lz \
+		-o $@
+
+.PHONY: opt-plugin
+opt-plugin: $(BUILD)/tenon-passes.so
 
 # ---- the tool: one static file, its unstripped twin and the link map ----
 
@@ -254,7 +268,7 @@ sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 unit: $(sanitized_tests) $(test_data)
 	@$(if $(SANITIZE),LIMIT=$${LIMIT:-900}) $(run_tests) $(sanitized_tests)
 
-test: all musl $(unit_tests) $(test_data)
+test: all musl $(if $(with_llvm),$(BUILD)/tenon-passes.so) $(unit_tests) $(test_data)
 	@$(run_tests) $(unit_tests) $(lit_suites) $(scripts)
 
 # Tests that take minutes. With sanitizers only the programs in C, not the scripts tests/AREA/slow/*.sh.
