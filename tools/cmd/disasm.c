@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/disasm.h"
+#include "cmd/packed_tables.h"
 #include "lib/elf_file.h"
 #include "link/core/link.h"
 
@@ -188,7 +189,7 @@ int command_disasm(struct settings *settings)
         symbols += !tool_is_file(settings->files[i]);
     if (symbols == settings->file_count)
         return tool_fail(STATUS_FAILURE, "'%s': no such file", settings->files[0]);
-    if (!tool_unfold_tables())
+    if (!tool_unfold_disassembler())
         return tool_fail(STATUS_FAILURE, "out of memory");
     if ((symbols || settings->linked) && !are_linked(settings))
         return tool_show_linked(settings);

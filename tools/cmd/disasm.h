@@ -54,7 +54,4 @@ int tool_show_linked(const struct settings *settings);
 /* What a name on the command line is: a file, or a symbol. */
 bool tool_is_file(const char *name);
 
-/* Tables of LLVM's disassembler that the file has compressed (packed_tables.c): to be called before it is used. */
-bool tool_unfold_tables(void);
-
 #endif

@@ -171,7 +171,7 @@ TRUE(_ZNK4llvm15MachineFunction6verifyERNS_15AnalysisManagerIS0_JEEEPKcPNS_11raw
 TRUE(_ZNK4llvm15MachineFunction6verifyEPNS_13LiveIntervalsEPNS_11SlotIndexesEPKcPNS_11raw_ostreamEb)
 ZERO(_ZN4llvm22EmitAnyX86InstCommentsEPKNS_6MCInstERNS_11raw_ostreamERKNS_11MCInstrInfoE)
 
-/* What sanitizers ask of machine code; their passes are not here. */
+/* What sanitizers ask of machine code, where their passes are left out (make SANITIZERS=0). */
 ABSENT(_ZN4llvm25getAddressSanitizerParamsERKNS_6TripleEibPmPiPb)
 ABSENT(_ZN4llvm14ASanAccessInfoC1Ei)
 
