@@ -52,8 +52,8 @@ none "and what tenon opt makes of it" "$(diff <(body sum "$work/opt.ll") <(body 
 none "without messages" "$(cat "$work/log")"
 
 # Every pass of ours has its name there.
-unknown=$(for pass in $("$BUILD/tenon" opt | sed -n '/^cpufeatures$/,/^remove-ni$/p') devirtualize propagate-addrspaces \
-    simdloop muladd demote-float16 managed-licm; do
+unknown=$(for pass in $("$BUILD/tenon" opt | sed -n '/^cpufeatures$/,/^remove-ni$/p') alloc-opt devirtualize \
+    propagate-addrspaces simdloop muladd demote-float16 managed-licm; do
     opt -passes="$pass" -disable-output "$work/objects.ll" 2>&1 | grep -F "unknown" | grep -F "'$pass'"
 done)
 none "names of all passes" "$unknown"
@@ -65,7 +65,7 @@ opt -passes="$("$BUILD/tenon" opt | sed -n '/^gc-verify$/p; /^type-stack$/p; /^s
 some "passes that lower managed code" "$(grep 'gc.statepoint' "$work/lowered.ll")"
 
 # An error of a pass is one of opt, with the rule's name.
-sed 's/ret i64 %w/%o = inttoptr i64 %w to ptr addrspace(10)\n  call void @see(ptr addrspace(10) %o)\n  ret i64 %w/' \
+sed 's/ret i64 %w/%o = inttoptr i64 %w to ptr addrspace(10)\n  call void @see(ptr addrspace(10) %o)\n&/' \
     "$work/objects.ll" >"$work/bad.ll"
 if said=$(opt -passes=gc-verify-strong -disable-output "$work/bad.ll" 2>&1); then
     echo "not ok an error of a pass: opt has accepted it"
