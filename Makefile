@@ -156,7 +156,7 @@ fuzz fuzz-long fuzz-corpus:
 
 lint:
 	@$(setup) install build lint
-	@$(make_in) all
+	@$(make_in) lint-objects
 	@tools/build/lint
 
 clean:

@@ -111,7 +111,7 @@ static void linking(void **state)
     struct tn_error err;
     (void)state;
     assert_int_equal(build(sound, &err), TN_OK);
-    refuse_each(link_shared, 8);
+    refuse_each(link_shared, 7);
     for (int i = 0; i < TN_IMAGE_OUTPUTS; i++)
         tn_buffer_free(&sound[i]);
 }
