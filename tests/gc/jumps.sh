@@ -2,18 +2,18 @@
 #
 # Native code leaves managed code by longjmp (tests/gc/jumps), plain and under stress.
 
-: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
-out=$BUILD/tests/gc/jumps
+. tests/gc/support/machine.bash
+out=$BUILD/tests/gc/jumps$there
 mkdir -p "$out"
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/jumps/managed.c \
-    -o "$out/managed.bc" &&
-    "$BUILD/tenon" compile -O2 "$out/managed.bc" -o "$out/managed.o" &&
-    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/jumps/host.c "$out/managed.o" "$BUILD/libtenon.a" \
+$clang -c tests/gc/jumps/managed.c -o "$out/managed.bc" &&
+    $compile -O2 "$out/managed.bc" -o "$out/managed.o" &&
+    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/jumps/host.c "$out/managed.o" "$library" $static \
         -Wl,-u,tn_collector_copying -lpthread -o "$out/host" || exit 1
 
 for i in 0 1 2 3; do echo "190 435"; done >"$out/want"
 for setting in TENON_GC_VERIFY=1 TENON_GC_STRESS=1; do
-    if env $setting timeout 60 "$out/host" >"$out/got" 2>"$out/err" && cmp -s "$out/want" "$out/got"; then
+    if env $setting timeout "$limit" $emulate "$out/host" >"$out/got" 2>"$out/err" &&
+        cmp -s "$out/want" "$out/got"; then
         echo "ok gc/jumps $setting"
     else
         echo "not ok gc/jumps $setting: $(head -1 "$out/err") $(diff "$out/want" "$out/got" | head -1)"

@@ -6,6 +6,7 @@
 
 cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
 cross_tests := $(addprefix base/,error faults fork memory options thread thread_end tree) \
+	$(addprefix gc/,object/objects threads/threads) \
 	$(addprefix link/core/,alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
 	$(addprefix link/instance/,instance instance_calls instance_storm) \

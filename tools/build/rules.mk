@@ -215,7 +215,8 @@ slow_tests := $(call programs_in,slow/)
 runtime_tests := $(call programs_of,$(runtime_areas)) $(call programs_of,$(runtime_areas),slow/)
 llvm_tests := $(filter-out $(runtime_tests),$(unit_tests) $(slow_tests))
 test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
-test_libs := $(if $(HOST),,-lcmocka -lelf -lz)
+# gcc 12 has no atomic bytes for RISC-V without libatomic.
+test_libs := $(if $(HOST),$(if $(filter riscv64,$(machine)),-latomic),-lcmocka -lelf -lz)
 
 # Areas add their own rules, prerequisites and variables in tests/AREA/rules.mk.
 -include $(wildcard tests/*/rules.mk)

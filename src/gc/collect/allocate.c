@@ -20,6 +20,7 @@ void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t p
         return NULL;
     *tn__header(object) = (uintptr_t)type;
     memset(object, 0, size - TN_GC_HEADER_SIZE);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* other threads may get it by a plain store */
     return object;
 }
 

@@ -2,7 +2,7 @@
 
 /* Entering managed code. A thread that is attached to no heap is attached to the default one then. */
 
-#include "gc/threads/threads.h"
+#include "gc/heap/heaps.h"
 
 /* Of an anchor without a call: the frame of its entry, or how deeply tn_managed_begin is nested. */
 static void set_fp(struct tn_gc_anchor *anchor, uintptr_t fp)
@@ -35,24 +35,39 @@ static void push_level(struct tn__mutator *mutator, struct tn_gc_anchor *p, uint
         tn__set_top(mutator, p + 1);
 }
 
+static bool has_abandoned(const struct tn_gc_anchor *top, uintptr_t fp)
+{
+    uintptr_t sp = tn__sp_of(top), outer = sp ? tn__sp_of(top - 1) : 0;
+    return sp && (sp <= fp || (outer && outer <= sp));
+}
+
+/* tn__drop_levels writes over abandoned levels, so a thread outside managed code comes back first. */
+static struct tn_gc_anchor *drop_levels(struct tn__mutator *mutator, uintptr_t fp)
+{
+    struct tn_gc_anchor *top = mutator->block->top;
+    if (tn__is_outside(top) && has_abandoned(top, fp))
+        tn__come_back(mutator, top, top);
+    return tn__drop_levels(top, fp);
+}
+
 struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
 {
     if (!tn__self())
         adopt();
     struct tn__mutator *mutator = tn__self();
-    struct tn_gc_anchor *p = tn__drop_levels(mutator->block->top, fp);
+    struct tn_gc_anchor *p = drop_levels(mutator, fp);
     push_level(mutator, p, fp);
     return p;
 }
 
 /* Until tn_managed_end the top level is one without calls to native code; its `fp` counts the nesting. A callee that
  * was called from managed code without a transition needs no such level. */
-void tn_managed_begin(void)
+void tn__managed_begin(uintptr_t fp)
 {
     struct tn__mutator *mutator = tn__self();
     if (!mutator)
         return;
-    struct tn_gc_anchor *p = tn__drop_levels(mutator->block->top, (uintptr_t)__builtin_frame_address(0));
+    struct tn_gc_anchor *p = tn__drop_levels(mutator->block->top, fp);
     if (tn__is_outside(p)) {
         push_level(mutator, p, 1);
         return;
@@ -62,12 +77,11 @@ void tn_managed_begin(void)
     tn__set_top(mutator, p);
 }
 
-void tn_managed_end(void)
+void tn__managed_end(uintptr_t fp)
 {
     struct tn__mutator *mutator = tn__self();
     if (!mutator)
         return;
-    uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
     bool was_outside = tn__is_outside(mutator->block->top);
     struct tn_gc_anchor *p = tn__drop_levels(mutator->block->top, fp);
     if (!p->sp)

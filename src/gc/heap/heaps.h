@@ -19,5 +19,10 @@ bool tn__is_of_another_heap(const struct tn_heap *own, const void *object);
 /* The default heap; if there is none, `otherwise` becomes it. */
 struct tn_heap *tn__default_heap(struct tn_heap *otherwise);
 
+/* tn_managed_begin and tn_managed_end, which host_MACHINE.c calls them from: levels whose `sp` is at most `fp` are
+ * abandoned (enter.c). */
+void tn__managed_begin(uintptr_t fp);
+void tn__managed_end(uintptr_t fp);
+
 #pragma GCC visibility pop
 #endif

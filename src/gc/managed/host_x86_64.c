@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Entries that compiled x86-64 code calls with special calling conventions. The offsets are those of
- * tenon_gc.h; the assertions below keep them in step. */
+ * tenon_gc.h; the assertions of managed.h keep them in step. */
 
 #include <cpuid.h>
 
 #include "gc/managed/managed.h"
 
-_Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK_TOP == 24 &&
-                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 64 && TN__COLLECTED == 1 && TN__MUTATOR == 0 &&
-                   offsetof(struct tn__mutator, log_at) == 0 && offsetof(struct tn__mutator, log_end) == 8,
-               "offsets below");
-_Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
-               "offsets below");
-_Static_assert(TN_GC_OUTSIDE == 1 && TN_GC_STATE == 7 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_PERMANENT == 1,
-               "values below");
-_Static_assert(offsetof(struct tn_gc_block, top) == TN_GC_BLOCK_TOP &&
-                   offsetof(struct tn_gc_block, poll) == TN_GC_BLOCK_POLL &&
-                   offsetof(struct tn_gc_block, fences) == TN_GC_BLOCK_FENCES &&
-                   offsetof(struct tn_gc_block, memory) == TN_GC_BLOCK_MEMORY &&
-                   offsetof(struct tn_gc_block, young) == TN_GC_BLOCK_YOUNG &&
-                   offsetof(struct tn_gc_block, young_size) == TN_GC_BLOCK_YOUNG_SIZE &&
-                   offsetof(struct tn_gc_block, runtime) == TN_GC_BLOCK_RUNTIME &&
-                   offsetof(struct tn_gc_block, pgcstack) == TN_GC_BLOCK_PGCSTACK,
-               "the block as compiled code knows it");
-_Static_assert(offsetof(struct tn_gc_anchor, fp) == TN_GC_ANCHOR_FP && sizeof(struct tn_gc_anchor) == TN_GC_ANCHOR_SIZE,
-               "anchors as compiled code knows them");
+const struct tn__transition_frame tn__transition_frame = {.unwind_register = 6, .to_sp = 8};
 
 #define FUNCTION(name)                                                                                                 \
     ".pushsection .text." name ",\"ax\",@progbits\n"                                                                   \
@@ -217,6 +199,11 @@ __asm__(FUNCTION("tn__gc_keep_registers") FRAME /* */
         "    pushq %rsi\n"
         "    pushq %r8\n"
         "    pushq %r9\n"
+        "    pushq $0\n" /* other processors have eight registers of results */
+        "    pushq $0\n"
+        "    pushq $0\n"
+        "    pushq $0\n"
+        "    pushq $0\n"
         "    pushq %rcx\n"
         "    pushq %rdx\n"
         "    pushq %rax\n"
@@ -241,9 +228,9 @@ __asm__(FUNCTION("tn__gc_keep_registers") FRAME /* */
         "1:  fxsave64 (%rsp)\n"
         "    call *%r11\n"
         "    fxrstor64 (%rsp)\n"
-        "2:  movq -56(%rbp), %rax\n"
-        "    movq -48(%rbp), %rdx\n"
-        "    movq -40(%rbp), %rcx\n"
+        "2:  movq -96(%rbp), %rax\n"
+        "    movq -88(%rbp), %rdx\n"
+        "    movq -80(%rbp), %rcx\n"
         "    movq -32(%rbp), %r9\n"
         "    movq -24(%rbp), %r8\n"
         "    movq -16(%rbp), %rsi\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What managed code calls when it leaves or comes back in a slow way (host_x86_64.c has the fast ones): polls, returns
+/* What managed code calls when it leaves or comes back in a slow way (host_MACHINE.c has the fast ones): polls, returns
  * of native calls, transitions, throws, and calls whose function is looked up. */
 
 #include "gc/managed/managed.h"
@@ -95,14 +95,15 @@ intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, in
 /* Part of the Itanium C++ ABI, which every unwinder offers. A program without one throws nothing. */
 struct _Unwind_Context;
 uintptr_t _Unwind_GetGR(struct _Unwind_Context *context, int reg) __attribute__((weak, visibility("default")));
-enum { URC_CONTINUE_UNWIND = 8, UA_CLEANUP_PHASE = 2, FRAME_POINTER = 6 };
+enum { URC_CONTINUE_UNWIND = 8, UA_CLEANUP_PHASE = 2 };
 
-/* The level of the transition whose frame this is: its frame pointer is below the return address. If the unwinder was
+/* The level of the transition whose frame this is: its frame says where the stack was at the call. If the unwinder was
  * loaded later than this program, the innermost level of a transition. */
 static struct tn_gc_anchor *level_of(const struct tn__mutator *mutator, struct _Unwind_Context *context)
 {
+    const struct tn__transition_frame *frame = &tn__transition_frame;
     if (_Unwind_GetGR)
-        return find_level(mutator, _Unwind_GetGR(context, FRAME_POINTER) + sizeof(uintptr_t));
+        return find_level(mutator, _Unwind_GetGR(context, frame->unwind_register) + (uintptr_t)frame->to_sp);
     struct tn_gc_anchor *level = mutator->block->top;
     while (!tn__is_outside(level))
         level--;

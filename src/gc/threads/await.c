@@ -23,7 +23,10 @@ static bool is_known(uint64_t address)
 static uint64_t return_address_at(uint64_t place)
 {
     uint64_t word;
-    return tn__os_peek(place, &word) && is_known(word) ? word : 0;
+    if (!tn__os_peek(place, &word))
+        return 0;
+    word = tn__plain_address(word);
+    return is_known(word) ? word : 0;
 }
 
 /* Where the body of an entry with this frame will return to: it is called soon after the entry set up its frame. */
@@ -48,7 +51,7 @@ static uint64_t seen_in_level(const struct tn_gc_anchor *anchor)
     if (ra)
         return is_known(ra) ? ra : 0;
     uint64_t found = return_address_at(sp);
-    return found ? found : return_address_at(fp + 8); /* of the frame that called out */
+    return found ? found : return_address_at(tn__return_address_at(fp)); /* of the frame that called out */
 }
 
 /* A guess: the thread may have gone on since. */

@@ -34,6 +34,13 @@ static bool leave_level(struct walk *w)
     return w->ra || tn__os_peek(tn__sp_of(w->anchor), &w->ra);
 }
 
+static bool peek_record(struct walk *w, uint64_t *outer)
+{
+    bool is_there = tn__os_peek(tn__return_address_at(w->fp), &w->ra) && tn__os_peek(tn__outer_frame_at(w->fp), outer);
+    w->ra = is_there ? tn__plain_address(w->ra) : 0;
+    return is_there;
+}
+
 /* Goes on to the caller. */
 static bool leave_frame(struct walk *w)
 {
@@ -47,7 +54,7 @@ static bool leave_frame(struct walk *w)
     }
     if (!w->found.depth++)
         w->found.code = (const void *)(uintptr_t)w->ra;
-    if (!tn__os_peek(w->fp + 8, &w->ra) || !tn__os_peek(w->fp, &outer) || outer <= w->fp)
+    if (!peek_record(w, &outer) || outer <= w->fp)
         return false;
     w->fp = outer;
     return true;
@@ -57,8 +64,9 @@ static bool leave_frame(struct walk *w)
  * else. */
 static bool begin_walk(struct walk *w, const struct tn__os_access *access)
 {
+    uint64_t outer;
     w->fp = access->frame;
-    if (tn__os_peek(access->frame + 8, &w->ra) && tn__maps_find(w->ra))
+    if (peek_record(w, &outer) && tn__maps_find(w->ra))
         return true;
     w->fp = access->stack;
     return leave_level(w);

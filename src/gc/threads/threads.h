@@ -109,7 +109,7 @@ static inline bool tn__needs_log(const struct tn_heap *heap, const void *object,
 
 /* ---- threads (thread.c) ---- */
 
-enum { TN__RESULTS = 3 }; /* registers that may hold a call's result */
+enum { TN__RESULTS = 8 }; /* registers that may hold a call's result */
 
 struct tn__mutator {
     /* The collector's. While log_at is below log_end, tn__gc_log stores the slot there instead of calling it. */
@@ -282,6 +282,24 @@ void tn__handle_drop(struct tn_handle *handle);
 void tn__scopes_end(struct tn__mutator *mutator, uint32_t depth);
 /* Puts a new handle into the calling thread's scope, if there is one. */
 void tn__handle_enter_scope(struct tn_handle *handle);
+
+/* ---- frames of this processor (host_MACHINE.c) ---- */
+
+/* Distance from the frame pointer to the frame record: the caller's frame pointer, and then the return address. */
+extern const int tn__frame_record;
+
+/* A return address as the caller left it: without what the function has added to protect it. */
+uintptr_t tn__plain_address(uintptr_t address);
+
+static inline uintptr_t tn__outer_frame_at(uintptr_t fp)
+{
+    return fp + (uintptr_t)(intptr_t)tn__frame_record;
+}
+
+static inline uintptr_t tn__return_address_at(uintptr_t fp)
+{
+    return tn__outer_frame_at(fp) + sizeof(uintptr_t);
+}
 
 /* ---- stacks (walk.c) ---- */
 

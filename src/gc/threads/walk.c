@@ -83,6 +83,12 @@ static uintptr_t word(uintptr_t address)
     return *(const uintptr_t *)address;
 }
 
+static const struct tn__map *map_of(uintptr_t ra)
+{
+    const struct tn__map *map = tn__maps_find(ra);
+    return map ? map : tn__maps_find(tn__plain_address(ra));
+}
+
 const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slot,
                            void (*pin)(void *context, void *object), void *context)
 {
@@ -97,7 +103,7 @@ const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slo
         struct frame frame = {.fp = anchor->fp};
         uintptr_t ra = anchor->ra ? anchor->ra : word(sp);
         for (;;) {
-            const struct tn__map *map = tn__maps_find(ra);
+            const struct tn__map *map = map_of(ra);
             if (!map)
                 return "a return address of managed code has no stack map";
             if (frame.fp <= visited)
@@ -110,8 +116,8 @@ const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slo
             if (pin)
                 visit_pins(&frame, pin, context);
             visited = frame.fp;
-            ra = word(frame.fp + 8);
-            frame.fp = word(frame.fp);
+            ra = word(tn__return_address_at(frame.fp));
+            frame.fp = word(tn__outer_frame_at(frame.fp));
         }
         visited = frame.fp;
     }

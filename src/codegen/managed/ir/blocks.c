@@ -106,12 +106,42 @@ LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMValueRef function)
     return tn__thread_block(gc);
 }
 
-LLVMValueRef tn__frame_address(struct tn__gc *gc)
+/* ---- the processor ---- */
+
+static bool is_for(const struct tn__gc *gc, const char *arch)
+{
+    return strncmp(LLVMGetTarget(gc->module), arch, strlen(arch)) == 0;
+}
+
+/* Of x86-64 the frame pointer, which is below the return address, where `sp` of a caller that jumped to the entry may
+ * be. Where calls leave the return address in a register, a word below the stack of the caller: RISC-V has the frame
+ * pointer there, AArch64 somewhere below. */
+LLVMValueRef tn__entry_frame(struct tn__gc *gc)
 {
     LLVMTypeRef type;
-    LLVMValueRef function = tn__llvm_intrinsic(gc, "llvm.frameaddress", gc->pointer, &type);
-    LLVMValueRef own = LLVMConstNull(gc->i32);
-    return LLVMBuildCall2(gc->builder, type, function, &own, 1, "");
+    bool is_aarch64 = is_for(gc, "aarch64");
+    const char *name = is_aarch64 ? "llvm.sponentry" : "llvm.frameaddress";
+    LLVMValueRef function = tn__llvm_intrinsic(gc, name, gc->pointer, &type), own = LLVMConstNull(gc->i32);
+    LLVMValueRef frame = LLVMBuildCall2(gc->builder, type, function, &own, is_aarch64 ? 0 : 1, "");
+    if (!is_for(gc, "x86_64"))
+        frame = tn__field(gc, frame, -8);
+    return LLVMBuildPtrToInt(gc->builder, frame, gc->i64, "frame");
+}
+
+/* x86-64 stores in order. */
+void tn__publish_object(struct tn__gc *gc)
+{
+    enum { ISHST = 10 }; /* stores, of the inner shareable domain */
+    if (is_for(gc, "aarch64")) {
+        LLVMTypeRef type;
+        unsigned id = LLVMLookupIntrinsicID("llvm.aarch64.dmb", strlen("llvm.aarch64.dmb"));
+        LLVMValueRef function = LLVMGetIntrinsicDeclaration(gc->module, id, NULL, 0), kind;
+        type = LLVMIntrinsicGetType(gc->context, id, NULL, 0);
+        kind = LLVMConstInt(gc->i32, ISHST, 0);
+        LLVMBuildCall2(gc->builder, type, function, &kind, 1, "");
+    } else if (!is_for(gc, "x86_64")) {
+        LLVMBuildFence(gc->builder, LLVMAtomicOrderingRelease, 0, "");
+    }
 }
 
 LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type)

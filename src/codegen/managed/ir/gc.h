@@ -271,7 +271,10 @@ void tn__split_invokes(LLVMValueRef function);
 LLVMValueRef tn__thread_block(struct tn__gc *gc);
 /* The same, computed once for the function. */
 LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMValueRef function);
-LLVMValueRef tn__frame_address(struct tn__gc *gc);
+/* In an entry: the number that levels are compared with. Those of callers that are still there have a greater `sp`. */
+LLVMValueRef tn__entry_frame(struct tn__gc *gc);
+/* What is stored to a new object so far is seen by other threads before what is stored from now on. */
+void tn__publish_object(struct tn__gc *gc);
 
 /* A variable at the beginning of the function. */
 LLVMValueRef tn__make_variable(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type, const char *name);

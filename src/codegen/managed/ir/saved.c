@@ -4,22 +4,31 @@
  * how much memory all of them take. A lazy stub saves the registers while the function is compiled, and the collector
  * has to find, and may change, the references among them (base/lazy_frame.h). A transition copies that memory.
  *
- * x86-64 (psABI, "Parameter Passing", as LLVM does it for types of its own): each part of an argument has a general
- * register, a vector register or words in memory, of which every kind is handed out in order. */
+ * Each part of an argument has a general register, a vector register or words in memory, of which every kind is handed
+ * out in order: x86-64 psABI, "Parameter Passing"; AAPCS64, "Parameter Passing Rules"; RISC-V psABI, "Hardware
+ * Floating-point Calling Convention"; as LLVM does it for types of its own. */
 
 #include <llvm-c/Target.h>
 
 #include "codegen/managed/ir/gc.h"
 #include "codegen/managed/ir/saved.h"
 
-enum {
-    GENERAL = 6,
-    VECTOR = 8,
-    NEST_BIT = 6,
-    WORDS = 32
-}; /* registers; words that struct tn_lazy_symbol has bits for */
+enum { WORDS = 32 }; /* that struct tn_lazy_symbol has bits for */
+
+static const struct rules {
+    const char *arch;
+    unsigned general, vector; /* registers */
+    unsigned nest_bit;        /* in base/lazy_frame.h, of the register of `nest` */
+    bool even_pairs;          /* 128 bits begin in a register with an even number */
+    bool vectors_go_on;       /* vectors go to memory when their registers are used up; else to general registers */
+} rules[] = {
+    {.arch = "x86_64", .general = 6, .vector = 8, .nest_bit = 6, .vectors_go_on = true},
+    {.arch = "aarch64", .general = 8, .vector = 8, .nest_bit = 15, .even_pairs = true, .vectors_go_on = true},
+    {.arch = "riscv64", .general = 8, .vector = 8, .nest_bit = 8},
+};
 
 struct places {
+    const struct rules *rules;
     LLVMTargetDataRef layout;
     unsigned general, vector, words; /* used so far */
     bool words_unknown, unknown;     /* where the next one lies */
@@ -39,7 +48,7 @@ static void take_words(struct places *p, uint64_t size, uint64_t alignment)
 
 static void place_general(struct places *p, bool reference)
 {
-    bool in_register = p->general < GENERAL;
+    bool in_register = p->general < p->rules->general;
     unsigned bit = in_register ? p->general++ : p->words++;
     p->failed |= reference && (p->unknown || (!in_register && (p->words_unknown || bit >= WORDS)));
     if (reference && bit < WORDS)
@@ -50,7 +59,7 @@ static void place_integer(struct places *p, unsigned bits)
 {
     if (bits <= 64)
         place_general(p, false);
-    else if (bits <= 128 && p->general + 2 <= GENERAL)
+    else if (bits <= 128 && p->general + 2 <= p->rules->general && !(p->rules->even_pairs && p->general % 2))
         p->general += 2;
     else
         p->unknown = true;
@@ -60,8 +69,10 @@ static void place_in_vector(struct places *p, uint64_t size)
 {
     if (size > 16) /* how many registers that takes depends on the processor */
         p->words_unknown = true;
-    else if (p->vector < VECTOR)
+    else if (p->vector < p->rules->vector && (size <= 8 || p->rules->vectors_go_on))
         p->vector++;
+    else if (!p->rules->vectors_go_on)
+        p->unknown = true;
     else
         take_words(p, size, size);
 }
@@ -130,7 +141,7 @@ static void place_parameter(struct places *p, LLVMValueRef of, unsigned paramete
     LLVMTypeRef type = parameter_type(of, parameter);
     LLVMAttributeRef byval = tn__attribute(of, parameter + 1, "byval");
     if (tn__attribute(of, parameter + 1, "nest")) {
-        p->found.registers |= tn__type_holds(type, REFERENCES) ? 1u << NEST_BIT : 0;
+        p->found.registers |= tn__type_holds(type, REFERENCES) ? 1u << p->rules->nest_bit : 0;
     } else if (byval) {
         type = LLVMGetTypeAttributeValue(byval);
         take_words(p, 0, byval_alignment(of, parameter));
@@ -165,12 +176,20 @@ static bool may_be_demoted(LLVMTypeRef result)
     }
 }
 
+static const struct rules *find_rules(LLVMModuleRef module)
+{
+    for (size_t i = 0; i < TN_COUNT(rules); i++)
+        if (strncmp(LLVMGetTarget(module), rules[i].arch, strlen(rules[i].arch)) == 0)
+            return &rules[i];
+    return NULL;
+}
+
 static struct places place_all(LLVMModuleRef module, LLVMValueRef of, LLVMTypeRef result, unsigned convention,
                                unsigned count)
 {
-    struct places p = {.layout = LLVMGetModuleDataLayout(module)};
-    p.unknown = strncmp(LLVMGetTarget(module), "x86_64", 6) != 0 ||
-                (convention != LLVMCCallConv && convention != LLVMFastCallConv) || may_be_demoted(result);
+    struct places p = {.rules = find_rules(module), .layout = LLVMGetModuleDataLayout(module)};
+    p.unknown = !p.rules || (convention != LLVMCCallConv && convention != LLVMFastCallConv) || may_be_demoted(result);
+    p.rules = p.rules ? p.rules : &rules[0];
     for (unsigned i = 0; i < count; i++)
         place_parameter(&p, of, i);
     return p;

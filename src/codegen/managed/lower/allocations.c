@@ -166,6 +166,7 @@ static void allocate_inline(struct allocation *list, size_t count, const struct 
         tn__tag(gc, LLVMBuildStore(gc->builder, a->type, header), TN__HEADER_MEMORY);
         LLVMValueRef object = tn__field(gc, header, TN_GC_HEADER_SIZE);
         null_words(a, object);
+        tn__publish_object(gc);
         LLVMReplaceAllUsesWith(a->call, LLVMBuildAddrSpaceCast(gc->builder, object, LLVMTypeOf(a->call), ""));
         LLVMInstructionEraseFromParent(a->call);
     }

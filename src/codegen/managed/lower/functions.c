@@ -297,7 +297,8 @@ static void set_top(struct tn__gc *gc, LLVMValueRef block, LLVMValueRef level)
 
 /* A new level on top of `anchor`. If the caller was outside managed code, this ends a transition: so the store comes
  * before the load of `poll`, for the compiler at least; `fences`, the second half of the word, says that the runtime
- * has to order the processor too. Returns a condition: nothing is wanted of this thread. */
+ * has to order the processor too. The load acquires: if no collection is asked for any more, its work is seen. Returns
+ * a condition: nothing is wanted of this thread. */
 static LLVMValueRef push_level(struct tn__gc *gc, LLVMValueRef block, LLVMValueRef anchor, LLVMValueRef frame)
 {
     _Static_assert(TN_GC_BLOCK_FENCES == TN_GC_BLOCK_POLL + 4 && TN_GC_BLOCK_POLL % 8 == 0, "one word");
@@ -307,7 +308,7 @@ static LLVMValueRef push_level(struct tn__gc *gc, LLVMValueRef block, LLVMValueR
     set_top(gc, block, next);
     LLVMBuildFence(gc->builder, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
     LLVMValueRef wanted = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, block, TN_GC_BLOCK_POLL), "wanted");
-    LLVMSetOrdering(wanted, LLVMAtomicOrderingMonotonic);
+    LLVMSetOrdering(wanted, LLVMAtomicOrderingAcquire);
     LLVMSetAlignment(wanted, 8);
     return LLVMBuildICmp(gc->builder, LLVMIntEQ, wanted, LLVMConstNull(gc->i64), "");
 }
@@ -320,7 +321,7 @@ static LLVMValueRef enter_level(struct tn__gc *gc, LLVMValueRef entry, LLVMValue
     LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(context, entry, "slow");
     LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(context, entry, "go");
     LLVMValueRef anchor = LLVMBuildLoad2(gc->builder, gc->pointer, tn__field(gc, block, TN_GC_BLOCK_TOP), "top");
-    LLVMValueRef frame = LLVMBuildPtrToInt(gc->builder, tn__frame_address(gc), gc->i64, "frame");
+    LLVMValueRef frame = tn__entry_frame(gc);
     tn__likely(gc, LLVMBuildCondBr(gc->builder, level_is_good(gc, anchor, frame), good, slow));
     LLVMPositionBuilderAtEnd(gc->builder, good);
     tn__likely(gc, LLVMBuildCondBr(gc->builder, push_level(gc, block, anchor, frame), go, slow));

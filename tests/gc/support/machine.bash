@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Scripts of this folder that run managed code on another machine too: with MACHINE=aarch64 or riscv64 they compile for
+# that one, link static programs with its runtime (make cross), and run these under qemu-user.
+#
+# $run FILE... [-- ARGUMENT...] is `tenon run` here; $compile is `tenon compile`, $clang compiles C to IR, $emulate goes
+# before a program, $library is libtenon.a, $limit seconds are given to a program.
+
+: "${BUILD:=build}" "${MACHINE:=}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
+clang="$LLVM_BIN/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm"
+compile="$BUILD/tenon compile"
+if [ -n "$MACHINE" ]; then
+    CC=$MACHINE-linux-gnu-gcc CXX=$MACHINE-linux-gnu-g++
+    library=$BUILD/$MACHINE-linux-gnu/libtenon.a
+    clang="$clang --target=$MACHINE-linux-gnu -isystem /usr/$MACHINE-linux-gnu/include"
+    compile="$compile --triple=$MACHINE-linux-gnu"
+    emulate="qemu-$MACHINE-static -L /usr/$MACHINE-linux-gnu"
+    run=tests/gc/support/run_there
+    static=-static limit=300 there=/$MACHINE
+else
+    : "${CC:=gcc}" "${CXX:=g++}"
+    library=$BUILD/libtenon.a
+    emulate=
+    run="$BUILD/tenon run"
+    static= limit=120 there=
+fi
+export BUILD MACHINE LLVM_BIN
