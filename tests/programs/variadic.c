@@ -31,7 +31,6 @@ int sprintf(char *to, const char *format, ...)
     FORWARD(format, vsprintf(to, format, (va_list)&list));
 }
 
-#ifdef __APPLE__
 int fprintf(FILE *file, const char *format, ...)
 {
     FORWARD(format, vfprintf(file, format, (va_list)&list));
@@ -41,7 +40,6 @@ int snprintf(char *to, size_t size, const char *format, ...)
 {
     FORWARD(format, vsnprintf(to, size, format, (va_list)&list));
 }
-#endif
 
 #ifdef FOR_WINDOWS
 int _fltused; /* compilers refer to it where there are floating-point numbers */
