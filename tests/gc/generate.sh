@@ -6,13 +6,13 @@
 # LEVELS is a list like "0 1 2 3": each program then runs at all of these. Of the kind KIND are most statements.
 # Several programs are compiled and run as one, of two modules; if they fail, each by itself.
 # With STRESS=0, they run without stress: for TENON_GC=concurrent, of which stress sees nothing.
-# SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which is an
-# error if they find something, for then the generator is wrong; if programs fail, under each of them.
+# TWIN_SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which
+# is an error if they find something, for then the generator is wrong; if programs fail, under each of them.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
 out=$BUILD/tests/gc/${FOLDER:-generate}
-read -ra sanitizers <<<"${SANITIZERS:-none}"
+read -ra sanitizers <<<"${TWIN_SANITIZERS:-none}"
 mkdir -p "$out"
 clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
 

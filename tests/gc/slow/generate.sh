@@ -10,5 +10,5 @@ count=500 portions=20
 today=$(($(date +%s) / 86400))
 : "${SEEDS:=$((today % portions * count + 1)):$count}"
 [[ $SEEDS =~ ^[0-9]+:[1-9][0-9]*$ ]] || { echo "not ok gc/generate: SEEDS=$SEEDS is no FIRST:COUNT"; exit 1; }
-export SANITIZERS="thread address memory"
+export TWIN_SANITIZERS="thread address memory"
 exec bash tests/gc/generate.sh "${SEEDS%:*}" "${SEEDS#*:}" "0 1 2 3"
