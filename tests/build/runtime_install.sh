@@ -45,6 +45,7 @@ share/doc/tenon/doc/GC.md
 share/doc/tenon/doc/IMAGE.md
 share/doc/tenon/doc/IR.md
 share/doc/tenon/doc/LINKER.md
+share/doc/tenon/doc/PORTING.md
 share/doc/tenon/doc/PASSES.md
 share/doc/tenon/doc/RELOCATIONS.md
 share/doc/tenon/doc/SESSION.md

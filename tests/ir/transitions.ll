@@ -102,7 +102,7 @@ define linkonce_odr i64 @shared(i64 %n) comdat {
 ; CHECK: store atomic ptr [[NEXT]], ptr %{{.*}} release
 ; CHECK: fence syncscope("singlethread") seq_cst
 ; CHECK: [[FIELD:%.*]] = getelementptr i8, ptr [[BLOCK]], i64 16
-; CHECK: [[WANTED:%.*]] = load atomic i64, ptr [[FIELD]] monotonic
+; CHECK: [[WANTED:%.*]] = load atomic i64, ptr [[FIELD]] acquire
 ; CHECK: icmp eq i64 [[WANTED]], 0
 ; CHECK: slow:
 ; CHECK: store atomic ptr [[TOP]], ptr %{{.*}} release
