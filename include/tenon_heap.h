@@ -266,7 +266,7 @@ TN_API void tn_heap_walk(struct tn_heap *heap,
 #define TN_PERMANENT 3
 
 enum {
-    TN_PERMANENT_FROZEN = 1, /* nobody stores references to objects of a heap there; the memory may be read-only */
+    TN_PERMANENT_FROZEN = 1, /* no thread stores references to objects of a heap there; it may be read-only */
 };
 
 /* Adds `size` bytes with permanent objects to the heap, whose threads alone may store references there. Neither reads

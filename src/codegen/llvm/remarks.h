@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* Passes the context's remarks on to the observer, which is borrowed, or to nobody (NULL, or no `remark` in it). To be
- * called before the context's handler of diagnostics is set, which receives everything else. */
+/* Passes the context's remarks on to the observer, which is borrowed; without one (NULL, or no `remark` in it) they are
+ * dropped. To be called before the context's handler of diagnostics is set, which receives everything else. */
 void tn__llvm_observe_remarks(LLVMContextRef context, const struct tn_compile_observer *observer);
 
 /* Whether anything becomes of remarks. */

@@ -5,8 +5,8 @@
  *
  * An object is armed while its header has TN_GC_PERMANENT and TN_GC_UNLOGGED. The first store of a reference into it
  * clears both bits and enters the object in the list of logged ones, whose references are roots from then on. When a
- * collection finds no reference into the heap there, the object is armed again. So pages of objects that nobody stores
- * into are never written.
+ * collection finds no reference into the heap there, the object is armed again. So pages of objects that no thread
+ * stores into are never written.
  *
  * If there is no memory for the list, the headers still tell: until there is, collections look at all objects that are
  * not armed.
@@ -17,7 +17,7 @@
 
 struct space {
     char *start, *end;
-    bool is_frozen; /* nobody stores into its objects */
+    bool is_frozen; /* no thread stores into its objects */
 };
 
 /* Changed under the heap's lock, but for the list: that is also changed in barriers, under a lock of its own. */
@@ -57,17 +57,19 @@ static void log_object(struct tn_heap *heap, void *object)
 
 /* ---- objects ---- */
 
-static void each_object(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+static void each_in(const struct tn_heap *heap, bool also_frozen, void (*visit)(void *context, void *object),
+                    void *context)
 {
-    for (size_t i = 0; i < heap->permanent->space_count; i++)
-        tn__each_between(heap->permanent->spaces[i].start, heap->permanent->spaces[i].end, visit, context);
+    for (size_t i = 0; i < heap->permanent->space_count; i++) {
+        const struct space *space = &heap->permanent->spaces[i];
+        if (also_frozen || !space->is_frozen)
+            tn__each_between(space->start, space->end, visit, context);
+    }
 }
 
-static void each_mutable(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+static void each_object(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
 {
-    for (size_t i = 0; i < heap->permanent->space_count; i++)
-        if (!heap->permanent->spaces[i].is_frozen)
-            tn__each_between(heap->permanent->spaces[i].start, heap->permanent->spaces[i].end, visit, context);
+    each_in(heap, true, visit, context);
 }
 
 static bool is_armed(const void *object)
@@ -104,7 +106,7 @@ static void each_logged(const struct tn_heap *heap, void (*visit)(void *context,
 {
     const struct tn__permanent *p = heap->permanent;
     if (p->list_is_lost)
-        each_mutable(heap, visit, context);
+        each_in(heap, false, visit, context);
     else
         for (size_t i = 0; i < p->logged_count; i++)
             visit(context, p->logged[i]);
@@ -195,7 +197,7 @@ static void arm_all(struct tn_heap *heap)
     p->logged_count = 0;
     if (p->list_is_lost) {
         p->list_is_lost = false;
-        each_mutable(heap, arm_or_enter, heap);
+        each_in(heap, false, arm_or_enter, heap);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -231,12 +233,15 @@ static void verify(struct tn_heap *heap)
         tn__corrupt(heap, "other permanent objects refer to the heap than those that are logged");
 }
 
+/* Under the heap's lock; barriers may be logging. */
 static void count(const struct tn_heap *heap, struct tn_heap_stats *stats)
 {
-    const struct tn__permanent *p = heap->permanent;
+    struct tn__permanent *p = heap->permanent;
     for (size_t i = 0; i < p->space_count; i++)
         stats->permanent += (uint64_t)(p->spaces[i].end - p->spaces[i].start);
+    pthread_mutex_lock(&p->lock);
     stats->permanent_logged = p->logged_count;
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- adding and removing ---- */

@@ -25,8 +25,8 @@ struct tn__work_log {
 
 struct tn__collection;
 
-/* What collections and others do with permanent objects (collect/permanent.c). The world is stopped, except for `log`:
- * that is for barriers, and not a safepoint. */
+/* What collections and others do with permanent objects (collect/permanent.c). The world is stopped, except for `log`,
+ * which is for barriers and not a safepoint, and for `count`. */
 struct tn__permanent_work {
     void (*log)(struct tn_heap *heap, void *object);
     void (*scan)(struct tn__collection *c); /* forwards references of the logged ones, but for weak kinds */
