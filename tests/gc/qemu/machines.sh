@@ -3,11 +3,12 @@
 # Managed code on AArch64 and RISC-V, under qemu-user: scripts of tests/gc, with code that the command compiles here.
 # Left out: unit tests of heaps, and programs.sh (SCRIPTS=programs runs it), which take long under emulation;
 # overflow.sh and stop.sh, which measure or need the command on the machine; limits.sh; registers.sh, the barrier of
-# x86-64; what runs `tenon run --lazy`, images, and TENON_GC=concurrent.
+# x86-64; what runs `tenon run --lazy`, images, and but for permanent.sh
+# TENON_GC=concurrent.
 #
 # time limit: 1500
 
-: "${MACHINES:=aarch64 riscv64}" "${SCRIPTS:=jumps handlers values stack results transitions}"
+: "${MACHINES:=aarch64 riscv64}" "${SCRIPTS:=jumps handlers values stack results transitions permanent}"
 for machine in $MACHINES; do
     for script in $SCRIPTS; do
         MACHINE=$machine bash tests/gc/$script.sh | sed -E "s/^(not )?ok /&$machine /"
