@@ -134,8 +134,8 @@ void tn__gc_poll(void);
  * or the value is young (see tn_gc_block) or not known. `slot` is the word of the object that is stored to, `value`
  * what is stored there: the collector remembers the word, and may verify that the object's type lists it. If `slot` is
  * NULL, it remembers the object and clears the bit; `value` is NULL if several values are stored. Not a safepoint.
- * Calling convention: LLVM's preserve_most. It may change r11 (AArch64: x0-x8, x16-x18), the flags and the vector
- * registers, and preserves all other registers: on x86-64 those of its arguments and rax too. */
+ * Calling convention: LLVM's preserve_most. It may change r11 (AArch64: x0-x8, x16-x18; RISC-V: t1-t3), the flags and
+ * the vector registers, and preserves all other registers: on x86-64 those of its arguments and rax too. */
 void tn__gc_log(void *object, void *slot, void *value);
 
 /* memmove into or out of managed memory: with the barrier of the object that contains `to` (`parent`; NULL: none),

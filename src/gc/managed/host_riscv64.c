@@ -5,7 +5,7 @@
  *
  * A call leaves the return address in ra, so anchors hold it in `ra`, and their `sp` is the stack pointer itself, which
  * is where the caller's arguments in memory begin. The frame pointer s0 is the stack pointer at the function's entry;
- * the frame record lies below it. t2 is the register of `nest` arguments. Only t0 and t1 are free: all others may hold
+ * the frame record lies below it. t2 is the register of `nest` arguments. Only t1 and t3 are free: all others may hold
  * arguments, or be preserved by conventions such as preserve_most. */
 
 #include <sys/auxv.h>
@@ -50,52 +50,52 @@ const struct tn__transition_frame tn__transition_frame = {.unwind_register = 8, 
     "    .cfi_def_cfa_offset 0\n"                                                                                      \
     "    ret\n"
 
-/* t0: the address of the thread's block. */
+/* t3: the address of the thread's block. */
 #define BLOCK                                                                                                          \
-    "    la.tls.ie t0, tn__gc_block\n"                                                                                 \
-    "    add t0, t0, tp\n"
+    "    la.tls.ie t3, tn__gc_block\n"                                                                                 \
+    "    add t3, t3, tp\n"
 
-/* Fills in the thread's top anchor. t0: the address of its block; clobbered. */
+/* Fills in the thread's top anchor. t3: the address of its block; clobbered. */
 #define FILL_IN                                                                                                        \
-    "    ld t0, 24(t0)\n"                                                                                              \
-    "    sd sp, 0(t0)\n"                                                                                               \
-    "    sd s0, 8(t0)\n"                                                                                               \
-    "    sd ra, 16(t0)\n"
+    "    ld t3, 24(t3)\n"                                                                                              \
+    "    sd sp, 0(t3)\n"                                                                                               \
+    "    sd s0, 8(t3)\n"                                                                                               \
+    "    sd ra, 16(t3)\n"
 
 #define KEEP_REGISTERS(function)                                                                                       \
-    "    lla t0, " function "\n"                                                                                       \
+    "    lla t3, " function "\n"                                                                                       \
     "    call tn__gc_keep_registers\n"
 
 /* In stress mode the function gets a copy of its arguments in memory: of all between the stack pointer and the caller's
  * frame record, up to a limit that no argument list reaches. */
 __asm__(FUNCTION("tn__gc_call_native") BLOCK /* */
-        "    lw t1, 16(t0)\n"
+        "    lw t1, 16(t3)\n"
         "    andi t1, t1, 2\n"
         "    bnez t1, 1f\n" FILL_IN /* */
         "    jr t2\n"
-        "1:  sd zero, 72(t0)\n" FILL_IN FRAME("48") /* */
+        "1:  sd zero, 72(t3)\n" FILL_IN FRAME("48") /* */
         "    sd t2, 0(sp)\n"
-        "    sd t3, 8(sp)\n"
+        "    sd t0, 8(sp)\n"
         "    sd t4, 16(sp)\n"
         "    sd t5, 24(sp)\n"
-        "    ld t0, -16(s0)\n"
-        "    addi t0, t0, -16\n"
-        "    sub t0, t0, s0\n"
+        "    ld t3, -16(s0)\n"
+        "    addi t3, t3, -16\n"
+        "    sub t3, t3, s0\n"
         "    li t1, 65536\n"
-        "    bltu t0, t1, 2f\n"
-        "    mv t0, t1\n"
-        "2:  andi t0, t0, -16\n"
-        "    sub sp, sp, t0\n"
-        "    mv t3, s0\n"
+        "    bltu t3, t1, 2f\n"
+        "    mv t3, t1\n"
+        "2:  andi t3, t3, -16\n"
+        "    sub sp, sp, t3\n"
+        "    mv t0, s0\n"
         "    mv t4, sp\n"
-        "3:  beqz t0, 4f\n"
-        "    ld t5, 0(t3)\n"
+        "3:  beqz t3, 4f\n"
+        "    ld t5, 0(t0)\n"
         "    sd t5, 0(t4)\n"
-        "    addi t3, t3, 8\n"
+        "    addi t0, t0, 8\n"
         "    addi t4, t4, 8\n"
-        "    addi t0, t0, -8\n"
+        "    addi t3, t3, -8\n"
         "    j 3b\n"
-        "4:  ld t3, -40(s0)\n"
+        "4:  ld t0, -40(s0)\n"
         "    ld t4, -32(s0)\n"
         "    ld t5, -24(s0)\n"
         "    jalr t2\n" KEEP_REGISTERS("tn__gc_after_call") RETURN("48") END("tn__gc_call_native"));
@@ -106,17 +106,17 @@ __asm__(FUNCTION("tn__gc_call_twice") BLOCK FILL_IN /* */
 /* The stack continues below the abandoned frames. s2 keeps the return address, because unwinders find nothing at its
  * usual place there. */
 __asm__(FUNCTION("tn__gc_return_twice") BLOCK /* */
-        "    ld t0, 24(t0)\n"
-        "    ld t0, 0(t0)\n"
+        "    ld t3, 24(t3)\n"
+        "    ld t3, 0(t3)\n"
         "    fence r, rw\n"
-        "    andi t1, t0, 1\n"
+        "    andi t1, t3, 1\n"
         "    bnez t1, 1f\n"
         "    ret\n"
         "1:  mv t1, sp\n"
         "    .cfi_def_cfa t1, 0\n"
-        "    andi t0, t0, -16\n"
-        "    bgeu t0, sp, 2f\n"
-        "    mv sp, t0\n"
+        "    andi t3, t3, -16\n"
+        "    bgeu t3, sp, 2f\n"
+        "    mv sp, t3\n"
         "2:  addi sp, sp, -16\n"
         "    sd s1, 0(sp)\n"
         "    .cfi_undefined s1\n"
@@ -150,15 +150,15 @@ __asm__(FUNCTION("tn__gc_return_twice") BLOCK /* */
     "    sd s1, 8(sp)\n"                                                                                               \
     "    .cfi_offset s1, -24\n"                                                                                        \
     "    sd s2, 0(sp)\n"                                                                                               \
-    "    .cfi_offset s2, -32\n" BLOCK "    mv s1, t0\n"                                                                \
+    "    .cfi_offset s2, -32\n" BLOCK "    mv s1, t3\n"                                                                \
     "    mv s2, t2\n"                                                                                                  \
-    "    ld t0, 24(s1)\n"                                                                                              \
+    "    ld t3, 24(s1)\n"                                                                                              \
     "    ld t1, -16(s0)\n"                                                                                             \
-    "    sd t1, 8(t0)\n"                                                                                               \
-    "    sd ra, 16(t0)\n"                                                                                              \
+    "    sd t1, 8(t3)\n"                                                                                               \
+    "    sd ra, 16(t3)\n"                                                                                              \
     "    addi t1, s0, 1\n"                                                                                             \
     "    fence rw, w\n"                                                                                                \
-    "    sd t1, 0(t0)\n"                                                                                               \
+    "    sd t1, 0(t3)\n"                                                                                               \
     "    lw t1, 16(s1)\n"                                                                                              \
     "    andi t1, t1, 2\n"                                                                                             \
     "    beqz t1, 1f\n" KEEP_REGISTERS("tn__gc_begin_transition") "1:\n"
@@ -166,12 +166,12 @@ __asm__(FUNCTION("tn__gc_return_twice") BLOCK /* */
 /* The processor may exchange the store of `sp` and the load of `poll` and `fences`, which the collector's
  * tn__os_fence_threads makes up for. The load acquires: if no collection is asked for any more, its work is seen. */
 #define COME_BACK                                                                                                      \
-    "    ld t0, 24(s1)\n"                                                                                              \
-    "    ld t1, 0(t0)\n"                                                                                               \
+    "    ld t3, 24(s1)\n"                                                                                              \
+    "    ld t1, 0(t3)\n"                                                                                               \
     "    andi t1, t1, -8\n"                                                                                            \
     "    bne t1, s0, 3f\n"                                                                                             \
     "2:  fence rw, w\n"                                                                                                \
-    "    sd s0, 0(t0)\n"                                                                                               \
+    "    sd s0, 0(t3)\n"                                                                                               \
     "    ld t1, 16(s1)\n"                                                                                              \
     "    fence r, rw\n"                                                                                                \
     "    beqz t1, 1f\n"                                                                                                \
@@ -184,12 +184,12 @@ __asm__(FUNCTION("tn__gc_return_twice") BLOCK /* */
                                                                 "    ld s2, -32(s0)\n"                                 \
                                                                 "    .cfi_restore s2\n" RETURN(                        \
                                                                     "32") "    .cfi_restore_state\n"                   \
-                                                                          "3:  addi t0, t0, -24\n"                     \
-                                                                          "    ld t1, 0(t0)\n"                         \
+                                                                          "3:  addi t3, t3, -24\n"                     \
+                                                                          "    ld t1, 0(t3)\n"                         \
                                                                           "    andi t1, t1, -8\n"                      \
                                                                           "    bne t1, s0, 3b\n"                       \
                                                                           "    fence rw, w\n"                          \
-                                                                          "    sd t0, 24(s1)\n"                        \
+                                                                          "    sd t3, 24(s1)\n"                        \
                                                                           "    j 2b\n"
 
 __asm__(FUNCTION("tn__gc_call_outside") PERSONALITY LEAVE /* */
@@ -198,21 +198,21 @@ __asm__(FUNCTION("tn__gc_call_outside") PERSONALITY LEAVE /* */
 /* Copied downwards: each word from s0 + n to sp + n. */
 __asm__(FUNCTION("tn__gc_call_outside_memory") PERSONALITY LEAVE /* */
         "    addi sp, sp, -16\n"
-        "    sd t3, 0(sp)\n"
+        "    sd t0, 0(sp)\n"
         "    sd t4, 8(sp)\n"
-        "    mv t3, sp\n"
-        "    ld t0, 40(s1)\n"
-        "    sub sp, sp, t0\n"
+        "    mv t0, sp\n"
+        "    ld t3, 40(s1)\n"
+        "    sub sp, sp, t3\n"
         "    andi sp, sp, -16\n"
-        "    beqz t0, 5f\n"
-        "4:  addi t0, t0, -8\n"
-        "    add t1, s0, t0\n"
+        "    beqz t3, 5f\n"
+        "4:  addi t3, t3, -8\n"
+        "    add t1, s0, t3\n"
         "    ld t4, 0(t1)\n"
-        "    add t1, sp, t0\n"
+        "    add t1, sp, t3\n"
         "    sd t4, 0(t1)\n"
-        "    bnez t0, 4b\n"
-        "5:  ld t4, 8(t3)\n"
-        "    ld t3, 0(t3)\n"
+        "    bnez t3, 4b\n"
+        "5:  ld t4, 8(t0)\n"
+        "    ld t0, 0(t0)\n"
         "    jalr s2\n" COME_BACK END("tn__gc_call_outside_memory"));
 
 /* ---- registers ---- */
@@ -236,7 +236,7 @@ int tn__gc_look_at_machine(struct tn_error *err)
     "    " op " a6, 48(sp)\n"                                                                                          \
     "    " op " a7, 56(sp)\n"                                                                                          \
     "    " op " t2, 64(sp)\n"                                                                                          \
-    "    " op " t3, 72(sp)\n"                                                                                          \
+    "    " op " t0, 72(sp)\n"                                                                                          \
     "    " op " t4, 80(sp)\n"                                                                                          \
     "    " op " t5, 88(sp)\n"                                                                                          \
     "    " op " t6, 96(sp)\n"
@@ -259,39 +259,39 @@ int tn__gc_look_at_machine(struct tn_error *err)
     "    add t1, t1, t2\n"                                                                                             \
     "    " op " v24, (t1)\n"
 
-/* Calls the function in t0 with the result registers a0 and a1 in memory, and preserves every register that may hold an
+/* Calls the function in t3 with the result registers a0 and a1 in memory, and preserves every register that may hold an
  * argument or a result, in full. The words behind the results are other arguments, which are sifted like them. */
 __asm__(FUNCTION("tn__gc_keep_registers") FRAME("400") GENERAL("sd") FLOATS("fsd") /* */
         "    mv a0, sp\n"
         "    lbu t1, tn__gc_has_vectors\n"
         "    bnez t1, 1f\n"
-        "    jalr t0\n"
+        "    jalr t3\n"
         "    j 2f\n"
         "1:  csrr t1, 0xc22\n"
         "    slli t1, t1, 5\n"
         "    sub sp, sp, t1\n" VECTORS("vs8r.v") /* */
-        "    jalr t0\n" VECTORS("vl8re8.v")      /* */
+        "    jalr t3\n" VECTORS("vl8re8.v")      /* */
         "2:  addi sp, s0, -400\n" FLOATS("fld") GENERAL("ld") RETURN("400") END("tn__gc_keep_registers"));
 
 /* ---- the barrier ---- */
 
-/* LLVM's preserve_most: all but t0, t1 and the floating-point registers are preserved. */
+/* LLVM's preserve_most: all but t1, t2, t3 and the floating-point registers are preserved. */
 __asm__(FUNCTION("tn__gc_log") /* */
         "    beqz a1, 1f\n"
-        "    lbu t0, -8(a0)\n"
-        "    andi t0, t0, 1\n"
-        "    bnez t0, 1f\n" BLOCK /* */
-        "    ld t0, 64(t0)\n"
-        "    beqz t0, 1f\n"
+        "    lbu t3, -8(a0)\n"
+        "    andi t3, t3, 1\n"
+        "    bnez t3, 1f\n" BLOCK /* */
+        "    ld t3, 64(t3)\n"
+        "    beqz t3, 1f\n"
         "    addi sp, sp, -16\n"
         "    .cfi_def_cfa_offset 16\n"
         "    sd t2, 0(sp)\n"
-        "    ld t1, 0(t0)\n"
-        "    ld t2, 8(t0)\n"
+        "    ld t1, 0(t3)\n"
+        "    ld t2, 8(t3)\n"
         "    bgeu t1, t2, 2f\n"
         "    sd a1, 0(t1)\n"
         "    addi t1, t1, 8\n"
-        "    sd t1, 0(t0)\n"
+        "    sd t1, 0(t3)\n"
         "    ld t2, 0(sp)\n"
         "    addi sp, sp, 16\n"
         "    .cfi_remember_state\n"
