@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # tests/gc/permanent: compiled barriers of permanent objects, at each optimisation level, with each collector, with and
-# without everything moving at each safepoint. Programs without permanent objects do not contain them.
+# without everything moving at each safepoint. Heaps that are not verified have the barriers' quick path. Programs
+# without permanent objects do not contain them.
 
 . tests/build/check
 . tests/gc/support/machine.bash
@@ -15,9 +16,10 @@ for level in 0 1 2 3; do
         "$CC" -O1 -Iinclude -static tests/gc/permanent/host.c "$out/managed.o" "$library" \
             -Wl,-u,tn_collector_copying -Wl,-u,tn_collector_concurrent -pthread -o "$out/host" || exit 1
     for collector in copy generational concurrent; do
-        for stress in 0 1; do
-            name="gc/permanent -O$level, $collector, stress $stress"
-            said=$(TENON_GC=$collector TENON_GC_STRESS=$stress TENON_GC_VERIFY=1 timeout "$limit" \
+        for mode in "0 0" "0 1" "1 1"; do
+            read -r stress verify <<<"$mode"
+            name="gc/permanent -O$level, $collector, stress $stress, verified $verify"
+            said=$(TENON_GC=$collector TENON_GC_STRESS=$stress TENON_GC_VERIFY=$verify timeout "$limit" \
                 $emulate "$out/host" 2>&1)
             if [ "$said" = $'0 0\n0 0' ]; then
                 echo "ok $name"
