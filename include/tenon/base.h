@@ -57,7 +57,8 @@ extern "C" {
     X(TN_ECOMPILE, -10, "the IR was rejected")                                                                         \
     X(TN_EFATAL, -11, "the code generator gave up")                                                                    \
     X(TN_ECYCLE, -12, "would wait for itself")                                                                         \
-    X(TN_EREMOVED, -13, "removed meanwhile")
+    X(TN_EREMOVED, -13, "removed meanwhile")                                                                           \
+    X(TN_ECANCELLED, -14, "cancelled")
 
 enum tn_code {
     TN_OK = 0,

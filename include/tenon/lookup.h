@@ -23,6 +23,7 @@ extern "C" {
 
 struct tn_library;
 struct tn_responsibility;
+struct tn_lookup_handle; /* opaque: a lookup that can be cancelled */
 
 /* Links every object added so far, with the archive members that they need. These objects become callable all together
  * or not at all; after an error the library is as it was before the call. TN_EUNDEF (the text lists all undefined
@@ -64,6 +65,27 @@ typedef void tn_lookup_done(void *context, struct tn_wanted *symbols, size_t cou
  * TN_EINVAL, TN_ENOMEM: `done` is not called; all other errors are passed to it. */
 TN_API int tn_lookup_async(struct tn_library *library, struct tn_wanted *symbols, size_t count, tn_lookup_done *done,
                            void *context, struct tn_error *err);
+
+/* As tn_lookup_async, but the lookup can be cancelled. *handle is set before `done` is called; it is the client's until
+ * tn_lookup_cancel takes it, or the session ends. Errors as for tn_lookup_async, then *handle is NULL. */
+TN_API int tn_lookup_start(struct tn_library *library, struct tn_wanted *symbols, size_t count, tn_lookup_done *done,
+                           void *context, struct tn_lookup_handle **handle, struct tn_error *err);
+
+/* Takes the handle back. If the lookup is waiting for materializers, it ends now: this thread calls `done` with
+ * TN_ECANCELLED. After the call `done` has been called once and has returned, except if the caller is `done` itself. A
+ * `done` that another thread is running is waited for, and so is linking that has begun: then `done` may get the
+ * addresses. Materializers that nothing else needs are not begun any more; those that are running are not stopped, but
+ * see tn_responsibility_is_cancelled. Any thread; not under locks that `done` takes. NULL is ignored. TN_ECYCLE: it
+ * would wait for itself, because the thread that is running `done` is waiting here for a callback of this thread; the
+ * handle remains the client's, to be taken back later. */
+TN_API int tn_lookup_cancel(struct tn_lookup_handle *handle, struct tn_error *err);
+
+/* As tn_lookup_all, but waits no longer than until the deadline, in nanoseconds of CLOCK_MONOTONIC: then it fails with
+ * TN_ECANCELLED, and materializers are treated as by tn_lookup_cancel. What is linked already is found after the
+ * deadline, too. In a session without threads and without `dispatch` the caller runs the materializers itself: the
+ * deadline is looked at before each of them. */
+TN_API int tn_lookup_until(struct tn_library *library, struct tn_wanted *symbols, size_t count, uint64_t deadline,
+                           struct tn_error *err);
 
 /* A lookup on behalf of a materializer, made on another thread than the one that runs it; needed for cycles to be
  * detected. `done` NULL: blocks. Errors as for the lookups above. */

@@ -45,12 +45,15 @@ struct tn_materializer {
     void *context;
     const struct tn_promised *symbols; /* copied */
     size_t count;
-    /* Called once, by any thread, when a symbol is needed. Stages what it makes with the functions below and returns
-     * one of:
-     *   0            every promised symbol has been staged;
-     *   an error     a code of enum tn_code, with `err`, never NULL, filled in: the symbols fail, and what needs them;
-     *   TN_LATER     it keeps the responsibility and ends it with tn_responsibility_ready or tn_responsibility_fail,
-     *                from any thread, possibly before it returns.
+    /* Called by any thread when a symbol is needed; once, unless it is cancelled. Stages what it makes with the
+     * functions below and returns one of:
+     *   0              every promised symbol has been staged;
+     *   an error       a code of enum tn_code, with `err`, never NULL, filled in: the symbols fail, and what needs
+     *                  them;
+     *   TN_ECANCELLED  after tn_responsibility_is_cancelled has returned true: nothing fails, and the materializer is
+     *                  called again when a symbol is needed after all;
+     *   TN_LATER       it keeps the responsibility and ends it with tn_responsibility_ready or tn_responsibility_fail,
+     *                  from any thread, possibly before it returns.
      * Once ended, the responsibility must not be used any more. In the child of a fork it is called again for whatever
      * had not ended and is needed there. */
     int (*materialize)(void *context, struct tn_responsibility *responsibility, struct tn_error *err);
@@ -74,6 +77,11 @@ TN_API struct tn_library *tn_responsibility_library(const struct tn_responsibili
 
 /* True if something has asked for this symbol. */
 TN_API int tn_responsibility_is_wanted(const struct tn_responsibility *responsibility, const char *symbol);
+
+/* True if every lookup that waited for these symbols, itself or through others, was cancelled or has failed. Then the
+ * materializer may stop and return TN_ECANCELLED, or end the responsibility with that; or go on, for later lookups. A
+ * lookup that begins meanwhile makes it false again. Any thread; takes the session's lock. */
+TN_API int tn_responsibility_is_cancelled(struct tn_responsibility *responsibility);
 
 /* Stages an object. `input->owner` is ignored. Errors as for tn_add_object. */
 TN_API int tn_responsibility_add_object(struct tn_responsibility *responsibility, const struct tn_input *input,

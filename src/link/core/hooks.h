@@ -46,6 +46,13 @@ struct tn__lazy_hooks {
     bool (*lead_away)(struct tn_session *session, const struct tn__places *places);
 };
 
+/* ---- lookups with a handle (demand/cancel.c) ---- */
+
+struct tn__handle_hooks {
+    void (*after_fork)(struct tn_session *session); /* in the child, under the lock */
+    void (*close)(struct tn_session *session);      /* the session ends, and all lookups have */
+};
+
 /* ---- code instances (instance/instance.c) ---- */
 
 /* These functions take their own locks; session locks may be held. */

@@ -75,6 +75,7 @@ struct tn__request {
     size_t count;
     bool everything;               /* every object of the library */
     const struct tn__roots *roots; /* every object, stripped of what these do not need */
+    uint64_t deadline;             /* in ns of tn__os_now_ns: it does not wait any longer; 0: without a limit */
 };
 
 static inline bool tn__wanted_sees(const struct tn_wanted *wanted, const struct tn__entry *entry)

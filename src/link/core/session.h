@@ -61,13 +61,16 @@ struct tn_session {
     /* What a resolver answers for may be a thread-local variable, which is bound when the output is loaded. */
     bool imports_tls;
     struct tn__observers observers;
-    struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
-    struct tn__list removed_stubs;       /* removed batches that a call in another thread still uses */
-    struct tn__arena arena;              /* for what stays until the session ends, */
-    struct tn__unwind_table *tables;     /* its unwind tables, */
-    struct tn__kept *kept;               /* and its ranges of the near window */
-    struct tn__thread_ends thread_exits; /* as the owner of what threads run at their end */
-    bool lost_thread_exits;              /* some of it will not run, because a fork left its threads behind */
+    const struct tn__handle_hooks *handles; /* NULL: no lookup had a handle; see hooks.h */
+    struct tn__list lookup_handles;         /* that the client has not given back, */
+    struct tn__list cancelling;             /* and threads that wait for one's callback; see demand/cancel.c */
+    struct tn__lazy_hooks *lazy;            /* NULL: no function has a stub; see hooks.h */
+    struct tn__list removed_stubs;          /* removed batches that a call in another thread still uses */
+    struct tn__arena arena;                 /* for what stays until the session ends, */
+    struct tn__unwind_table *tables;        /* its unwind tables, */
+    struct tn__kept *kept;                  /* and its ranges of the near window */
+    struct tn__thread_ends thread_exits;    /* as the owner of what threads run at their end */
+    bool lost_thread_exits;                 /* some of it will not run, because a fork left its threads behind */
 };
 
 /* The time, or 0 if the session does not measure times. */

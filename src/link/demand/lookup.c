@@ -5,8 +5,8 @@
 
 #include "link/demand/promise.h"
 
-static int check_wanted(const struct tn_library *library, const struct tn_wanted *symbols, size_t count,
-                        struct tn_error *err)
+int tn__wanted_check(const struct tn_library *library, const struct tn_wanted *symbols, size_t count,
+                     struct tn_error *err)
 {
     if (!library || (count && !symbols))
         return tn__fail(err, TN_EINVAL, "a lookup needs a library and symbols");
@@ -19,13 +19,13 @@ static int check_wanted(const struct tn_library *library, const struct tn_wanted
 static int look_up(struct tn_responsibility *from, struct tn_library *library, struct tn_wanted *symbols, size_t count,
                    tn_lookup_done *done, void *context, struct tn_error *err)
 {
-    int code = check_wanted(library, symbols, count, err);
+    int code = tn__wanted_check(library, symbols, count, err);
     if (code)
         return code;
     const struct tn__request request = {.library = library, .symbols = symbols, .count = count};
     if (!from)
         from = tn__promise_current(library->session);
-    return done ? tn__query_start(&request, from, done, context, err) : tn__query_run(&request, from, err);
+    return done ? tn__query_start(&request, from, done, context, NULL, err) : tn__query_run(&request, from, err);
 }
 
 int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)

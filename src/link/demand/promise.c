@@ -139,7 +139,7 @@ struct tn_responsibility *tn__promise_current(const struct tn_session *session)
 
 bool tn__promise_claim(struct tn_responsibility *promise)
 {
-    if (promise->seen.state != TN__PROMISE_NEW || !promise->owner)
+    if (promise->seen.state != TN__PROMISE_NEW || !promise->owner || promise->unneeded)
         return false;
     promise->seen.state = TN__PROMISE_RUNNING;
     struct tn_responsibility *below = tn__promise_current(promise->library->session);
@@ -252,6 +252,44 @@ static void fail_promise(struct tn_responsibility *promise, const struct tn_erro
     tn__query_wake(promise);
 }
 
+/* Stands in for the materializer of a delegated promise, which only the client knew how to keep. */
+static int give_up(void *unused, struct tn_responsibility *promise, struct tn_error *err)
+{
+    (void)unused, (void)promise;
+    return tn__fail(err, TN_EREMOVED, "it was delegated before a fork, to a thread that this process may lack");
+}
+
+static void hand_over(struct tn_responsibility *promise, struct tn_responsibility *to)
+{
+    to->client = promise->client;
+    if (!to->client.materialize)
+        to->client.materialize = give_up;
+    promise->client = (struct tn_materializer){0};
+    for (size_t i = 0; i < promise->count; i++)
+        if (tn__promise_owes(promise, promise->entries[i]))
+            tn__promise_take(to, promise->entries[i]);
+    tn__promise_give(to, promise->owner);
+}
+
+/* What a materializer has stopped making because nobody needed it is promised again, and a generator is asked again.
+ * False if it was not told to stop, or nobody else can make the symbols, or memory is out. */
+static bool give_back(struct tn_responsibility *promise, const struct tn_error *why)
+{
+    if (why->code != TN_ECANCELLED || !promise->told_unneeded || !promise->owner)
+        return false;
+    if (!promise->generator) {
+        struct tn_responsibility *to =
+            promise->client.materialize ? tn__promise_new(promise->library, promise->seen.name, promise->count) : NULL;
+        if (!to)
+            return false;
+        hand_over(promise, to);
+    }
+    for (TN_EACH(struct tn__wait, wait, &promise->waits, listed))
+        wait->query->given_back = true;
+    end_promise(promise, TN__PROMISE_KEPT);
+    return true;
+}
+
 static void keep_promise(struct tn_responsibility *promise)
 {
     for (size_t i = 0; i < promise->count; i++) /* what a generator did not know */
@@ -350,9 +388,9 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
     struct tn_error error;
     tn__fail(&error, why && why->code < 0 ? why->code : TN_EINVAL, "%s", why ? why->text : "no reason given");
     tn__session_lock(session);
-    bool running = promise->seen.state == TN__PROMISE_RUNNING;
-    bool unheard = running && tn__list_is_empty(&promise->waits);
-    if (running)
+    bool fails = promise->seen.state == TN__PROMISE_RUNNING && !give_back(promise, &error);
+    bool unheard = fails && tn__list_is_empty(&promise->waits);
+    if (fails)
         fail_promise(promise, &error);
     tn__session_unlock(session);
     tn__query_continue(session);
@@ -381,25 +419,6 @@ void tn__promises_after_fork(struct tn_session *session)
         for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
             for (TN_EACH_TO_REMOVE(struct tn_responsibility, promise, &tracker->promises, owned))
                 leave_behind(promise);
-}
-
-/* Stands in for the materializer of a delegated promise, which only the client knew how to keep. */
-static int give_up(void *unused, struct tn_responsibility *promise, struct tn_error *err)
-{
-    (void)unused, (void)promise;
-    return tn__fail(err, TN_EREMOVED, "it was delegated before a fork, to a thread that this process may lack");
-}
-
-static void hand_over(struct tn_responsibility *promise, struct tn_responsibility *to)
-{
-    to->client = promise->client;
-    if (!to->client.materialize)
-        to->client.materialize = give_up;
-    promise->client = (struct tn_materializer){0};
-    for (size_t i = 0; i < promise->count; i++)
-        if (tn__promise_owes(promise, promise->entries[i]))
-            tn__promise_take(to, promise->entries[i]);
-    tn__promise_give(to, promise->owner);
 }
 
 bool tn__promise_renew(struct tn_responsibility *promise)

@@ -39,6 +39,8 @@ struct tn_responsibility {
     pthread_t runner;                /* the thread that runs it, while on_stack */
     bool on_stack;                   /* the materializer has not returned yet */
     bool left_behind;                /* by a fork: the thread that would end it may not exist in this process */
+    bool unneeded;                   /* the last query that waited for it was cancelled, or has failed */
+    bool told_unneeded;              /* tn__promise_is_needed has returned false */
     struct tn_responsibility *visit; /* the worklist of searches for cycles */
     uint64_t visited;
     struct tn__staged *staged; /* objects that fulfil it */
@@ -49,6 +51,17 @@ struct tn_responsibility {
 static inline bool tn__promise_owes(const struct tn_responsibility *promise, const struct tn__entry *entry)
 {
     return (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) && entry->promise == &promise->seen;
+}
+
+/* Puts a promise on the worklist of search `number`, unless it was there before. */
+static inline void tn__promise_visit(struct tn_responsibility *promise, struct tn_responsibility **work,
+                                     uint64_t number)
+{
+    if (promise->visited == number)
+        return;
+    promise->visited = number;
+    promise->visit = *work;
+    *work = promise;
 }
 
 static inline struct tn_responsibility *tn__promise_of(struct tn__promise *seen)
@@ -78,6 +91,7 @@ struct tn__query {
     struct tn__open *open;          /* open references after the last round */
     size_t open_count;
     uint64_t revision; /* of the session at that time */
+    bool given_back;   /* something that it waited for was given back, because nobody seemed to need it */
     struct tn__wait *waits;
     size_t wait_count, pending;   /* `pending` of them have not ended */
     struct tn__missing *asked_of; /* names that generators have been asked for */
@@ -88,6 +102,9 @@ struct tn__query {
     /* Only lookups with a callback: */
     struct tn__list runnable; /* in the session's list, when nothing is pending */
     bool announced;           /* a task has been made to continue it or an earlier one */
+    bool stepping;            /* a thread does a round, and answers the client if that was the last; */
+    pthread_t stepper;        /* this one */
+    bool cancelled;           /* the round ends it, whatever it waits for */
     tn_lookup_done *done;
     void *context;
 };
@@ -138,9 +155,16 @@ void tn__promises_discard(struct tn_session *session, struct tn__journal *journa
 
 /* Links what is requested on behalf of `from`, which may be NULL, waiting for materializers. Takes the lock. */
 int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err);
-/* The same, with a callback instead of waiting. TN_ENOMEM: it is not called. */
+/* The same, with a callback instead of waiting. TN_ENOMEM: it is not called. `out`, which may be NULL, is set under the
+ * lock before the callback can be called; the query lives until that has returned. */
 int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
-                    void *context, struct tn_error *err);
+                    void *context, struct tn__query **out, struct tn_error *err);
+/* Under the lock: cancels a query with a callback that has not been called. True: it has ended, and the caller answers.
+ * False: a thread is doing a round, and answers at its end. */
+bool tn__query_cancel(struct tn__query *query);
+/* Without the lock: calls back for a query that has ended, with this error, and frees it. */
+void tn__query_answer(struct tn__query *query, const struct tn_error *err);
+int tn__query_fail_cancelled(struct tn_error *err);
 /* sweep.c: removes unused names from the library's table. Under the lock, by a thread that holds no pointers to its
  * entries. */
 void tn__library_sweep(struct tn_library *library);
@@ -154,6 +178,9 @@ static inline void tn__library_sweep_if_due(struct tn_library *library)
 
 /* lookup.c: runs a query on behalf of the materializer that the calling thread is running, if any. */
 int tn__query_link(const struct tn__request *request, struct tn_error *err);
+/* lookup.c: the argument checks of all lookups. */
+int tn__wanted_check(const struct tn_library *library, const struct tn_wanted *symbols, size_t count,
+                     struct tn_error *err);
 /* Under the lock: wakes the queries of a promise that has ended or given its symbols away. */
 void tn__query_wake(struct tn_responsibility *promise);
 /* Without the lock: does one round of the next runnable query, of this promise's materializer (NULL: of any). False if
@@ -162,6 +189,8 @@ bool tn__query_step_one(struct tn_session *session, const struct tn_responsibili
 /* Without the lock: continues runnable queries. Inside a materializer only its own, because others might have to wait
  * for it. */
 void tn__query_continue(struct tn_session *session);
+/* Under the lock: false if nobody waits for it, neither itself nor through the lookups of other materializers. */
+bool tn__promise_is_needed(struct tn_responsibility *promise);
 /* Under the lock: its queries no longer belong to a promise. */
 void tn__query_disown(struct tn_responsibility *promise);
 /* In the child of a fork, under the lock: ends the lookups of threads that do not exist here. */

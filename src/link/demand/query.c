@@ -6,6 +6,8 @@
  * what it would wait for is followed. If that leads back to the promise, the query fails instead. Other queries cannot
  * close a cycle. */
 
+#include <time.h>
+
 #include "link/demand/promise.h"
 
 /* ---- what was asked for ---- */
@@ -78,21 +80,12 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
     return 0;
 }
 
-static void visit(struct tn_responsibility *promise, struct tn_responsibility **work, uint64_t number)
-{
-    if (promise->visited == number)
-        return;
-    promise->visited = number;
-    promise->visit = *work;
-    *work = promise;
-}
-
 /* Notes what the query waits for. */
 static void visit_waits(const struct tn__query *query, struct tn_responsibility **work, uint64_t number)
 {
     for (size_t i = 0; i < query->wait_count; i++) {
         if (!tn__list_is_empty(&query->waits[i].listed)) /* else it has ended */
-            visit(query->waits[i].promise, work, number);
+            tn__promise_visit(query->waits[i].promise, work, number);
     }
 }
 
@@ -108,7 +101,7 @@ static struct tn_responsibility *find_behind(const struct tn__query *query,
         const struct tn_responsibility *promise = work;
         work = promise->visit;
         if (promise->above)
-            visit(promise->above, &work, number);
+            tn__promise_visit(promise->above, &work, number);
         for (TN_EACH(struct tn__query, own, &promise->queries, asked))
             visit_waits(own, &work, number);
     }
@@ -120,6 +113,15 @@ static bool is_same(const struct tn_responsibility *promise, const void *target)
     return promise == target;
 }
 
+/* Before the promise has ended: the query does not need it any more. */
+static void stop_waiting(struct tn__wait *wait)
+{
+    if (tn__list_is_empty(&wait->listed))
+        return;
+    tn__list_remove(&wait->listed);
+    wait->promise->unneeded = tn__list_is_empty(&wait->promise->waits);
+}
+
 /* Ends the waiting. A generator's failure is the query's: it leaves no failed symbols behind. */
 static int end_waiting(struct tn__query *query, struct tn_error *err)
 {
@@ -129,7 +131,7 @@ static int end_waiting(struct tn__query *query, struct tn_error *err)
         struct tn_responsibility *promise = wait->promise;
         if (!code && promise->generator && promise->seen.state == TN__PROMISE_FAILED)
             code = tn__promise_fail_with(promise, promise->names[0], err);
-        tn__list_remove(&wait->listed);
+        stop_waiting(wait);
         tn__promise_drop(promise);
     }
     tn__free(query->session->allocator, query->waits);
@@ -156,6 +158,7 @@ static int begin_waiting(struct tn__query *query, const struct tn__needs *needs,
         wait->promise = tn__promise_of(needs->promises[query->wait_count]);
         wait->query = query;
         tn__promise_hold(wait->promise);
+        wait->promise->unneeded = false;
         tn__list_append(&wait->promise->waits, &wait->listed);
     }
     query->pending = query->wait_count;
@@ -181,7 +184,7 @@ void tn__query_wake(struct tn_responsibility *promise)
         query->pending--;
         if (promise->seen.state == TN__PROMISE_FAILED) { /* for the rest it is too late */
             for (size_t i = 0; i < query->wait_count; i++)
-                tn__list_remove(&query->waits[i].listed);
+                stop_waiting(&query->waits[i]);
             query->pending = 0;
         }
         if (query->pending)
@@ -226,6 +229,45 @@ static int link_round(struct tn__query *query, struct tn__needs *needs, struct t
     return code;
 }
 
+static bool is_over(const struct tn__query *query, uint64_t now)
+{
+    return query->request.deadline && query->request.deadline <= now;
+}
+
+bool tn__promise_is_needed(struct tn_responsibility *promise)
+{
+    struct tn_session *session = promise->library->session;
+    struct tn_responsibility *work = NULL;
+    uint64_t number = ++session->visits, now = tn__os_now_ns();
+    tn__promise_visit(promise, &work, number);
+    while (work) {
+        const struct tn_responsibility *at = work;
+        work = at->visit;
+        if (!at->unneeded && tn__list_is_empty(&at->waits)) /* the lookup is between two rounds */
+            return true;
+        for (TN_EACH(struct tn__wait, wait, &at->waits, listed)) {
+            if (is_over(wait->query, now))
+                continue;
+            if (!wait->query->from)
+                return true;
+            tn__promise_visit(wait->query->from, &work, number);
+        }
+    }
+    promise->told_unneeded = true;
+    return false;
+}
+
+/* TN_ECANCELLED if nobody wants to wait for the answer any more. A materializer's own lookup, which waits for one that
+ * was cancelled, has it called again only if somebody waits for that materializer. */
+static int check_worth_waiting(const struct tn__query *query, struct tn_error *err)
+{
+    if (query->cancelled || (query->given_back && query->from && !tn__promise_is_needed(query->from)))
+        return tn__query_fail_cancelled(err);
+    if (query->request.deadline && tn__os_now_ns() >= query->request.deadline)
+        return tn__fail(err, TN_ECANCELLED, "the lookup's deadline has passed");
+    return 0;
+}
+
 /* Under the lock. TN__WAIT: the query is recorded, and `needs` lists, held, what it waits for. */
 static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
 {
@@ -241,6 +283,8 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
     if (code != TN__WAIT)
         return code;
     code = needs->resume ? 0 : tn__request_check(request, needs, err); /* all names were looked at */
+    if (!code)
+        code = check_worth_waiting(query, err);
     if (!code)
         code = generate(query, needs, err);
     if (!code)
@@ -300,6 +344,13 @@ static __thread struct level {
     struct level *outer;
 } * level __attribute__((tls_model("initial-exec")));
 
+/* Under the lock. */
+static void begin_step(struct tn__query *query)
+{
+    query->stepping = true;
+    query->stepper = pthread_self();
+}
+
 static struct tn__query *find_runnable(struct tn_session *session, const struct tn_responsibility *only_of)
 {
     if (!only_of)
@@ -316,8 +367,10 @@ bool tn__query_step_one(struct tn_session *session, const struct tn_responsibili
 {
     tn__session_lock(session);
     struct tn__query *query = find_runnable(session, only_of);
-    if (query)
+    if (query) {
         tn__list_remove(&query->runnable);
+        begin_step(query);
+    }
     tn__session_unlock(session);
     if (query)
         step(query);
@@ -398,21 +451,48 @@ static bool help(const struct tn__query *query)
     return true;
 }
 
+/* Sleeps until there may be something to do, or until the deadline. */
+static void wait_for_news(const struct tn__query *query)
+{
+    uint64_t deadline = query->request.deadline;
+    const struct timespec until = {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)};
+    if (deadline)
+        pthread_cond_timedwait(query->settled, &query->session->lock, &until);
+    else
+        pthread_cond_wait(query->settled, &query->session->lock);
+}
+
 /* Returns when what the query waits for has ended or was removed. */
 static int wait_until_settled(struct tn__query *query, struct tn_error *err)
 {
     if (query->pending)
         go_on_before_waiting(query->session);
-    while (query->pending)
-        if (!help(query))
-            pthread_cond_wait(query->settled, &query->session->lock);
-    return end_waiting(query, err);
+    int code = 0;
+    while (!code && query->pending) {
+        code = check_worth_waiting(query, err);
+        if (!code && !help(query))
+            wait_for_news(query);
+    }
+    int failed = end_waiting(query, code ? NULL : err);
+    return code ? code : failed;
+}
+
+/* Deadlines are of the clock that never goes back. */
+static void init_settled(pthread_cond_t *settled)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(settled, &attributes);
+    pthread_condattr_destroy(&attributes);
 }
 
 int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err)
 {
     struct tn_session *session = request->library->session;
     pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
+    if (request->deadline)
+        init_settled(&settled);
     struct tn__query query = {
         .session = session, .request = *request, .from = from, .settled = &settled, .asker = pthread_self()};
     tn__list_init(&query.asked);
@@ -443,9 +523,9 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
 
 /* ---- with a callback ---- */
 
-static void answer_client(struct tn__query *query, int code, const struct tn_error *err)
+void tn__query_answer(struct tn__query *query, const struct tn_error *err)
 {
-    query->done(query->context, query->request.symbols, query->request.count, code ? err : NULL);
+    query->done(query->context, query->request.symbols, query->request.count, err);
     tn__free(query->session->allocator, query);
 }
 
@@ -461,6 +541,7 @@ static void step(struct tn__query *query)
         code = attempt(query, &needs, &err);
     else
         needs = (struct tn__needs){0};
+    query->stepping = code != TN__WAIT;
     if (code != TN__WAIT) {
         end_query(query);
         sweep_after(&query->request, code);
@@ -469,7 +550,7 @@ static void step(struct tn__query *query)
     if (code == TN__WAIT)
         tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */
     else
-        answer_client(query, code, &err);
+        tn__query_answer(query, code ? &err : NULL);
     tn__free(session->allocator, needs.promises);
     tn__free(session->allocator, needs.missing);
 }
@@ -481,14 +562,43 @@ void tn__query_continue(struct tn_session *session)
         go_on(session, inside, inside && !session->pool && !session->dispatch);
 }
 
+static void end_early(struct tn__query *query)
+{
+    tn__list_remove(&query->runnable);
+    end_waiting(query, NULL);
+    end_query(query);
+}
+
+int tn__query_fail_cancelled(struct tn_error *err)
+{
+    return tn__fail(err, TN_ECANCELLED, "the lookup was cancelled");
+}
+
+bool tn__query_cancel(struct tn__query *query)
+{
+    query->cancelled = true;
+    if (query->stepping)
+        return false;
+    end_early(query);
+    return true;
+}
+
 void tn__queries_after_fork(struct tn_session *session)
 {
     for (TN_EACH_TO_REMOVE(struct tn__query, query, &session->queries, listed)) {
-        if (!query->settled || pthread_equal(query->asker, pthread_self()))
+        if (query->settled ? pthread_equal(query->asker, pthread_self())
+                           : !query->stepping || pthread_equal(query->stepper, pthread_self()))
             continue;
-        end_waiting(query, NULL);
-        end_query(query);
+        if (query->settled)
+            end_early(query);
+        else { /* the round was another thread's: it begins again */
+            query->stepping = query->announced = false;
+            end_waiting(query, NULL);
+            tn__list_append(&session->runnable, &query->runnable);
+        }
     }
+    if (session->handles)
+        session->handles->after_fork(session);
 }
 
 void tn__query_abandon(struct tn_session *session)
@@ -497,15 +607,15 @@ void tn__query_abandon(struct tn_session *session)
         struct tn__query *query = tn__container_of(session->queries.next, struct tn__query, listed);
         struct tn_error err;
         tn__fail(&err, TN_EREMOVED, "the session ends");
-        tn__list_remove(&query->runnable);
-        end_waiting(query, NULL);
-        end_query(query);
-        answer_client(query, TN_EREMOVED, &err);
+        end_early(query);
+        tn__query_answer(query, &err);
     }
+    if (session->handles)
+        session->handles->close(session);
 }
 
 int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
-                    void *context, struct tn_error *err)
+                    void *context, struct tn__query **out, struct tn_error *err)
 {
     struct tn_session *session = request->library->session;
     struct tn__query *query = tn__alloc_zeroed(session->allocator, 1, sizeof *query);
@@ -520,6 +630,9 @@ int tn__query_start(const struct tn__request *request, struct tn_responsibility 
     tn__list_init(&query->runnable);
     tn__session_lock(session);
     begin_query(query);
+    begin_step(query);
+    if (out)
+        *out = query;
     tn__session_unlock(session);
     struct level here = {session, tn__promise_current(session), level};
     level = &here;

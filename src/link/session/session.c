@@ -76,6 +76,8 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__list_init(&session->removed);
     tn__list_init(&session->removed_stubs);
     tn__list_init(&session->unplaced);
+    tn__list_init(&session->lookup_handles);
+    tn__list_init(&session->cancelling);
     code = open_memory(session, &options, err);
     if (!code)
         code = take_formats(session, options.formats, err);
