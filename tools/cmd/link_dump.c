@@ -64,17 +64,25 @@ static void put_file(FILE *out, const char *name)
     put_field(out, "file", name + end, strlen(name + end));
 }
 
-/* Opens an item of a list. Symbols are called as in their files. */
+/* Opens an item of a list. */
 static FILE *begin(struct dump *dump, enum list list, const char *key, const char *name, const char *file)
 {
     FILE *out = dump->lists[list].stream;
     fputs(ftell(out) ? ",\n  {" : "\n  {", out);
-    char in_file[strlen(name) + 2];
-    bool exact = *name == '\1', symbol = list != SECTIONS && dump->c_prefix && *name;
-    snprintf(in_file, sizeof in_file, "%.*s%s", symbol && !exact, &dump->c_prefix, name + (symbol && exact));
-    put_field(out, key, in_file, strlen(in_file));
+    put_field(out, key, name, strlen(name));
     put_file(out, file);
     return out;
+}
+
+/* The same for a symbol, which is called as in its file. */
+static FILE *begin_symbol(struct dump *dump, enum list list, const char *key, const struct tn__symbol *symbol,
+                          const char *file)
+{
+    const char *name = symbol->name;
+    char in_file[strlen(name) + 2];
+    bool marked = *name == '\1', renamed = dump->c_prefix && *name && !symbol->exact;
+    snprintf(in_file, sizeof in_file, "%.*s%s", renamed && !marked, &dump->c_prefix, name + (renamed && marked));
+    return begin(dump, list, key, in_file, file);
 }
 
 static void put_section(struct dump *dump, const char *file, const char *name, uint64_t address, uint64_t size,
@@ -90,17 +98,17 @@ static void put_section(struct dump *dump, const char *file, const char *name, u
     fputs("\"}", out);
 }
 
-static void put_symbol(struct dump *dump, enum list list, const char *file, const char *name, uint64_t address,
-                       uint64_t size)
+static void put_symbol(struct dump *dump, enum list list, const char *file, const struct tn__symbol *symbol,
+                       uint64_t address, uint64_t size)
 {
-    FILE *out = begin(dump, list, "name", name, file);
+    FILE *out = begin_symbol(dump, list, "name", symbol, file);
     fprintf(out, "\"addr\": \"0x%" PRIx64 "\", \"size\": %" PRIu64 "}", address, size);
 }
 
-static void put_entry(struct dump *dump, enum list list, const char *file, const char *symbol, uint64_t address,
-                      const char *kind)
+static void put_entry(struct dump *dump, enum list list, const char *file, const struct tn__symbol *symbol,
+                      uint64_t address, const char *kind)
 {
-    FILE *out = begin(dump, list, "symbol", symbol, file);
+    FILE *out = begin_symbol(dump, list, "symbol", symbol, file);
     if (kind)
         put_field(out, "kind", kind, strlen(kind));
     fprintf(out, "\"addr\": \"0x%" PRIx64 "\"}", address);
@@ -137,7 +145,7 @@ static void dump_symbols(struct dump *dump, const struct tn__object *object)
         const struct tn__symbol *symbol = &object->data->symbols[i];
         if (!is_here(object, i))
             continue;
-        put_symbol(dump, symbol->entry ? GLOBALS : LOCALS, object->name, symbol->name, object->plan->addresses[i],
+        put_symbol(dump, symbol->entry ? GLOBALS : LOCALS, object->name, symbol, object->plan->addresses[i],
                    tn__symbol_size(object->data, symbol));
         if (symbol->place == TN__PLACE_COMMON)
             put_section(dump, object->name, "COMMON", object->plan->addresses[i],
@@ -154,9 +162,10 @@ static void dump_got(struct dump *dump, const struct tn__object *object)
     for (int kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
         for (uint32_t i = 0; object->plan->slots[kind] && i < object->data->symbol_count; i++)
             if (object->plan->slots[kind][i])
-                put_entry(dump, GOT, object->name, object->data->symbols[i].name, tn__got_slot(object, kind, i),
+                put_entry(dump, GOT, object->name, &object->data->symbols[i], tn__got_slot(object, kind, i),
                           kinds[kind]);
-    put_symbol(dump, GLOBALS, object->name, "_GLOBAL_OFFSET_TABLE_", object->plan->got_address, 0);
+    const struct tn__symbol got = {.name = "_GLOBAL_OFFSET_TABLE_"};
+    put_symbol(dump, GLOBALS, object->name, &got, object->plan->got_address, 0);
     if (object->plan->got_words)
         put_section(dump, object->name, ".got", object->plan->got_address, (uint64_t)object->plan->got_words * 8,
                     object->plan->got_write);
@@ -169,7 +178,7 @@ static void dump_table(struct dump *dump, const struct tn__object *object, enum 
 {
     for (uint32_t i = 0; count && i < object->data->symbol_count; i++)
         if (index[i])
-            put_entry(dump, list, object->name, object->data->symbols[i].name,
+            put_entry(dump, list, object->name, &object->data->symbols[i],
                       range->address + offset + (index[i] - 1) * size, NULL);
     if (count)
         put_section(dump, object->name, name, range->address + offset, count * size, range->write + offset);
@@ -235,8 +244,10 @@ static bool dump_others(struct dump *dump, const struct tn_library *library)
         if (table->slots[i] && is_other(table->slots[i]))
             entries[count++] = table->slots[i];
     qsort(entries, count, sizeof *entries, by_name);
-    for (size_t i = 0; i < count; i++)
-        put_symbol(dump, GLOBALS, "", entries[i]->name, tn__entry_target(entries[i])->address, 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct tn__symbol symbol = {.name = entries[i]->name};
+        put_symbol(dump, GLOBALS, "", &symbol, tn__entry_target(entries[i])->address, 0);
+    }
     free(entries);
     return true;
 }

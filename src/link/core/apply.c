@@ -248,7 +248,7 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
         store_ifunc_resolvers(object);
     tn__visit_block *begin = object->data->may_change ? check_again : NULL;
     const struct tn__steps *steps = object->data->format->steps;
-    int code = steps ? steps->apply(link, object, begin) : tn__for_each_reloc(link, object, begin, apply_one);
+    int code = steps ? steps->apply(link, object, begin) : tn__for_each_reloc(link, object, begin, apply_one, false);
     /* Tables for another address space are not registered with this process's unwinder. */
     return code || tn__session_is_elsewhere(link->session) ? code : check_unwind_data(link, object);
 }

@@ -72,7 +72,7 @@ void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value)
 
 int tn__apply_any(struct tn__link *link, struct tn__object *object, tn__visit_block *begin)
 {
-    return tn__for_each_reloc(link, object, begin, apply_one);
+    return tn__for_each_reloc(link, object, begin, apply_one, true);
 }
 
 const struct tn__steps tn__steps_any = {TN__STEPS_ANY};

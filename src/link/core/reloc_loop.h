@@ -59,9 +59,10 @@ typedef int tn__visit_reloc(const struct tn__loop *loop, const struct tn__reloc 
 /* Called for each block of relocations before they are visited. NULL: nothing to do. */
 typedef int tn__visit_block(const struct tn__loop *loop, const struct tn__reloc *relocs, size_t count);
 
-/* Calls `visit` for every relocation of one section until one fails. */
+/* Calls `visit` for every relocation of one section until one fails. `scanned`: an earlier scan has found a row for
+ * each type. */
 TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section *section, tn__visit_block *begin,
-                                 tn__visit_reloc *visit)
+                                 tn__visit_reloc *visit, const bool scanned)
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
     const struct tn_format *format = loop.object->data->format;
@@ -73,7 +74,12 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
     for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
         size_t copied = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK + 1);
         size_t count = copied > TN__RELOC_BLOCK ? TN__RELOC_BLOCK : copied;
-        const struct tn__reloc *relocs = tn__relocs_take(section, first, block, copied), *end = relocs + count;
+        const struct tn__reloc *relocs = block;
+        if (section->relocs_made)
+            relocs = (const struct tn__reloc *)section->relocs + first;
+        else
+            tn__relocs_copy(section, first, block, copied);
+        const struct tn__reloc *end = relocs + count;
         site.block = relocs, site.end = relocs + copied;
         int code = 0;
         if (begin) {
@@ -84,7 +90,7 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
             return code;
         for (; relocs < end; relocs++) {
             uint32_t type = relocs->type;
-            code = visit(&loop, relocs, type < format->row_count ? &format->rows[type] : &unknown);
+            code = visit(&loop, relocs, scanned || type < format->row_count ? &format->rows[type] : &unknown);
             if (code)
                 return code;
         }
@@ -94,7 +100,7 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
 
 /* The same for all loaded sections. Inlined, so that each caller gets a loop specialised for its `visit`. */
 TN__INLINE int tn__for_each_reloc(struct tn__link *link, struct tn__object *object, tn__visit_block *begin,
-                                  tn__visit_reloc *visit)
+                                  tn__visit_reloc *visit, const bool scanned)
 {
     const struct tn__object_data *data = object->data;
     const struct tn__loop loop = {.link = link,
@@ -106,7 +112,7 @@ TN__INLINE int tn__for_each_reloc(struct tn__link *link, struct tn__object *obje
     int code = 0;
     for (uint32_t i = 0; !code && i < data->section_count; i++)
         if (data->sections[i].reloc_count && tn__section_is_loaded(&data->sections[i]))
-            code = tn__visit_section(loop, &data->sections[i], begin, visit);
+            code = tn__visit_section(loop, &data->sections[i], begin, visit, scanned);
     return code;
 }
 

@@ -240,7 +240,7 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
             code = need_ifunc(link, object, i);
     if (!code && object->data->relocs_sound)
         return object->data->format->steps->scan_sound(link, object);
-    return code ? code : tn__for_each_reloc(link, object, NULL, scan_one);
+    return code ? code : tn__for_each_reloc(link, object, NULL, scan_one, false);
 }
 
 TN__INLINE int scan_branch(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
@@ -253,5 +253,5 @@ TN__INLINE int scan_branch(const struct tn__loop *loop, const struct tn__reloc *
 
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object)
 {
-    return tn__for_each_reloc(link, object, NULL, scan_branch);
+    return tn__for_each_reloc(link, object, NULL, scan_branch, false);
 }

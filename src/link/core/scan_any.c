@@ -33,15 +33,32 @@ int tn__scan_any(const struct tn__site *site, uint8_t flags)
                     tn__site_place(site).text, row->name, tn__site_symbol(site));
 }
 
-/* What the reader has checked is not checked again. */
-TN__INLINE int scan_sound(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+/* What the reader has checked is not checked again. Its relocations are arrays, often small ones: no blocks of them. */
+static int scan_section(struct tn__site *site, const uint8_t *symbol_flags)
 {
-    if (__builtin_expect(row->plain && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL), 1))
-        return 0;
-    return tn__scan_unusual(tn__site_of(loop, reloc, row));
+    const struct tn__row *rows = site->object->data->format->rows;
+    for (const struct tn__reloc *reloc = site->block, *end = site->end; reloc < end; reloc++) {
+        if (__builtin_expect(rows[reloc->type].plain && !(symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL), 1))
+            continue;
+        site->reloc = reloc, site->row = &rows[reloc->type];
+        int code = tn__scan_unusual(site);
+        if (code)
+            return code;
+    }
+    return 0;
 }
 
 int tn__scan_sound(struct tn__link *link, struct tn__object *object)
 {
-    return tn__for_each_reloc(link, object, NULL, scan_sound);
+    struct tn__site site = {.link = link, .object = object};
+    int code = 0;
+    for (uint32_t i = 0; !code && i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
+        if (!section->reloc_count || !tn__section_is_loaded(section))
+            continue;
+        site.section = section;
+        site.block = (const struct tn__reloc *)section->relocs, site.end = site.block + section->reloc_count;
+        code = scan_section(&site, object->plan->symbol_flags);
+    }
+    return code;
 }

@@ -30,15 +30,6 @@ void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct t
     memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
 }
 
-const struct tn__reloc *tn__relocs_take(const struct tn__section *section, uint64_t first, struct tn__reloc *out,
-                                        size_t count)
-{
-    if (section->relocs_made)
-        return (const struct tn__reloc *)section->relocs + first;
-    tn__relocs_copy(section, first, out, count);
-    return out;
-}
-
 int tn__object_fail_names(const struct tn__object_data *data, const char *of, struct tn_error *err)
 {
     return tn__fail(err, TN_EFORMAT,

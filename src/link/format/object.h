@@ -108,6 +108,7 @@ struct tn__symbol {
     bool dropped_weak : 1;   /* and was weak */
     bool after_archives : 1; /* a weak definition that members of archives come before */
     uint8_t stand_in : 2;
+    bool exact : 1; /* a local one whose name is as in the file, although the reader has a c_prefix */
 };
 
 /* Which copies of a group may be there, and which of them is kept. */
@@ -231,10 +232,6 @@ extern const struct tn_format *const tn__formats_host[];
 /* Copies `count` relocations starting at number `first`, all below reloc_count: nothing in a file is aligned. They are
  * unchecked. */
 void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);
-
-/* The same without a copy where that can be done: *out, or an array of the section's. */
-const struct tn__reloc *tn__relocs_take(const struct tn__section *section, uint64_t first, struct tn__reloc *out,
-                                        size_t count);
 
 /* Iterates over the relocations of a section (except in core/reloc_loop.h, whose loop is hot):
  *

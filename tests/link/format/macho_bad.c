@@ -146,6 +146,8 @@ static const struct row {
     {"large section", SECTION, TEXT, 0, TN__MACHO_SECTION_SIZE, 8, 1 << 20, TN_EFORMAT, "lie outside"},
     {"largest section", SECTION, TEXT, 0, TN__MACHO_SECTION_SIZE, 8, UINT64_MAX, TN_EFORMAT, "lie outside"},
     {"largest zeros", SECTION, ZEROS, 0, TN__MACHO_SECTION_SIZE, 8, UINT64_MAX / 2, TN_ENOMEM, "fits no window"},
+    {"zeros for the sort", SECTION, ZEROS, 0, TN__MACHO_SECTION_SIZE, 8, UINT64_C(1) << 56, TN_ENOMEM,
+     "fits no window"},
     {"zeros beyond addresses", SECTION, ZEROS, 0, TN__MACHO_SECTION_SIZE, 8, UINT64_MAX, TN_EFORMAT, "out of range"},
     {"alignment 2^63", SECTION, ZEROS, 0, TN__MACHO_SECTION_ALIGN, 4, 63, TN_ENOMEM, "window"},
     {"alignment 2^64", SECTION, ZEROS, 0, TN__MACHO_SECTION_ALIGN, 4, 64, TN_EFORMAT, "2^64"},

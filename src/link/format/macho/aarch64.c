@@ -85,9 +85,8 @@ static enum tn__macho_encoded decode(uint32_t encoding, const uint8_t *code, uin
         save(frame, LR, ++depth);
         save(frame, FP, ++depth);
     }
-    for (unsigned bit = 0; bit < TN_COUNT(pairs); bit++) {
-        if (!(encoding >> bit & 1))
-            continue;
+    for (unsigned left = encoding & ((1U << TN_COUNT(pairs)) - 1); left; left &= left - 1) {
+        unsigned bit = (unsigned)__builtin_ctz(left);
         if (!pairs[bit])
             return TN__MACHO_UNDEFINED_ENCODING;
         save(frame, pairs[bit], ++depth);

@@ -7,34 +7,38 @@
 
 /* ---- sorting ---- */
 
-/* By section and by offset there: stably by one byte after the other, from the lowest byte of the offset to the number
- * of the section. */
-enum { BYTES = sizeof(uint64_t), BY_SECTION = BYTES, KEYS, VALUES = 256 };
+/* By keys: the number of the section, and the offset there in as many bits as the largest one needs. Stably by one byte
+ * after the other, from the lowest one on. */
+enum { BYTES = sizeof(uint64_t), VALUES = 256 };
 
 /* How many labels have a value in a byte; later, where those with the value are stored. */
 typedef uint32_t counts[VALUES];
 
-/* How many bytes of offsets are not 0 everywhere. */
-static unsigned significant_bytes(const struct tn__macho_reader *r)
+/* Sets how many bits an offset takes, and how many bytes a key. */
+static int measure_keys(struct tn__macho_reader *r, unsigned *bits, unsigned *bytes)
 {
-    uint64_t most = 0;
-    unsigned bytes = 0;
-    for (uint32_t i = 1; i < r->section_count; i++)
-        most |= r->sections[i].size;
-    for (; most; most >>= 8)
-        bytes++;
-    return bytes;
+    enum { MOST = 56 }; /* which leaves 8 for the section's number */
+    uint64_t all = 1;
+    for (uint32_t i = 1; i < r->section_count; i++) {
+        if (r->sections[i].size >> MOST)
+            return tn__fail(r->err, TN_ENOMEM, "%s: section %s of %llu bytes fits no window", r->object->name,
+                            r->sections[i].name, (unsigned long long)r->sections[i].size);
+        all |= r->sections[i].size;
+    }
+    *bits = 64 - (unsigned)__builtin_clzll(all);
+    unsigned of_section = 32 - (unsigned)__builtin_clz(r->section_count | 1);
+    *bytes = (unsigned)tn__min64(*bits + of_section + 7, 64) / 8; /* symbols know the first 255 sections */
+    return 0;
 }
 
-static void count_values(const struct tn__macho_reader *r, unsigned bytes, counts *of)
+/* Makes keys of the offsets. */
+static void make_keys(const struct tn__macho_reader *r, unsigned bits, unsigned bytes, counts *of)
 {
     memset(of, 0, bytes * sizeof *of);
-    memset(of[BY_SECTION], 0, sizeof *of);
-    for (uint32_t i = 0; i < r->label_count; i++) {
-        uint64_t offset = r->labels[i].offset;
-        for (unsigned byte = 0; byte < bytes; byte++, offset >>= 8)
-            of[byte][(uint8_t)offset]++;
-        of[BY_SECTION][r->labels[i].section]++;
+    for (struct tn__macho_label *label = r->labels; label < r->labels + r->label_count; label++) {
+        uint64_t key = label->offset |= (uint64_t)label->section << bits;
+        for (unsigned byte = 0; byte < bytes; byte++, key >>= 8)
+            of[byte][(uint8_t)key]++;
     }
 }
 
@@ -47,30 +51,29 @@ static void sort_by(const struct tn__macho_label *from, struct tn__macho_label *
         starts[v] = sum;
         sum += here;
     }
-    if (byte == BY_SECTION)
-        for (uint32_t i = 0; i < count; i++)
-            to[starts[from[i].section]++] = from[i];
-    else
-        for (uint32_t i = 0; i < count; i++)
-            to[starts[(uint8_t)(from[i].offset >> 8 * byte)]++] = from[i];
+    for (const struct tn__macho_label *end = from + count; from < end; from++)
+        to[starts[(uint8_t)(from->offset >> 8 * byte)]++] = *from;
 }
 
 static int sort_labels(struct tn__macho_reader *r)
 {
-    counts of[KEYS];
+    counts of[BYTES];
+    unsigned bits = 0, bytes = 0;
     struct tn__macho_label *other = tn__arena_alloc(&r->object->arena, (size_t)r->label_count * sizeof *other);
     if (!other)
         return tn__no_memory(r->err, r->object->name);
-    unsigned bytes = significant_bytes(r);
-    count_values(r, bytes, of);
-    for (unsigned byte = 0; byte <= BY_SECTION; byte++) {
-        if (byte >= bytes && byte != BY_SECTION)
-            continue;
+    int code = measure_keys(r, &bits, &bytes);
+    if (code)
+        return code;
+    make_keys(r, bits, bytes, of);
+    for (unsigned byte = 0; byte < bytes; byte++) {
         sort_by(r->labels, other, r->label_count, byte, of[byte]);
         struct tn__macho_label *sorted = other;
         other = r->labels;
         r->labels = sorted;
     }
+    for (uint32_t i = 0; i < r->label_count; i++)
+        r->labels[i].offset &= (UINT64_C(1) << bits) - 1;
     return 0;
 }
 
@@ -120,29 +123,30 @@ static void note_group(struct tn__object_data *object, uint32_t atom, const stru
     object->groups[object->group_count++] = (struct tn__group){.signature = weak->name, .members = member, .count = 1};
 }
 
-/* What the symbols of the current atom say about it. */
-struct marks {
+/* The current atom, and what its symbols say about it. */
+struct current {
+    uint64_t start;
+    uint32_t index;
+    bool kept, strong;
     const struct tn__symbol *weak;
-    bool strong;
 };
 
-static void place_label(struct tn__macho_reader *r, const struct tn__macho_label *label, struct marks *marks)
+static inline void place_label(struct tn__macho_reader *r, const struct tn__macho_label *label, struct current *atom)
 {
     struct tn__symbol *symbol = symbol_of(r, label);
-    uint32_t atom = r->object->section_count - 1;
-    symbol->section = atom;
-    symbol->value = label->offset - r->starts[atom];
-    r->object->sections[atom].retained |= label->kept;
-    if (symbol->binding == TN__BIND_WEAK && !marks->weak)
-        marks->weak = symbol;
-    marks->strong |= symbol->binding == TN__BIND_GLOBAL;
+    symbol->section = atom->index;
+    symbol->value = label->offset - atom->start;
+    atom->kept |= label->kept;
+    atom->strong |= symbol->binding == TN__BIND_GLOBAL;
+    if (symbol->binding == TN__BIND_WEAK && !atom->weak)
+        atom->weak = symbol;
 }
 
-static bool begins_atom(const struct tn__macho_reader *r, const struct tn__macho_section *section,
-                        const struct tn__macho_label *label)
+static inline void end_atom(struct tn__object_data *object, const struct current *atom, bool divides, uint32_t *members)
 {
-    return label->offset > r->starts[r->object->section_count - 1] && label->offset < section->size &&
-           !label->alternate;
+    object->sections[atom->index].retained |= atom->kept;
+    if (divides && atom->weak && !atom->strong)
+        note_group(object, atom->index, atom->weak, members);
 }
 
 /* A symbol reaches to the next one. */
@@ -160,22 +164,21 @@ static void set_sizes(struct tn__macho_reader *r, const struct tn__macho_section
 static void divide_section(struct tn__macho_reader *r, struct tn__macho_section *section,
                            const struct tn__macho_label *labels, uint32_t count, uint32_t *members)
 {
-    bool divides = r->splits && tn__macho_is_divisible(section);
-    struct marks marks = {0};
+    const uint64_t end = r->splits && tn__macho_is_divisible(section) ? section->size : 0; /* of what is cut */
     const struct tn__section whole = whole_of(section);
-    section->first = r->object->section_count;
+    struct current atom = {.index = r->object->section_count};
+    section->first = atom.index;
     begin_atom(r, &whole, 0);
     for (uint32_t i = 0; i < count; i++) {
-        if (divides && begins_atom(r, section, &labels[i])) {
-            if (marks.weak && !marks.strong)
-                note_group(r->object, r->object->section_count - 1, marks.weak, members);
-            begin_atom(r, &whole, labels[i].offset);
-            marks = (struct marks){0};
+        uint64_t offset = labels[i].offset;
+        if (offset > atom.start && offset < end && !labels[i].alternate) {
+            end_atom(r->object, &atom, true, members);
+            atom = (struct current){.start = offset, .index = r->object->section_count};
+            begin_atom(r, &whole, offset);
         }
-        place_label(r, &labels[i], &marks);
+        place_label(r, &labels[i], &atom);
     }
-    if (divides && marks.weak && !marks.strong)
-        note_group(r->object, r->object->section_count - 1, marks.weak, members);
+    end_atom(r->object, &atom, end, members);
     section->count = r->object->section_count - section->first;
     set_sizes(r, section, labels, count);
 }

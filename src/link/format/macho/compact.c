@@ -38,7 +38,7 @@ struct table {
     uint64_t plain, throwing; /* where the last common entry of either kind begins, plus 1; 0: nowhere yet */
     uint32_t personality;     /* the symbol that the latter has */
     const struct place *described;
-    size_t described_count, described_at; /* at: behind the last one that was found */
+    size_t described_count, described_at; /* at: where the last one was looked for */
     bool *skipped;                        /* by entry: its function is described; known before relocations are read */
 };
 
@@ -110,14 +110,19 @@ static bool is_same(const struct place *a, const struct place *b)
     return a->atom == b->atom && a->offset == b->offset;
 }
 
-/* Entries nearly always have the order of their functions. */
+/* Entries nearly always have the order of their functions: then it is one of the next ones. */
 static bool is_described(struct table *table, const struct place *place)
 {
-    size_t at = table->described_at;
-    if (at >= table->described_count || !is_same(&table->described[at], place))
-        at = TN_BISECT(0, table->described_count, i, is_before(&table->described[i], place));
-    table->described_at = at + 1;
-    return at < table->described_count && is_same(&table->described[at], place);
+    enum { MOST = 16 };
+    const struct place *all = table->described;
+    size_t count = table->described_count, at = table->described_at, near = at + MOST < count ? at + MOST : count;
+    bool forth = !at || is_before(&all[at - 1], place);
+    while (forth && at < near && is_before(&all[at], place))
+        at++;
+    if (!forth || (at == near && near < count))
+        at = TN_BISECT(0, count, i, is_before(&all[i], place));
+    table->described_at = at;
+    return at < count && is_same(&all[at], place);
 }
 
 /* The same of an offset in a section, for calls that ask in the order of their places. */
@@ -209,8 +214,8 @@ static uint64_t begin_record(struct table *table)
 /* Fills in the length; what is added to align the next record are instructions that do nothing. */
 static void end_record(struct table *table, uint64_t start)
 {
-    put(table, 0, -table->size & 7);
-    uint64_t end = table->size;
+    uint64_t end = (table->size + 7) & ~UINT64_C(7);
+    put(table, 0, 8); /* there is room for more than that */
     table->size = start;
     put(table, end - start - 4, 4);
     table->size = end;

@@ -125,7 +125,7 @@ struct tn__macho_label {
 /* What a record is that begins with a certain byte, if it can be converted at once (relocs.c). */
 struct tn__macho_quick {
     uint8_t form; /* TN__MACHO_UNKNOWN: it cannot */
-    uint8_t row, base;
+    uint8_t row, base, unused;
 };
 
 struct tn__macho_reader {

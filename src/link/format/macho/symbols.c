@@ -7,7 +7,8 @@
 
 #define FAIL TN__MACHO_FAIL
 
-/* `sum` counts the bytes of copied names, which may share those of the file. */
+/* Names of local symbols are never looked up, so they need no copies. `sum` counts the bytes of copied names,
+ * which may share those of the file. */
 static int name_symbol(struct tn__macho_reader *r, uint32_t index, const uint8_t *entry, struct tn__symbol *symbol,
                        uint64_t *sum)
 {
@@ -20,8 +21,11 @@ static int name_symbol(struct tn__macho_reader *r, uint32_t index, const uint8_t
         return 0;
     if (*name == '_' && name[1]) {
         symbol->name = name + 1;
+        symbol->exact = false;
         return 0;
     }
+    if (symbol->exact)
+        return 0;
     size_t length = strlen(name);
     *sum += length + 2;
     if (*sum > tn__names_limit(r->object))
@@ -97,17 +101,22 @@ static int read_symbol(struct tn__macho_reader *r, uint32_t index, uint64_t *sum
     struct tn__symbol *symbol = &r->object->symbols[index + 1];
     uint8_t type = entry[TN__MACHO_SYMBOL_TYPE];
     uint16_t desc = tn__get16(entry + TN__MACHO_SYMBOL_DESC);
-    *symbol = (struct tn__symbol){.name = "", .place = TN__PLACE_ABSOLUTE};
-    if (type & TN__MACHO_STAB)
+    if (type & TN__MACHO_STAB) {
+        *symbol = (struct tn__symbol){.name = "", .place = TN__PLACE_ABSOLUTE};
         return 0;
-    bool external = type & TN__MACHO_EXTERNAL;
-    symbol->value = tn__get64(entry + TN__MACHO_SYMBOL_VALUE);
-    symbol->binding = !external ? TN__BIND_LOCAL : desc & TN__MACHO_WEAK_DEFINITION ? TN__BIND_WEAK : TN__BIND_GLOBAL;
-    symbol->hidden = type & TN__MACHO_PRIVATE;
-    symbol->place = TN__PLACE_UNDEFINED;
-    bool undefined = (type & TN__MACHO_TYPE_MASK) == TN__MACHO_UNDEFINED;
-    if (undefined && external) /* there, the bit of weak definitions says something about the definition */
-        symbol->binding = TN__BIND_GLOBAL;
+    }
+    bool external = type & TN__MACHO_EXTERNAL, undefined = (type & TN__MACHO_TYPE_MASK) == TN__MACHO_UNDEFINED;
+    bool weak = desc & TN__MACHO_WEAK_DEFINITION && !undefined; /* else it says something about the definition */
+    *symbol = (struct tn__symbol){
+        .name = "",
+        .value = tn__get64(entry + TN__MACHO_SYMBOL_VALUE),
+        .place = TN__PLACE_UNDEFINED,
+        .binding = !external ? TN__BIND_LOCAL
+                   : weak    ? TN__BIND_WEAK
+                             : TN__BIND_GLOBAL,
+        .hidden = (type & TN__MACHO_PRIVATE) != 0,
+        .exact = !external,
+    };
     int code = name_symbol(r, index, entry, symbol, sum);
     if (!code && external && !*symbol->name)
         return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
