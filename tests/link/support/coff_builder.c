@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MOST = 4096 };
+enum { MOST = 8192 };
 
 struct output {
     uint8_t *at;
