@@ -355,6 +355,25 @@ static bool has_values(const char *name)
     return false;
 }
 
+/* A field that is checked has values that do not fit right before the least and right behind the greatest one that do. */
+static void check_limits(const struct tn__row *row, const char *name)
+{
+    int64_t least = INT64_MAX, greatest = INT64_MIN;
+    bool before = false, behind = false;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (!strcmp(rows[i].name, name) && rows[i].after) {
+            least = rows[i].value < least ? rows[i].value : least;
+            greatest = rows[i].value > greatest ? rows[i].value : greatest;
+        }
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (!strcmp(rows[i].name, name) && !rows[i].after) {
+            before |= rows[i].value < least && least - rows[i].value <= 2;
+            behind |= rows[i].value > greatest && rows[i].value - greatest <= 2;
+        }
+    if (row->flags & (TN__R_SIGNED | TN__R_UNSIGNED) && !(before && behind))
+        fail_msg("%s has no value beyond a limit", row->name);
+}
+
 static const uint8_t zeros[SECTION];
 
 static void check_places(uint32_t type)
@@ -379,8 +398,10 @@ static void every_row_is_tested_or_refused_by_name(void **state)
             assert_error(link_object(object_with(type, zeros, FIELD, 0), &err), TN_ENOTSUP, &err, row->name);
         else if (row->value != TN__V_NONE && row->value != TN__V_MINUEND && !has_values(row->name + strlen("R_RISCV_")))
             fail_msg("%s has no test", row->name);
-        else if (row->value != TN__V_NONE && row->value != TN__V_MINUEND)
+        else if (row->value != TN__V_NONE && row->value != TN__V_MINUEND) {
             check_places(type);
+            check_limits(row, row->name + strlen("R_RISCV_"));
+        }
     }
 }
 

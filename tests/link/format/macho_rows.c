@@ -13,11 +13,14 @@
 #include "macho_builder.h"
 
 static bool seen[2][256]; /* rows that had a case: of x86-64, of AArch64 */
+enum limit { BELOW, ABOVE };
+static bool refused[2][256][2]; /* and a value beyond a limit, or one that went through a stub */
 
 /* A detached session, because some targets lie far away; its code begins at BASE. */
 enum { TEXT = 1, DATA };
 #define BASE 0x123400000000ULL
-static const uint64_t GOT = 0x7000; /* from BASE; pinned */
+static const int64_t GOT = 0x7000; /* from BASE; pinned there or, if it is not 0, at: */
+static int64_t other_got;
 
 static uint8_t linked[64];
 static uint64_t text_at, data_at, got_at;
@@ -56,7 +59,7 @@ static int on_linked_noting(struct tn__link *link)
 /* Links the object, which it frees, with an absolute symbol `far`. */
 static int link_object(struct macho *macho, uint64_t far, struct tn_error *err)
 {
-    struct tn__pin pins[] = {{"rows.o", ".got", BASE + GOT}};
+    struct tn__pin pins[] = {{"rows.o", ".got", BASE + (uint64_t)(other_got ? other_got : GOT)}};
     struct tn__detached where = {
         .address = BASE, .size = 1 << 20, .page_size = 4096, .pins = pins, .pin_count = 1, .finish = on_linked_noting};
     const struct tn_session_options options = {.size = sizeof options,
@@ -136,11 +139,12 @@ static void check_x86_64(const struct one *one, uint64_t wanted)
                  (unsigned long long)wanted);
 }
 
-static void refuse_x86_64(const struct one *one)
+static void refuse_x86_64(const struct one *one, enum limit limit)
 {
     struct tn_error err;
     format = &tn_format_macho_x86_64;
     assert_error(link_one(one, 0, &err), TN_ERANGE, &err, "is out of range", "X86_64_RELOC_");
+    refused[0][TN__MACHO_ROW(one->type, one->length, one->relative)][limit] = true;
 }
 
 /* Fields count from their end, 4 bytes after their beginning. */
@@ -155,12 +159,12 @@ static void test_displacements(void **state)
         one.addend = INT32_MAX - behind;
         check_x86_64(&one, INT32_MAX);
         one.addend++;
-        refuse_x86_64(&one);
+        refuse_x86_64(&one, ABOVE);
         one.symbol = "before";
         one.addend = INT32_MIN - before;
         check_x86_64(&one, 0x80000000);
         one.addend--;
-        refuse_x86_64(&one);
+        refuse_x86_64(&one, BELOW);
     }
 }
 
@@ -172,18 +176,30 @@ static void test_slots(void **state)
         struct one one = {types[i], 2, true, "far", 0, 0x1111222233334444};
         const int64_t distance = (int64_t)GOT - FIELD - 4;
         check_x86_64(&one, (uint32_t)distance);
-        assert_int_equal(got_at, BASE + GOT);
+        assert_int_equal(got_at, BASE + (uint64_t)GOT);
         one.addend = INT32_MAX - distance;
         check_x86_64(&one, INT32_MAX);
         one.addend++;
-        refuse_x86_64(&one);
+        refuse_x86_64(&one, ABOVE);
+        other_got = -GOT;
+        one.addend = INT32_MIN - (other_got - FIELD - 4);
+        check_x86_64(&one, 0x80000000);
+        one.addend--;
+        refuse_x86_64(&one, BELOW);
+        other_got = 0;
     }
 }
 
 static void test_branch_by_stub(void **state)
 {
     (void)state;
-    check_x86_64(&(struct one){BRANCH, 2, true, "far", 0, 0x7000222233334444}, 64 - FIELD - 4); /* behind the code */
+    const uint64_t end = BASE + FIELD + 4, last = end + INT32_MAX, first = end - INT32_MAX - 1;
+    const uint32_t stub = 64 - FIELD - 4; /* behind the code */
+    check_x86_64(&(struct one){BRANCH, 2, true, "far", 0, 0x7000222233334444}, stub);
+    check_x86_64(&(struct one){BRANCH, 2, true, "far", 0, last}, INT32_MAX);
+    check_x86_64(&(struct one){BRANCH, 2, true, "far", 0, last + 1}, stub);
+    check_x86_64(&(struct one){BRANCH, 2, true, "far", 0, first}, 0x80000000);
+    check_x86_64(&(struct one){BRANCH, 2, true, "far", 0, first - 1}, stub);
 }
 
 static void test_pointers(void **state)
@@ -193,7 +209,11 @@ static void test_pointers(void **state)
     struct one one = {UNSIGNED, 2, false, "far", 0, UINT32_MAX};
     check_x86_64(&one, UINT32_MAX);
     one.far++;
-    refuse_x86_64(&one);
+    refuse_x86_64(&one, ABOVE);
+    one.far = 0;
+    check_x86_64(&one, 0);
+    one.addend = -1;
+    refuse_x86_64(&one, BELOW);
 }
 
 /* ---- differences, the same on both ---- */
@@ -277,11 +297,18 @@ static const struct instruction {
     uint64_t far;
     int code;
     uint32_t after;
+    int64_t got;     /* see other_got */
+    const char *why; /* besides the code; NULL: it is out of range */
 } instructions[] = {
     {"branch", BRANCH26, true, BL, "behind", 0, 0, 0, BL | (BEHIND - FIELD) / 4},
     {"branch back", BRANCH26, true, BL, "before", 0, 0, 0, BL | (0x3ffffff & (uint32_t)((BEFORE - FIELD) / 4))},
     {"branch with an addend", BRANCH26, true, BL, "behind", 8, 0, 0, BL | (BEHIND - FIELD + 8) / 4},
     {"branch by a stub", BRANCH26, true, BL, "far", 0, 0x7000222233334444, 0, BL | (64 - FIELD) / 4},
+    {"last branch", BRANCH26, true, BL, "far", 0, BASE + FIELD + 0x7fffffc, 0, BL | 0x1ffffff},
+    {"branch behind it", BRANCH26, true, BL, "far", 0, BASE + FIELD + 0x8000000, 0, BL | (64 - FIELD) / 4},
+    {"last branch back", BRANCH26, true, BL, "far", 0, BASE + FIELD - 0x8000000, 0, BL | 0x2000000},
+    {"branch before it", BRANCH26, true, BL, "far", 0, BASE + FIELD - 0x8000004, 0, BL | (64 - FIELD) / 4},
+    {"branch to half", BRANCH26, true, BL, "far", 0, BASE + FIELD + 2, TN_ERANGE, 0, 0, "can only hold multiples of 4"},
     {"page", PAGE21, true, ADRP, "far", 0, BASE + 0x5678, 0, ADRP_BY(5)},
     {"page with an addend", PAGE21, true, ADRP, "far", 0x1000, BASE + 0x5678, 0, ADRP_BY(6)},
     {"page with a negative one", PAGE21, true, ADRP, "far", -0x1000, BASE + 0x1678, 0, ADRP},
@@ -295,13 +322,34 @@ static const struct instruction {
     {"offset of 4 bytes", PAGEOFF12, false, LDRW, "far", 0, BASE + 0x5678, 0, LDRW | 0x678 / 4 << 10},
     {"offset of 8 bytes", PAGEOFF12, false, LDR, "far", 0, BASE + 0x5678, 0, LDR | 0x678 / 8 << 10},
     {"offset of 16 bytes", PAGEOFF12, false, LDRQ, "far", 0, BASE + 0x5670, 0, LDRQ | 0x670 / 16 << 10},
+    {"odd offset of 2 bytes", PAGEOFF12, false, LDRH, "far", 0, BASE + 1, TN_ERANGE, 0, 0, "multiples of 2"},
+    {"odd offset of 4 bytes", PAGEOFF12, false, LDRW, "far", 0, BASE + 2, TN_ERANGE, 0, 0, "multiples of 4"},
+    {"odd offset of 8 bytes", PAGEOFF12, false, LDR, "far", 0, BASE + 4, TN_ERANGE, 0, 0, "multiples of 8"},
+    {"odd offset of 16 bytes", PAGEOFF12, false, LDRQ, "far", 0, BASE + 8, TN_ERANGE, 0, 0, "multiples of 16"},
     {"offset with an addend", PAGEOFF12, false, ADD, "far", 1, BASE + 0x5fff, 0, ADD},
     {"page of a slot", GOT_PAGE21, true, ADRP, "far", 0, 1, 0, ADRP_BY(7)},
     {"offset of a slot", GOT_PAGEOFF12, false, LDR, "far", 0, 1, 0, LDR},
     {"page of a descriptor's slot", TLVP_PAGE21, true, ADRP, "data", 0, 0, 0, ADRP_BY(7)},
     {"offset of a descriptor's slot", TLVP_PAGEOFF12, false, LDR, "data", 0, 0, 0, LDR},
     {"distance of a slot", POINTER_TO_GOT, true, 0xffffff58, "far", 0, 1, 0, 0x7000 - FIELD},
+    {"last distance of a slot", POINTER_TO_GOT, true, 1, "far", 0, 1, 0, 0x7ffffff8 - FIELD, 0x7ffffff8},
+    {"distance behind it", POINTER_TO_GOT, true, 1, "far", 0, 1, TN_ERANGE, 0, 0x80000018},
+    {"first distance of a slot", POINTER_TO_GOT, true, 1, "far", 0, 1, 0, 0x80000000, FIELD - 0x80000000LL},
+    {"distance before it", POINTER_TO_GOT, true, 1, "far", 0, 1, TN_ERANGE, 0, FIELD - 0x80000008LL},
+    {"last page of a slot", GOT_PAGE21, true, ADRP, "far", 0, 1, 0, ADRP_BY(0xfffff), 0xfffff000},
+    {"page behind it (a slot)", GOT_PAGE21, true, ADRP, "far", 0, 1, TN_ERANGE, 0, 0x100000000},
+    {"first page of a slot", GOT_PAGE21, true, ADRP, "far", 0, 1, 0, ADRP_BY(0x100000), -0x100000000},
+    {"page before it (a slot)", GOT_PAGE21, true, ADRP, "far", 0, 1, TN_ERANGE, 0, -0x100001000},
+    {"last page of a descriptor's slot", TLVP_PAGE21, true, ADRP, "data", 0, 1, 0, ADRP_BY(0xfffff), 0xfffff000},
+    {"page behind it (a descriptor's slot)", TLVP_PAGE21, true, ADRP, "data", 0, 1, TN_ERANGE, 0, 0x100000000},
+    {"first page of a descriptor's slot", TLVP_PAGE21, true, ADRP, "data", 0, 1, 0, ADRP_BY(0x100000), -0x100000000},
+    {"page before it (a descriptor's slot)", TLVP_PAGE21, true, ADRP, "data", 0, 1, TN_ERANGE, 0, -0x100001000},
 };
+
+static void note_limits(unsigned type, bool relative, int64_t distance)
+{
+    refused[1][TN__MACHO_ROW(type, 2, relative)][distance < 0 ? BELOW : ABOVE] = true;
+}
 
 static void check_instruction(void **state)
 {
@@ -309,9 +357,12 @@ static void check_instruction(void **state)
     const struct one one = {row->type, 2, row->relative, row->symbol, row->addend, row->far};
     struct tn_error err;
     format = &tn_format_macho_aarch64;
+    other_got = row->got;
     int code = link_one(&one, row->before, &err);
+    other_got = 0;
     if (row->code) {
-        assert_error(code, row->code, &err, "is out of range", "ARM64_RELOC_");
+        assert_error(code, row->code, &err, row->why ? row->why : "is out of range", "ARM64_RELOC_");
+        note_limits(row->type, row->relative, row->got ? row->got : (int64_t)(row->far - BASE));
         return;
     }
     assert_ok(code, &err);
@@ -335,6 +386,12 @@ static void test_aarch64_data(void **state)
     assert_true(stored(2) == UINT32_MAX);
     one.far++;
     assert_error(link_one(&one, 0, &err), TN_ERANGE, &err, "ARM64_RELOC_UNSIGNED");
+    one.far = 0;
+    assert_ok(link_one(&one, 0, &err), &err);
+    assert_true(stored(2) == 0);
+    one.addend = -1;
+    assert_error(link_one(&one, 0, &err), TN_ERANGE, &err, "ARM64_RELOC_UNSIGNED");
+    memset(refused[1][TN__MACHO_ROW(UNSIGNED, 2, 0)], true, sizeof refused[1][0]);
     seen[1][TN__MACHO_ROW(SIGNED_POINTER, 3, 0)] = true;
 }
 
@@ -382,6 +439,12 @@ static void test_arm64e(void **state)
 
 /* ---- none is left out ---- */
 
+/* What may go through a stub never fails; the reader's own distances are inside an object (test_differences). */
+static bool is_limited(const struct tn__row *row, uint32_t type)
+{
+    return row->flags & (TN__R_SIGNED | TN__R_UNSIGNED) && !(row->flags & TN__R_STUB) && type != TN__MACHO_PC32;
+}
+
 static void test_all_rows(void **state)
 {
     (void)state;
@@ -391,6 +454,8 @@ static void test_all_rows(void **state)
         for (uint32_t type = 0; type < both[i]->row_count; type++)
             if (both[i]->rows[type].value != TN__V_UNKNOWN && !seen[i][type])
                 fail_msg("%s: no case for row %u (%s)", both[i]->name, type, both[i]->rows[type].name);
+            else if (is_limited(&both[i]->rows[type], type) && !(refused[i][type][BELOW] && refused[i][type][ABOVE]))
+                fail_msg("%s: no case beyond a limit of row %u (%s)", both[i]->name, type, both[i]->rows[type].name);
 }
 
 int main(void)
