@@ -147,15 +147,20 @@ struct tn__row {
 /* A row; tables define shorter names for what most of their rows have in common. */
 #define TN__ROW(name, value, field, size, bits, flags, slot, relax)                                                    \
     {                                                                                                                  \
-        name, value, field, bits, flags, slot, relax, size, TN__ROW_IS_PLAIN(value, flags, slot),                      \
+        name, value, field, bits, flags, slot, relax, size, TN__ROW_IS_PLAIN(value, bits, flags, slot),                \
             TN__ROW_IS_DISPLACEMENT(value, field, bits, flags), TN__ROW_IS_DIRECT(value, slot, relax),                 \
             TN__ROW_IS_LINEAR(value, field, flags, slot, relax), (value) != TN__V_S_A, (value) == TN__V_PAGE_S_A_P     \
     }
 
+/* Branches with fewer bits may be unable to reach other objects of the window, so those get a stub for each function
+ * there. */
+#define TN__FAR_BRANCH                   26
+#define TN__IS_SHORT_BRANCH(flags, bits) ((flags)&TN__R_STUB && (bits) < TN__FAR_BRANCH)
+
 /* True if the scan only has to check that the field lies in its section. */
-#define TN__ROW_IS_PLAIN(value, flags, slot)                                                                           \
+#define TN__ROW_IS_PLAIN(value, bits, flags, slot)                                                                     \
     ((value) > TN__V_NONE && (value) != TN__V_Z_A && (value) != TN__V_S_A_SECTION && (value) != TN__V_SECTION_A &&     \
-     !((flags) & (TN__R_LOW | TN__R_TLS)) && (slot) == TN__SLOT_NONE)
+     !((flags) & (TN__R_LOW | TN__R_TLS)) && !(TN__IS_SHORT_BRANCH(flags, bits)) && (slot) == TN__SLOT_NONE)
 
 /* True for S + A - P in 32 signed bits, for which the loop that applies relocations has a fast path. */
 #define TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                             \

@@ -188,7 +188,8 @@ __attribute__((noinline)) int tn__scan_unusual(const struct tn__site *site)
     int code = steps ? steps->scan(site, flags) : 0;
     if (code)
         return code;
-    if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
+    bool out_of_reach = flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB;
+    if (out_of_reach || (flags & TN__SYMBOL_ELSEWHERE && TN__IS_SHORT_BRANCH(row->flags, row->bits)))
         return need_stub(site->link, object, symbol);
     return row->slot ? tn__object_need_slot(site->link, object, row->slot, symbol) : 0;
 }
