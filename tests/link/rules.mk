@@ -219,7 +219,7 @@ $(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
 
 macho_flags := -w -ffreestanding -std=c11
 macho_cpp_flags := -w -ffreestanding
-macho := program_O0 program_O2 other weak_1 weak_2 throws bounds_1 bounds_2 frames \
+macho := program_O0 program_O2 other weak_1 weak_2 throws bounds_1 bounds_2 frames atoms \
 	throws_compact_O0 throws_compact_O2 throws_compact_omit
 macho_objects := $(if $(with_llvm),$(macho:%=$(link_data)/macho/%.o))
 macho_archives := $(if $(with_llvm),$(addprefix $(link_data)/macho/,\
@@ -320,7 +320,7 @@ mingw_gcc := $(shell command -v x86_64-w64-mingw32-gcc)
 windows_kinds := msvc gnu $(if $(mingw_gcc),gcc)
 windows := $(if $(with_llvm),$(foreach kind,$(windows_kinds),$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
 	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once \
-	weak groups_1 groups_2) \
+	weak groups_1 groups_2 big) \
 	$(patsubst %,$(link_data)/windows/%.lib,imports more comdats thin))
 windows_flags := -ffreestanding -fno-stack-check -w
 define windows_rule

@@ -104,6 +104,20 @@ static void test_big_object(void **state)
     free(code.at);
 }
 
+/* And one that is of this form because an assembler found that it has to be. */
+static void test_many_sections(void **state)
+{
+    (void)state;
+    typedef WINDOWS int of_nothing(void);
+    struct fixture f = open_windows();
+    struct bytes object = read_bytes(data_file("windows/big.msvc.o"));
+    assert_memory_equal(object.at, "\0\0\xff\xff\2\0\x64\x86", 8);
+    add_bytes(&f, "big.o", object.at, object.size);
+    assert_int_equal(((of_nothing *)(uintptr_t)lookup(&f, "get_last"))(), 4711);
+    close_fixture(&f);
+    free(object.at);
+}
+
 static void test_many_relocations(void **state)
 {
     (void)state;
@@ -393,6 +407,37 @@ static int call_at(void *const *function)
     return ((of_nothing *)(uintptr_t)*function)();
 }
 
+/* A member of an import library in the old form, as MinGW's dlltool makes them: a jump through a pointer that a loader
+ * would fill. It defines nothing here. */
+static void test_old_import(void **state)
+{
+    (void)state;
+    static const uint8_t jump[8] = {0xff, 0x25}, pointer[8];
+    static const struct coff_reloc to_pointer = {2, 1, 4}, to_name = {0, 2, 3};
+    const struct coff import = {
+        .machine = COFF_X86_64,
+        .sections = {{".text", COFF_CODE, jump, sizeof jump, &to_pointer, 1},
+                     {".idata$5", COFF_CONSTANTS, pointer, sizeof pointer, &to_name, 1},
+                     {".idata$6", COFF_CONSTANTS, "\0\0host_add", 12, NULL, 0}},
+        .section_count = 3,
+        .symbols = {{"host_add", .section = 1, .type = 0x20, .class = CLASS_EXTERNAL},
+                    {"__imp_h", .section = 2, .class = CLASS_EXTERNAL},
+                    {"name", .section = 3, .class = CLASS_EXTERNAL}},
+        .symbol_count = 3,
+    };
+    const struct tn_session_options options = {.size = sizeof options, .formats = formats};
+    struct fixture f;
+    struct tn_error err;
+    void *address;
+    assert_ok(tn_session_create(&options, &f.session, &err), &err);
+    assert_ok(tn_library_create(f.session, "windows", &f.library, &err), &err);
+    add_built(&f, "old.o", &import);
+    assert_error(tn_lookup(f.library, "host_add", &address, &err), TN_EUNDEF, &err, "host_add");
+    assert_ok(tn_add_resolver(f.library, resolve, NULL, &err), &err);
+    assert_ptr_equal(lookup(&f, "host_add"), (void *)(uintptr_t)host_add);
+    close_fixture(&f);
+}
+
 /* Of two copies of one link the larger one is kept. If the link fails, nothing has happened. */
 static void larger_member(const char *archive)
 {
@@ -499,6 +544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_code),
         cmocka_unit_test(test_big_object),
+        cmocka_unit_test(test_many_sections),
         cmocka_unit_test(test_many_relocations),
         cmocka_unit_test(test_ordered_groups),
         cmocka_unit_test(test_stripped_groups),
@@ -515,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_weak_searches_libraries),
         cmocka_unit_test(test_libraries),
         cmocka_unit_test(test_import_library),
+        cmocka_unit_test(test_old_import),
     };
     return cmocka_run_group_tests_name("link/coff", tests, NULL, NULL);
 }

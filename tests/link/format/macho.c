@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unwind.h>
 
+#include "link/format/macho/macho.h"
 #include "support.h"
 
 static const struct tn_format *const formats[] = {&tn_format_elf_x86_64, &tn_format_macho_x86_64, NULL};
@@ -131,6 +132,76 @@ static void test_stripping(void **state)
     assert_true(is_there(&f, "common"));
     assert_false(is_there(&f, "jumps"));
     assert_false(is_there(&f, "unused"));
+    close_fixture(&f);
+}
+
+static void strip_atoms(const struct fixture *f, bool splits)
+{
+    enum { FLAGS = 24 };
+    static const char *const roots[] = {"outer", "root"};
+    struct tn_error err;
+    struct bytes object = read_bytes(file_of("atoms"));
+    if (!splits)
+        object.at[FLAGS + 1] &= (uint8_t) ~(TN__MACHO_SPLITS >> 8);
+    add_bytes(f, "atoms.o", object.at, object.size);
+    assert_ok(tn_link_roots(f->library, roots, COUNT(roots), &err), &err);
+    free(object.at);
+}
+
+/* Other entries of a function, sections of literals, and what says that it stays. */
+static void test_atoms(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    static const char *const kept[] = {"inner", "kept", "text_a", "four_a", "eight_a", "sixteen_a", "table_a", "ended"};
+    static const char *const dropped[] = {"unused", "datum_a", "datum_b"};
+    struct fixture f = open_fixture(&options);
+    strip_atoms(&f, true);
+    assert_int_equal(call(&f, "outer"), 23);
+    assert_int_equal(call(&f, "root"), 'b' + 2 + 4 + 6);
+    for (size_t i = 0; i < COUNT(kept); i++)
+        assert_true(is_there(&f, kept[i]));
+    for (size_t i = 0; i < COUNT(dropped); i++)
+        assert_false(is_there(&f, dropped[i]));
+    struct tn_error err;
+    const int *ended = lookup(&f, "ended");
+    assert_ok(tn_run_initializers(f.library, 0, NULL, NULL, &err), &err);
+    assert_int_equal(*ended, 0);
+    tn_run_finalizers(f.library);
+    assert_int_equal(*ended, 1);
+    close_fixture(&f);
+
+    f = open_fixture(&options); /* a file whose sections are not to be cut */
+    strip_atoms(&f, false);
+    assert_true(is_there(&f, "unused"));
+    assert_false(is_there(&f, "datum_a")); /* whole sections are stripped */
+    close_fixture(&f);
+}
+
+/* Sections of the client beside a format that is not the host's own. */
+static void test_injected(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    static const struct tn_format *const alone[] = {&tn_format_macho_x86_64, NULL};
+    const struct tn_session_options only_macho = {.size = sizeof only_macho, .formats = alone};
+    const int number = 30;
+    const struct tn_section_symbol symbols[] = {{.name = "elsewhere"}};
+    const struct tn_section section = {.size = sizeof section,
+                                       .name = "given",
+                                       .kind = TN_SECTION_DATA,
+                                       .bytes = &number,
+                                       .length = sizeof number,
+                                       .alignment = 4,
+                                       .symbols = symbols,
+                                       .symbol_count = COUNT(symbols)};
+    struct fixture f = open_fixture(&only_macho);
+    struct tn_error err;
+    assert_ok(tn_add_section(f.library, &section, &err), &err);
+    add(&f, "program_O2");
+    assert_int_equal(call(&f, "references"), 30);
     close_fixture(&f);
 }
 
@@ -453,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_bounds),         cmocka_unit_test(test_segment_bounds),
         cmocka_unit_test(test_observers),      cmocka_unit_test(test_exceptions_compact),
         cmocka_unit_test(test_compact_frames), cmocka_unit_test(test_compact_stripping),
+        cmocka_unit_test(test_atoms),          cmocka_unit_test(test_injected),
     };
     return cmocka_run_group_tests_name("link/macho", tests, NULL, NULL);
 }
