@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* RISC-V: calls, jumps and distances of functions that lie far away go through a stub. Words are llvm-mc's encodings. */
+/* RISC-V: calls, jumps and distances of functions that lie far away go through a stub. Words are llvm-mc's. */
 
 #include "elf_builder.h"
 

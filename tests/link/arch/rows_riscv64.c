@@ -355,7 +355,8 @@ static bool has_values(const char *name)
     return false;
 }
 
-/* A field that is checked has values that do not fit right before the least and right behind the greatest one that do. */
+/* A field that is checked has values that do not fit right before the least one that does and right behind the greatest
+ * one. */
 static void check_limits(const struct tn__row *row, const char *name)
 {
     int64_t least = INT64_MAX, greatest = INT64_MIN;
