@@ -91,7 +91,7 @@ bool tn__was_scanned(const struct tn__object *object, const struct tn__section *
     return !row->slot || (slots && slots[reloc->symbol]);
 }
 
-int tn__apply_unusual(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
+__attribute__((cold)) int tn__apply_unusual(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
 {
     const struct tn__object *object = site->object;
     const struct tn__row *row = site->row;

@@ -154,8 +154,8 @@ static int fail_type(const struct tn__site *site)
                     tn__site_place(site).text, site->reloc->type, site->object->data->arch->name);
 }
 
-/* Rows that need a slot, a stub or a place, special symbols, errors. */
-__attribute__((noinline)) int tn__scan_unusual(const struct tn__site *site)
+/* Rows that need a slot, a stub or a place, special symbols, errors. Few, so that it is compiled to be small. */
+__attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site)
 {
     struct tn__object *object = site->object;
     const struct tn__row *row = site->row;

@@ -111,7 +111,7 @@ static const struct coff_machine {
 };
 
 /* There is no magic number, so the whole header has to look like one. */
-static const struct coff_machine *find_coff(const uint8_t *bytes, size_t size)
+__attribute__((cold)) static const struct coff_machine *find_coff(const uint8_t *bytes, size_t size)
 {
     uint32_t machine;
     if (size >= TN__COFF_HEADER && tn__coff_kind(bytes, size, &machine) != TN__COFF_NONE)
@@ -128,7 +128,7 @@ static bool is_elf(const uint8_t *bytes, size_t size)
     return size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
 }
 
-bool tn__object_is_known(const uint8_t *bytes, size_t size)
+__attribute__((cold)) bool tn__object_is_known(const uint8_t *bytes, size_t size)
 {
     return is_elf(bytes, size) || is_macho(bytes, size) || is_universal(bytes, size) || find_coff(bytes, size);
 }
