@@ -11,20 +11,22 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: peers all start link lazy jit passes gc image exe size
+.PHONY: peers all start link lazy jit passes kernels gc image exe size
 all: start link lazy jit passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
-passes: $(out)/sqlite3.bc
+passes: $(out)/sqlite3.bc kernels
+kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
+kernels: $(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,managed polls twin))
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
 gc_names := bt gcbench lru young latency
 more_names := splay bdd strings ephemerons rewrite arrays
 gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
-$(shell mkdir -p $(out)/gc/peers)
+$(shell mkdir -p $(out)/gc/peers $(out)/passes)
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
@@ -186,6 +188,27 @@ $(out)/gc/%.twin.o: $(out)/gc/%.twin.bc $(BUILD)/tenon
 	$(native) $< -o $@
 $(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
 	$(CC) -static $^ -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent -lpthread -o $@
+
+# ---- kernels: collected C as a front end would emit it, with and without polls in loops, and its unmanaged twin ----
+
+kernel_headers := $(addprefix bench/,passes/kernel.h passes/handlers.h gc/workload.h) include/tenon_managed.h
+cpu_of = x86-64$(if $(filter half.%,$(@F)),-v3)
+# Loops of half.c may add in any order, which their metadata says in the word of ours.
+mark_loops = $(if $(filter half.%,$(@F)),sed -i 's/llvm.loop.mustprogress/tenon.simdloop/' $@)
+
+$(out)/passes/%.bc: bench/passes/%.c $(kernel_headers)
+	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -I. -Iinclude -emit-llvm -S $< -o $@
+	$(mark_loops)
+$(out)/passes/%.twin.o: bench/passes/%.c bench/gc/twin.h $(kernel_headers)
+	$(LLVM_BIN)/clang -O2 -march=$(cpu_of) -I. -Iinclude -include bench/gc/twin.h -c $< -o $@
+$(out)/passes/%.managed.o: $(out)/passes/%.bc $(BUILD)/tenon
+	$(BUILD)/tenon compile -O2 --cpu $(cpu_of) $< -o $@
+$(out)/passes/%.polls.o: $(out)/passes/%.bc $(BUILD)/tenon
+	$(BUILD)/tenon compile -O2 --cpu $(cpu_of) --polls=loops $< -o $@
+$(out)/passes/handlers.o: bench/passes/handlers.c bench/passes/handlers.h
+	$(compile) -c $< -o $@
+$(out)/passes/%: $(out)/passes/%.o $(out)/passes/handlers.o $(BUILD)/libtenon.a
+	$(CC) -static $^ -Wl,-u,tn_collector_copying -lm -lpthread -o $@
 
 # ---- the workloads with other memory managers (bench/gc/compare); those that are not installed are left out ----
 
