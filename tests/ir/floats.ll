@@ -82,6 +82,51 @@ done:
   ret float %t
 }
 
+; What C compilers make of a * b + c, in a loop of several: a product and a sum. But not where the sum is one of the
+; factors, or the operation is llvm.fma, which is not two.
+; SIMD-LABEL: @products(
+; SIMD: [[P:%[0-9a-z]+]] = fmul nsz contract float %v, 2.0
+; SIMD: [[S:%[0-9a-z]+]] = fadd reassoc nsz contract float %s, [[P]]
+; SIMD: [[Q:%[0-9a-z]+]] = fmul contract float %v, %v
+; SIMD: %t = fadd reassoc contract float [[S]], [[Q]]
+; SIMD: call float @llvm.fmuladd.f32(float %v, float %f, float 1.0
+; SIMD: call float @llvm.fma.f32(float %v, float %v, float %g)
+; SIMD: ret float
+; VECTOR-LABEL: @products(
+; VECTOR: fmul nsz contract <{{[0-9]+}} x float>
+; VECTOR: fadd reassoc nsz contract <{{[0-9]+}} x float>
+define float @products(ptr %a, i64 %n) {
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %head ]
+  %s = phi float [ 0.0, %entry ], [ %t, %head ]
+  %p = getelementptr float, ptr %a, i64 %i
+  %v = load float, ptr %p
+  %once = call nsz float @llvm.fmuladd.f32(float %v, float 2.0, float %s)
+  %t = call float @llvm.fmuladd.f32(float %v, float %v, float %once)
+  %next = add nuw i64 %i, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %head, label %others, !llvm.loop !6
+others:
+  br label %second
+second:
+  %k = phi i64 [ 0, %others ], [ %k1, %second ]
+  %f = phi float [ 0.0, %others ], [ %f1, %second ]
+  %g = phi float [ 0.0, %others ], [ %g1, %second ]
+  %f1 = call float @llvm.fmuladd.f32(float %v, float %f, float 1.0)
+  %g1 = call float @llvm.fma.f32(float %v, float %v, float %g)
+  %k1 = add nuw i64 %k, 1
+  %m = icmp ult i64 %k1, %n
+  br i1 %m, label %second, label %done, !llvm.loop !7
+done:
+  %r = fadd float %f1, %g1
+  %r1 = fadd float %r, %t
+  ret float %r1
+}
+declare float @llvm.fmuladd.f32(float, float, float)
+declare float @llvm.fma.f32(float, float, float)
+
 ; Accesses of a loop in a loop are independent in both.
 ; SIMD-LABEL: @independent(
 ; SIMD: store i32 0, ptr %p, align 4, !llvm.mem.parallel_loop_access [[BOTH:![0-9]+]]
@@ -118,6 +163,8 @@ done:
 !1 = !{!"llvm.loop.mustprogress"}
 !2 = distinct !{!2, !"tenon.simdloop"}
 !3 = distinct !{!3, !1}
+!6 = distinct !{!6, !"tenon.simdloop"}
+!7 = distinct !{!7, !"tenon.simdloop"}
 !4 = distinct !{!4, !"julia.ivdep"}
 !5 = distinct !{!5, !"julia.ivdep"}
 

@@ -12,6 +12,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Target/TargetMachine.h"
@@ -57,6 +58,13 @@ static promises read_promises(const MDNode &id)
     return found;
 }
 
+/* llvm.fmuladd, a product and a sum that may be fused: what clang makes of a * b + c. llvm.fma is one operation. */
+static bool adds_product(const Instruction &instruction)
+{
+    auto *call = dyn_cast<IntrinsicInst>(&instruction);
+    return call && call->getIntrinsicID() == Intrinsic::fmuladd;
+}
+
 /* FAdd or FMul if the instruction adds to, subtracts from, multiplies or divides `operand`; 0: it does not. */
 static unsigned reduction(const Instruction &instruction, const Instruction &operand)
 {
@@ -70,8 +78,26 @@ static unsigned reduction(const Instruction &instruction, const Instruction &ope
         return Instruction::FMul;
     case Instruction::FDiv:
         return is_left ? Instruction::FMul : 0;
+    case Instruction::Call:
+        return adds_product(instruction) && instruction.getOperand(2) == &operand ? Instruction::FAdd : 0;
     }
     return 0;
+}
+
+/* LLVM reorders sums, but not llvm.fmuladd: it becomes both, which may still be fused. */
+static Instruction *split(Instruction &call)
+{
+    IRBuilder<> builder(&call);
+    builder.setFastMathFlags(call.getFastMathFlags());
+    Value *product = builder.CreateFMul(call.getOperand(0), call.getOperand(1));
+    auto *sum = BinaryOperator::CreateFAdd(call.getOperand(2), product);
+    sum->copyFastMathFlags(&call);
+    sum->setDebugLoc(call.getDebugLoc());
+    sum->takeName(&call);
+    builder.Insert(sum, sum->getName());
+    call.replaceAllUsesWith(sum);
+    call.eraseFromParent();
+    return sum;
 }
 
 static Instruction *only_user(const Instruction &value, const Loop &loop)
@@ -118,6 +144,7 @@ static void allow_reordering(PHINode &phi, const Loop &loop)
     if (!chain.empty())
         tn__llvm_remark(wrap(&phi), "simdloop", "Reordered", true, "the sum or product may be computed in any order");
     for (Instruction *link : chain) {
+        link = adds_product(*link) ? split(*link) : link;
         link->setHasAllowReassoc(true);
         link->setHasAllowContract(true);
         allow_fusing(*link, loop);
