@@ -197,7 +197,7 @@ cpu_of = x86-64$(if $(filter half.%,$(@F)),-v3)
 mark_loops = $(if $(filter half.%,$(@F)),sed -i 's/llvm.loop.mustprogress/tenon.simdloop/' $@)
 
 $(out)/passes/%.bc: bench/passes/%.c $(kernel_headers)
-	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -I. -Iinclude -emit-llvm -S $< -o $@
+	$(LLVM_BIN)/clang -O2 -Xclang -disable-llvm-passes -I. -Iinclude -emit-llvm -S $< -o $@
 	$(mark_loops)
 $(out)/passes/%.twin.o: bench/passes/%.c bench/gc/twin.h $(kernel_headers)
 	$(LLVM_BIN)/clang -O2 -march=$(cpu_of) -I. -Iinclude -include bench/gc/twin.h -c $< -o $@

@@ -7,7 +7,7 @@
  *     ...
  *     struct node tn_ref *node = tn_new(struct node);
  *
- *     clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c tree.c -o tree.bc && tenon run -O2 tree.bc
+ *     clang -O2 -Xclang -disable-llvm-passes -emit-llvm -c tree.c -o tree.bc && tenon run -O2 tree.bc
  *
  * Tenon refuses IR that clang has optimised (doc/IR.md). (`tenon compile` makes objects for ordinary programs from it.)
  * References are pointers declared with tn_ref. They point to the beginning of an object and may be variables,
