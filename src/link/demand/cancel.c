@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lookups that nobody waits for any more: cancelled by their handle, or past their deadline.
+/* Lookups whose answer is not wanted any more: cancelled by their handle, or past their deadline.
  *
  * A handle outlives its query: it is WAITING until the client's callback is called, and ANSWERED when that has
- * returned. Whoever ends the query under the session's lock calls back, so a callback is called once however a
+ * returned. The thread that ends the query under the session's lock calls back, so a callback is called once however a
  * cancellation and the last round meet: tests/models/cancel.pml. */
 
 #include "link/demand/promise.h"

@@ -2,10 +2,10 @@
 
 /* Promises: definitions made on demand, and queries: the lookups that wait for them.
  *
- *     wait       a link meets promised symbols and backs out; its query records what it waits for      query.c
+ *     wait       a link meets promised symbols and backs out; its query records what it waits for      waits.c
  *     dispatch   the materializers are run by the waiting thread, a pool, or the client's threads      dispatch.c
  *     keep       they end by providing objects, which are entered like any others, or by failing       promise.c
- *     again      the query links what is there now
+ *     again      the query links what is there now                                                     query.c
  *
  * A link therefore never waits for a materializer, no lock is held while one runs, and no dependency graph is needed: a
  * query links everything it can reach together, and waits for what it cannot reach yet. */
@@ -91,7 +91,7 @@ struct tn__query {
     struct tn__open *open;          /* open references after the last round */
     size_t open_count;
     uint64_t revision; /* of the session at that time */
-    bool given_back;   /* something that it waited for was given back, because nobody seemed to need it */
+    bool given_back;   /* something that it waited for was given back, because no lookup seemed to need it */
     struct tn__wait *waits;
     size_t wait_count, pending;   /* `pending` of them have not ended */
     struct tn__missing *asked_of; /* names that generators have been asked for */
@@ -109,7 +109,7 @@ struct tn__query {
     void *context;
 };
 
-/* ---- promise.c ---- */
+/* ---- promise_life.c ---- */
 
 /* A new promise without owner, with room for `count` symbols; needs no lock. NULL when memory is out. */
 struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count);
@@ -120,6 +120,11 @@ void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry
 void tn__promise_hold(struct tn_responsibility *promise);
 /* Under the lock; it is freed with the last reference. */
 void tn__promise_drop(struct tn_responsibility *promise);
+/* The error of a failed promise. */
+int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err);
+
+/* ---- promise.c ---- */
+
 /* Under the lock: claims a new promise for the calling thread to run. False if another thread has. */
 bool tn__promise_claim(struct tn_responsibility *promise);
 /* Under the lock: replaces a promise left behind by a fork with a new one; queries that wait for it try again. False if
@@ -139,8 +144,6 @@ void tn__promises_remove(struct tn_tracker *owner);
 void tn__promises_drop_removed(struct tn_session *session);
 /* In the child of a fork, under the lock: marks promises whose threads may not exist here. */
 void tn__promises_after_fork(struct tn_session *session);
-/* The error of a failed promise. */
-int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err);
 
 /* ---- materializer.c ---- */
 
@@ -164,7 +167,6 @@ int tn__query_start(const struct tn__request *request, struct tn_responsibility 
 bool tn__query_cancel(struct tn__query *query);
 /* Without the lock: calls back for a query that has ended, with this error, and frees it. */
 void tn__query_answer(struct tn__query *query, const struct tn_error *err);
-int tn__query_fail_cancelled(struct tn_error *err);
 /* sweep.c: removes unused names from the library's table. Under the lock, by a thread that holds no pointers to its
  * entries. */
 void tn__library_sweep(struct tn_library *library);
@@ -181,22 +183,38 @@ int tn__query_link(const struct tn__request *request, struct tn_error *err);
 /* lookup.c: the argument checks of all lookups. */
 int tn__wanted_check(const struct tn_library *library, const struct tn_wanted *symbols, size_t count,
                      struct tn_error *err);
-/* Under the lock: wakes the queries of a promise that has ended or given its symbols away. */
-void tn__query_wake(struct tn_responsibility *promise);
 /* Without the lock: does one round of the next runnable query, of this promise's materializer (NULL: of any). False if
  * there is none. */
 bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of);
 /* Without the lock: continues runnable queries. Inside a materializer only its own, because others might have to wait
  * for it. */
 void tn__query_continue(struct tn_session *session);
-/* Under the lock: false if nobody waits for it, neither itself nor through the lookups of other materializers. */
-bool tn__promise_is_needed(struct tn_responsibility *promise);
 /* Under the lock: its queries no longer belong to a promise. */
 void tn__query_disown(struct tn_responsibility *promise);
 /* In the child of a fork, under the lock: ends the lookups of threads that do not exist here. */
 void tn__queries_after_fork(struct tn_session *session);
 /* At the end of the session: fails all queries with a callback. */
 void tn__query_abandon(struct tn_session *session);
+
+/* ---- waits.c; all under the lock ---- */
+
+/* Records that the query waits for all promises in `needs`. TN_ECYCLE: one of them waits, itself or through others, for
+ * the materializer that made the query; nothing is recorded. */
+int tn__query_begin_waiting(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err);
+/* Drops these records. The failure of a generator is the failure of the query, because it leaves no failed symbols. */
+int tn__query_end_waiting(struct tn__query *query, struct tn_error *err);
+int tn__query_fail_cancelled(struct tn_error *err);
+/* TN_ECANCELLED if the answer is not wanted any more: the query was cancelled, its deadline has passed, or it is a
+ * materializer's own, waits for a lookup that was cancelled, and no other lookup waits for that materializer. */
+int tn__query_check_worth_waiting(const struct tn__query *query, struct tn_error *err);
+/* Of what the query waits for, itself or through others, the first promise that fits; NULL: none. */
+struct tn_responsibility *tn__query_find_behind(const struct tn__query *query,
+                                                bool (*fits)(const struct tn_responsibility *, const void *),
+                                                const void *context);
+/* Wakes the queries of a promise that has ended or given its symbols away. */
+void tn__query_wake(struct tn_responsibility *promise);
+/* False if no lookup waits for it, neither itself nor through the lookups of other materializers. */
+bool tn__promise_is_needed(struct tn_responsibility *promise);
 
 /* ---- dispatch.c ---- */
 

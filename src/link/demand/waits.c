@@ -150,6 +150,11 @@ bool tn__promise_is_needed(struct tn_responsibility *promise)
     return false;
 }
 
+int tn__query_fail_cancelled(struct tn_error *err)
+{
+    return tn__fail(err, TN_ECANCELLED, "the lookup was cancelled");
+}
+
 int tn__query_check_worth_waiting(const struct tn__query *query, struct tn_error *err)
 {
     if (query->cancelled || (query->given_back && query->from && !tn__promise_is_needed(query->from)))
