@@ -62,7 +62,7 @@ struct tn__cycle {
     bool sleeps;             /* on that word. Atomic */
 };
 
-/* The bits of a line are a byte of a table of starts or marks: whoever has the line writes no others. */
+/* The bits of a line are a byte of a table of starts or marks: the owner of the line writes no others. */
 static inline uint8_t *tn__bits_of(const struct tn__generational *g, uint64_t *table, const void *object)
 {
     _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && TN__LINE == 64, "a byte of a word of bits");

@@ -57,7 +57,7 @@ struct tn__span {
     char *start, *end;
 };
 
-/* The block in whose holes somebody allocates, and the first line that was not looked at. 0: none. */
+/* The block in whose holes objects are allocated, and the first line that was not looked at. 0: none. */
 struct tn__cursor {
     uint32_t block, line;
 };
