@@ -7,8 +7,8 @@
 
 enum {
     NURSERY = 2 << 20,
-    MOST_COPIED = 128 << 10, /* bytes in a pause, if pauses have to be short and this can be foreseen */
-    DIRECT = 1u << 31,
+    LONG_SPAN = 1 << 10,
+    MOST_COPIED = 128 << 10,  /* bytes in a pause, if pauses have to be short and this can be foreseen */
     LEAST_COPIED = 256 << 10, /* bytes for each worker */
     LEAST_MARKED = 4 << 20,   /* likewise */
     USUAL_WORKERS = 4,
@@ -18,6 +18,8 @@ enum {
     LEAST_HUGE = 64 << 20,   /* bytes of a heap that large pages are worth it for */
     SLOW_NS = 50             /* for each marked object, because of the processor's tables of pages */
 };
+
+#define IN_HOLE UINT32_MAX /* a thread's chunk, which is the number of its piece + 1 otherwise */
 
 /* ---- a heap ---- */
 
@@ -102,11 +104,28 @@ static void *bump(struct tn__mutator *mutator, uint64_t size, const struct tn_ty
     return object;
 }
 
-static void retire_span(struct tn__generational *g, struct tn__span *span, char *end, char *hole_end)
+static void note_start(void *of, void *object)
 {
-    span->end = end;
+    const struct tn__generational *g = of;
+    tn__set_bits(g, g->starts, object, tn__bits(g, g->starts, object) | (uint8_t)(1 << (uintptr_t)object / 8 % 8));
+}
+
+/* A long row of objects is faster found by its ends; of short rows there may be millions. False: no memory. */
+static bool note_span(struct tn__generational *g, char *start, char *end)
+{
+    if (!tn__grow(NULL, &g->spans, &g->span_capacity, g->span_count + 1, sizeof *g->spans))
+        return false;
+    g->spans[g->span_count++] = (struct tn__span){start, end};
+    return true;
+}
+
+/* The thread has allocated from the start of the hole to `end`. */
+static void leave_hole(struct tn__generational *g, char *start, char *end, char *hole_end)
+{
+    if (g->beside || end - start < LONG_SPAN || !note_span(g, start, end))
+        tn__each_between(start, end, note_start, g);
     if (g->beside)
-        g->beside->settle(g, span, hole_end);
+        g->beside->settle(g, start, end, hole_end);
 }
 
 /* The thread goes on elsewhere. */
@@ -114,8 +133,8 @@ static void leave_chunk(struct tn__generational *g, struct tn__mutator *mutator)
 {
     if (!mutator->chunk)
         return;
-    if (mutator->chunk & DIRECT)
-        retire_span(g, &g->spans[mutator->chunk & ~DIRECT], mutator->block->bump, mutator->limit);
+    if (mutator->chunk == IN_HOLE)
+        leave_hole(g, mutator->chunk_start, mutator->block->bump, mutator->limit);
     else
         g->piece_used[mutator->chunk - 1] =
             (uint32_t)((uintptr_t)mutator->block->bump - g->base - (mutator->chunk - 1) * (uint64_t)TN__PIECE);
@@ -155,16 +174,13 @@ static bool give_piece(struct tn_heap *heap, struct tn__mutator *mutator)
 static bool give_hole(struct tn__generational *g, struct tn__mutator *mutator, uint64_t size)
 {
     char *end, *start;
-    if (!tn__grow(NULL, &g->spans, &g->span_capacity, g->span_count + 1, sizeof *g->spans))
-        return false;
     start = tn__gen_take_hole(g, &g->direct, size, &end);
     if (!start)
         return false;
     if (g->marks)
         g->beside->open(g, start, end);
-    mutator->chunk = DIRECT | (uint32_t)g->span_count;
-    g->spans[g->span_count++] = (struct tn__span){start, start};
-    mutator->block->bump = start;
+    mutator->chunk = IN_HOLE;
+    mutator->chunk_start = mutator->block->bump = start;
     mutator->limit = end;
     return true;
 }

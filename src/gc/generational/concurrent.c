@@ -294,7 +294,6 @@ static void begin(struct tn_heap *heap, enum tn__extent extent)
     cycle->slice_ns = choose_slice(g);
     g->marks_are_lost = false;
     g->marks = g->spare_starts;
-    g->span_count = 0;
 }
 
 /* Everything is marked: the second tables become the first ones. */

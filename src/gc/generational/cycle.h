@@ -62,33 +62,11 @@ struct tn__cycle {
     bool sleeps;             /* on that word. Atomic */
 };
 
-/* The bits of a line are a byte of a table of starts or marks: the owner of the line writes no others. */
-static inline uint8_t *tn__bits_of(const struct tn__generational *g, uint64_t *table, const void *object)
-{
-    _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && TN__LINE == 64, "a byte of a word of bits");
-    return (uint8_t *)table + ((uintptr_t)object - g->base) / TN__LINE;
-}
-
-static inline uint8_t tn__bits(const struct tn__generational *g, uint64_t *table, const void *object)
-{
-    return __atomic_load_n(tn__bits_of(g, table, object), __ATOMIC_RELAXED);
-}
-
-static inline void tn__set_bits(const struct tn__generational *g, uint64_t *table, const void *object, uint8_t bits)
-{
-    __atomic_store_n(tn__bits_of(g, table, object), bits, __ATOMIC_RELAXED);
-}
-
-static inline uint8_t tn__bit(const void *object)
-{
-    return (uint8_t)(1 << (uintptr_t)object / 8 % 8);
-}
-
 /* ---- allocation in holes (spans.c) ---- */
 
 /* The functions of struct tn__beside. */
 void tn__span_open(struct tn__generational *g, char *start, char *end);
-void tn__span_settle(struct tn__generational *g, struct tn__span *span, char *end);
+void tn__span_settle(struct tn__generational *g, char *start, char *end, char *hole_end);
 /* In a pause: what threads have filled is for the marker now. */
 void tn__spans_hand_over(struct tn__cycle *cycle);
 

@@ -139,8 +139,9 @@ struct tn__beside {
     size_t (*sift)(struct tn__generational *g, uintptr_t *entries, size_t count);
     /* While objects are marked: a thread is going to allocate in this hole. */
     void (*open)(struct tn__generational *g, char *start, char *end);
-    /* The thread goes on elsewhere: objects of its span become like other old ones; `end` of the hole. */
-    void (*settle)(struct tn__generational *g, struct tn__span *span, char *end);
+    /* The thread goes on elsewhere: what it has allocated there becomes like other old objects; `hole_end` of the hole,
+     * from whose start they follow each other. */
+    void (*settle)(struct tn__generational *g, char *start, char *end, char *hole_end);
 };
 
 struct tn__generational {
@@ -165,6 +166,8 @@ struct tn__generational {
     uint64_t holes, committed;    /* bytes: free ones in blocks of small objects when it was swept; of all units */
     bool retry;                   /* no memory was left: until the next full collection nothing is tried */
     bool any_moving, is_huge;
+    uint64_t next_huge, huge_end,
+        new_bytes; /* units that are to get large pages; what threads got since the last one */
 
     uint8_t pieces[TN__PIECES];
     uint32_t piece_used[TN__PIECES];
@@ -173,7 +176,8 @@ struct tn__generational {
     uint32_t full_nurseries;
     uint64_t nursery;    /* bytes after which it is emptied, if pauses have to be short */
     uint64_t direct_end; /* `used` at which this ends for one nursery, if objects are marked beside threads */
-    struct tn__span *spans;
+
+    struct tn__span *spans; /* long ones, and if there is memory for them; objects of others have starts */
     size_t span_count, span_capacity;
 
     pthread_mutex_t log_lock; /* for these. A leaf */
@@ -239,6 +243,23 @@ static inline uint64_t tn__start_bit(const void *object)
 static inline bool tn__is_start(const struct tn__generational *g, const void *object)
 {
     return *tn__start_word(g, object) & tn__start_bit(object);
+}
+
+/* The bits of a line are a byte of a table of starts or marks: the owner of the line writes no others. */
+static inline uint8_t *tn__bits_of(const struct tn__generational *g, uint64_t *table, const void *object)
+{
+    _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && TN__LINE == 64, "a byte of a word of bits");
+    return (uint8_t *)table + ((uintptr_t)object - g->base) / TN__LINE;
+}
+
+static inline uint8_t tn__bits(const struct tn__generational *g, uint64_t *table, const void *object)
+{
+    return __atomic_load_n(tn__bits_of(g, table, object), __ATOMIC_RELAXED);
+}
+
+static inline void tn__set_bits(const struct tn__generational *g, uint64_t *table, const void *object, uint8_t bits)
+{
+    __atomic_store_n(tn__bits_of(g, table, object), bits, __ATOMIC_RELAXED);
 }
 
 /* Old objects in pieces have the headers of others. */

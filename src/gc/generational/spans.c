@@ -3,7 +3,7 @@
 /* Allocation in holes of the old space while objects are marked beside threads. Stores into a new object there have no
  * barrier, and its length may not be stored yet. So the marker does not look at it before the next pause: as long as a
  * thread has the hole, all bits of its lines are set in the table of marks, as if everything were marked. When the
- * thread goes on, its objects get their starts and TN_GC_UNLOGGED, so that later stores are logged. The pause after
+ * thread goes on, its objects have starts, and get TN_GC_UNLOGGED, so that later stores are logged. The pause after
  * that hands the span to the marker, which scans its objects and puts the bits right. */
 
 #include "gc/generational/cycle.h"
@@ -14,30 +14,28 @@ void tn__span_open(struct tn__generational *g, char *start, char *end)
         tn__set_bits(g, g->marks, line, UINT8_MAX);
 }
 
-static void settle_object(void *of, void *object)
+static void settle_object(void *unused, void *object)
 {
-    const struct tn__generational *g = of;
     uint32_t kind = tn__type_of(object)->kind;
+    (void)unused;
     if (kind != TN_KIND_LEAF)
         __atomic_fetch_or(tn__header(object), TN_GC_UNLOGGED, __ATOMIC_RELAXED);
     if (kind == TN_KIND_WEAK)
         ((void **)object)[1] = NULL;
     else if (kind == TN_KIND_EPHEMERON)
         ((void **)object)[2] = NULL;
-    tn__set_bits(g, g->starts, object, tn__bits(g, g->starts, object) | tn__bit(object));
 }
 
-void tn__span_settle(struct tn__generational *g, struct tn__span *span, char *end)
+void tn__span_settle(struct tn__generational *g, char *start, char *end, char *hole_end)
 {
     struct tn__filled_list *fresh = &g->cycle->fresh;
-    tn__each_between(span->start, span->end, settle_object, g);
+    tn__each_between(start, end, settle_object, NULL);
     if (!g->marks)
         ;
     else if (tn__grow(NULL, &fresh->items, &fresh->capacity, fresh->count + 1, sizeof *fresh->items))
-        fresh->items[fresh->count++] = (struct tn__filled){span->start, span->end, end};
+        fresh->items[fresh->count++] = (struct tn__filled){start, end, hole_end};
     else
         __atomic_store_n(&g->marks_are_lost, true, __ATOMIC_RELAXED);
-    span->end = span->start;
 }
 
 void tn__spans_hand_over(struct tn__cycle *cycle)

@@ -124,6 +124,7 @@ struct tn__mutator {
     size_t signal_stack_size;
     uint32_t thread;          /* its number in the system */
     uint32_t chunk;           /* the collector's: what it allocates from, up to `limit`; 0: nothing */
+    char *chunk_start;        /* likewise */
     void *log;                /* the collector's: what its barriers have remembered */
     char *limit;              /* the value of block->limit unless the world is to stop */
     struct tn_handle *newest; /* handle in its scopes */
