@@ -16,7 +16,8 @@ enum {
     DIRECT_BYTES = 16 << 20, /* allocated in holes until another nursery is used, if marking goes on beside threads */
     STRESSED = 16,           /* collections */
     LEAST_HUGE = 64 << 20,   /* bytes of a heap that large pages are worth it for */
-    SLOW_NS = 50             /* for each marked object, because of the processor's tables of pages */
+    LEAST_TIMED = 1 << 20,   /* entries of a marking whose time tells something */
+    SLOW_NS = 50             /* for each of these on any machine */
 };
 
 #define IN_HOLE UINT32_MAX /* a thread's chunk, which is the number of its piece + 1 otherwise */
@@ -194,8 +195,10 @@ static bool refill(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t s
     /* Under the lock, so no stop request is lost. In stress mode every allocation takes the slow path. */
     bool stress = heap->options.flags & TN_HEAP_STRESS;
     __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
+    uint64_t bytes = (uint64_t)(mutator->limit - mutator->block->bump);
+    tn__gen_make_huge(g, bytes);
     if (g->beside)
-        g->beside->help(heap, (uint64_t)(mutator->limit - mutator->block->bump));
+        g->beside->help(heap, bytes);
     return true;
 }
 
@@ -344,6 +347,18 @@ static uint32_t workers_for(const struct tn_heap *heap, uint64_t bytes, uint64_t
     return (uint32_t)tn__min64(g->workers, 1 + bytes / least);
 }
 
+/* Marking takes more than twice as long for each entry as it did once: its objects have come to lie far from each
+ * other, so that the processor looks up many pages. */
+static bool is_out_of_order(struct tn__generational *g, uint64_t ns)
+{
+    double time = (double)ns / (double)(g->first.marked + 1);
+    if (g->first.marked < LEAST_TIMED)
+        return false;
+    if (g->fastest == 0 || time < g->fastest)
+        g->fastest = time;
+    return time > SLOW_NS || time > 2 * g->fastest;
+}
+
 static void collect_all(struct tn_heap *heap, struct tn_collection *done)
 {
     struct tn__generational *g = tn__generational_of(heap);
@@ -353,7 +368,7 @@ static void collect_all(struct tn_heap *heap, struct tn_collection *done)
     const char *wrong = heap->options.flags & TN_HEAP_VERIFY ? tn__gen_check(g) : NULL;
     if (wrong)
         tn__corrupt(heap, wrong);
-    if (g->used > LEAST_HUGE && (tn__os_thread_ns() - began) * workers > g->first.marked * SLOW_NS)
+    if (is_out_of_order(g, (tn__os_thread_ns() - began) * workers) && g->used > LEAST_HUGE)
         tn__gen_use_huge(g);
     tn__gen_set_budget(heap, before, start, tn__os_now_ns() - start);
 }

@@ -166,8 +166,8 @@ struct tn__generational {
     uint64_t holes, committed;    /* bytes: free ones in blocks of small objects when it was swept; of all units */
     bool retry;                   /* no memory was left: until the next full collection nothing is tried */
     bool any_moving, is_huge;
-    uint64_t next_huge, huge_end,
-        new_bytes; /* units that are to get large pages; what threads got since the last one */
+    uint64_t next_huge, huge_end; /* units that are to get large pages */
+    uint64_t new_bytes;           /* that threads got since one of them did */
 
     uint8_t pieces[TN__PIECES];
     uint32_t piece_used[TN__PIECES];
@@ -194,6 +194,7 @@ struct tn__generational {
 
     uint64_t live_before, last_full, promoted; /* for the sizing */
     double growth_rate, mark_rate;
+    double fastest; /* marking, in ns for each entry */
 };
 
 /* Puts the header of an object that stayed right. */
@@ -275,6 +276,9 @@ bool tn__gen_open(struct tn__generational *g, uint64_t limit, bool spares);
 void tn__gen_close(struct tn__generational *g);
 /* From now on the old space has large pages, if the system can: objects are found far from each other. */
 void tn__gen_use_huge(struct tn__generational *g);
+/* A thread has got so much memory: now and then a unit that was in use before gets its large page. This copies the
+ * unit, so it is not done to all of them in one pause. */
+void tn__gen_make_huge(struct tn__generational *g, uint64_t bytes);
 /* Makes a part of the range usable. */
 bool tn__gen_commit(struct tn__generational *g, uint64_t offset, uint64_t size);
 /* Gives a unit back to the system, with its part of the tables. */

@@ -67,17 +67,25 @@ void tn__gen_give_unit(struct tn__generational *g, uint64_t unit)
 
 void tn__gen_use_huge(struct tn__generational *g)
 {
-    uint64_t first = TN__YOUNG_SIZE >> TN__UNIT_SHIFT,
-             end = ((uint64_t)g->block_end << TN__BLOCK_SHIFT) >> TN__UNIT_SHIFT;
+    uint64_t first = TN__YOUNG_SIZE >> TN__UNIT_SHIFT, parts[4];
     if (g->is_huge)
         return;
     g->is_huge = true;
-    for (uint64_t unit = first; unit < end; unit++)
-        if (g->units[unit])
-            tn__os_make_huge(g->base + (unit << TN__UNIT_SHIFT), TN__UNIT);
-    uint64_t parts[4];
+    g->next_huge = first;
+    g->huge_end = ((uint64_t)g->block_end << TN__BLOCK_SHIFT) >> TN__UNIT_SHIFT;
     for (unsigned i = parts_of(g, first, parts); i-- > 0;)
-        tn__os_make_huge(parts[i], ((end - first) << TN__UNIT_SHIFT) >> TABLE_SHIFT);
+        tn__os_make_huge(parts[i], ((g->huge_end - first) << TN__UNIT_SHIFT) >> TABLE_SHIFT);
+}
+
+void tn__gen_make_huge(struct tn__generational *g, uint64_t bytes)
+{
+    g->new_bytes += bytes;
+    if (g->next_huge == g->huge_end || g->new_bytes < TN__PIECE)
+        return;
+    g->new_bytes = 0;
+    if (g->units[g->next_huge])
+        tn__os_make_huge(g->base + (g->next_huge << TN__UNIT_SHIFT), TN__UNIT);
+    g->next_huge++;
 }
 
 bool tn__gen_commit(struct tn__generational *g, uint64_t offset, uint64_t size)
