@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Names that the JIT makes of a module's names: NAME.tenon.N for what was local to module number N, NAME$body for what
- * the stub NAME leads to, and both. Messages show NAME. */
+/* Names that the JIT makes of a module's names: NAME.tenon.TAG for what was local to the module, where TAG is 16 digits
+ * of the module's hash, or those and the number of a copy, NAME$body for what the stub NAME leads to, and both.
+ * Messages show NAME. */
 
 #ifndef TENON_SHOWN_NAME_H
 #define TENON_SHOWN_NAME_H

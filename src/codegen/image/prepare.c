@@ -212,9 +212,10 @@ static int prepare_module(struct tn__image_build *b)
     b->is_managed = b->unit.managed;
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
-    /* The number in the names of what was local; it differs between images of one program. */
-    uint64_t number = tn__image_checksum(b->options.name, strlen(b->options.name), 0) & UINT32_MAX;
-    b->split = tn__split_create(b->unit.module, number, false);
+    /* A number in the names of what was local; it differs between images of one program. */
+    char tag[16];
+    snprintf(tag, sizeof tag, "%u", (unsigned)tn__image_checksum(b->options.name, strlen(b->options.name), 0));
+    b->split = tn__split_create(b->unit.module, tag, false);
     if (!b->triple || !b->layout || !tn__mv_each(b->unit.module, add_function, b))
         return tn__image_no_memory(b);
     code = divide(b);

@@ -109,6 +109,7 @@ void tn__jit_release(struct tn_jit *jit)
         next = each->next;
         tn__free(NULL, each);
     }
+    tn__jit_free_tags(jit);
     tn__free(NULL, jit->strings);
     tn__free(NULL, jit);
 }

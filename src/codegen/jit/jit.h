@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The JIT: jit.c (creating, looking up, reports of compilations), jit_module.c (adding and materializing modules),
+ * jit_tags.c (what tells modules apart),
  * jit_instance.c (publishing code instances), jit_image.c (images of the modules that were added), jit_view.c (looking
  * at one function of them). */
 
@@ -11,6 +12,8 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
+#include "base/sha256/sha256.h"
+#include "base/tree.h"
 #include "codegen/parts/module.h"
 #include "tenon_cpu.h"
 
@@ -28,6 +31,7 @@ struct tn_jit {
     char *strings;
     struct tn__jit_initializer *initializers; /* under tn__jit_lock, newest first */
     struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
+    struct tn__tree *tags;                    /* under tn__jit_lock (jit_tags.c) */
     struct {
         atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns, free_ns;
     } counters;
@@ -85,6 +89,18 @@ void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *mod
 
 /* How functions are copied out of modules in a lazy JIT. */
 struct tn__extraction tn__jit_extraction(const struct tn_jit *jit);
+
+/* Gives a module its number among those of the library with the same hash. False: out of memory. */
+bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],
+                 uint64_t *copy);
+/* Takes it back: nothing of the module remains. */
+void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],
+                   uint64_t copy);
+void tn__jit_free_tags(struct tn_jit *jit);
+
+enum { TN__JIT_TAG_SIZE = 40 };
+/* The tag of copy number `copy`, counted from 0. */
+void tn__jit_write_tag(const uint8_t digest[TN__SHA256_SIZE], uint64_t copy, char text[TN__JIT_TAG_SIZE]);
 
 /* Copies a module's IR. NULL: out of memory. */
 struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module);

@@ -67,10 +67,8 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
     }
     atomic_fetch_add(&jit->counters.extract_ns, extract_ns);
     atomic_fetch_add(&jit->counters.free_ns, stats.free_ns);
-    if (code == TN_OK && !whole && part > 0) {
-        tn__module_compiled(m->module, part);
+    if (code == TN_OK && !whole && part > 0)
         atomic_fetch_add(&jit->counters.taken, 1);
-    }
     if (code != TN_OK)
         return code;
     struct tn_input input = {.size = sizeof input,
@@ -284,13 +282,41 @@ static int add_module(struct tn_jit *jit, struct tn_library *library, struct tn_
 
 /* ---- reading ---- */
 
-/* *kept: a copy of the IR, if the JIT keeps such. */
-static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct tn__module **module,
-                       struct tn__jit_kept **kept, struct tn_error *err)
+/* A module that is being added, and what tells it apart from others. */
+struct given {
+    struct tn_jit *jit;
+    struct tn_library *library;
+    struct tn_jit_module module;
+    uint8_t digest[TN__SHA256_SIZE];
+    uint64_t copy;
+    bool is_tagged;
+};
+
+/* Only parts have names that tags become part of. */
+static int read_module(struct given *g, struct tn__module **module, struct tn_error *err)
 {
-    uint64_t begin = tn__os_now_ns(), number = atomic_fetch_add(&jit->counters.modules, 1);
+    const struct tn_jit_module *given = &g->module;
+    bool whole = !g->jit->lazy || given->whole;
+    char tag[TN__JIT_TAG_SIZE] = "";
+    if (!whole) {
+        tn__sha256_of(given->ir, given->length, g->digest);
+        g->is_tagged = tn__jit_tag(g->jit, g->library, g->digest, &g->copy);
+        if (!g->is_tagged)
+            return tn__no_memory(err, given->name);
+        tn__jit_write_tag(g->digest, g->copy, tag);
+    }
+    return tn__module_open(given->name, given->ir, given->length, &g->jit->compile, tag, whole, module, err);
+}
+
+/* *kept: a copy of the IR, if the JIT keeps such. */
+static int open_module(struct given *g, struct tn__module **module, struct tn__jit_kept **kept, struct tn_error *err)
+{
+    struct tn_jit *jit = g->jit;
+    struct tn_jit_module *given = &g->module;
+    uint64_t begin = tn__os_now_ns();
     struct tn_buffer copy = {0};
     int code = given->llvm_module ? tn__module_write(given->llvm_module, &copy, err) : TN_OK;
+    atomic_fetch_add(&jit->counters.modules, 1);
     if (given->llvm_module) {
         given->ir = copy.data;
         given->length = copy.size;
@@ -299,8 +325,7 @@ static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct t
     if (code == TN_ENOMEM || (code == TN_OK && jit->keeps_ir && !*kept))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
     if (code == TN_OK)
-        code = tn__module_open(given->name, given->ir, given->length, &jit->compile, number, !jit->lazy || given->whole,
-                               module, err);
+        code = read_module(g, module, err);
     tn_buffer_free(&copy);
     atomic_fetch_add(&jit->counters.read_ns, tn__os_now_ns() - begin);
     return code;
@@ -309,23 +334,23 @@ static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct t
 int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
                       struct tn_error *err)
 {
-    struct tn_jit_module options;
     struct tn__module *module;
     struct tn__jit_kept *kept;
     if (!jit)
         return tn__fail(err, TN_EINVAL, "no JIT given");
-    int code = tn__take_options(&options, sizeof options, given, "struct tn_jit_module", err);
+    struct given g = {.jit = jit, .library = library ? library : jit->library};
+    struct tn_jit_module *options = &g.module;
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_jit_module", err);
     if (code != TN_OK)
         return code;
-    if (!options.llvm_module == !options.ir || (options.instance_count && !options.instances))
+    if (!options->llvm_module == !options->ir || (options->instance_count && !options->instances))
         return tn__fail(err, TN_EINVAL, "tn_jit_add_module: either IR or a module of LLVM's, and instances if counted");
-    options.name = options.name ? options.name : "<memory>";
-    library = library ? library : jit->library;
-    code = open_module(jit, &options, &module, &kept, err);
+    options->name = options->name ? options->name : "<memory>";
+    code = open_module(&g, &module, &kept, err);
     if (code == TN_OK)
-        code = add_module(jit, library, module, &options, err);
+        code = add_module(jit, g.library, module, options, err);
     if (code == TN_OK && kept) {
-        kept->library = library;
+        kept->library = g.library;
         tn__jit_lock();
         kept->next = jit->kept;
         jit->kept = kept;
@@ -333,7 +358,9 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
     } else {
         tn__free(NULL, kept);
     }
-    for (size_t i = 0; i < options.instance_count && code == TN_OK; i++)
-        tn__jit_publish(library, &options, &options.instances[i]);
+    if (code != TN_OK && g.is_tagged)
+        tn__jit_untag(jit, g.library, g.digest, g.copy);
+    for (size_t i = 0; i < options->instance_count && code == TN_OK; i++)
+        tn__jit_publish(g.library, options, &options->instances[i]);
     return code;
 }

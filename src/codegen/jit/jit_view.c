@@ -73,7 +73,7 @@ static int compile_whole(struct viewing *v, struct tn__module *module)
 static int view_module(struct viewing *v, const struct tn__jit_kept *kept)
 {
     struct tn__module *module;
-    int code = tn__module_open(kept->name, kept->ir, kept->length, &v->compile, 0, !v->jit->lazy || kept->whole,
+    int code = tn__module_open(kept->name, kept->ir, kept->length, &v->compile, "0", !v->jit->lazy || kept->whole,
                                &module, v->err);
     if (code != TN_OK)
         return code;

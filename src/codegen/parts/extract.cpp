@@ -236,25 +236,16 @@ struct extraction final : public ValueMaterializer {
 
     /* ---- calls ---- */
 
-    /* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a
-     * function's address refer to its stub, which is the same everywhere. */
+    /* Lets calls of functions of this part lead to their bodies. All else refers to a function by its stub, which has
+     * the same address everywhere. */
     void go_past_stubs(Function &function)
     {
         for (BasicBlock &block : function)
             for (Instruction &instruction : block) {
                 const Function *callee = origin(instruction);
                 auto found = callee ? split.part_of.find(callee) : split.part_of.end();
-                if (found == split.part_of.end() || found->second == 0 || callee->isWeakForLinker() ||
-                    !(found->second == part || split.parts[found->second].compiled))
-                    continue;
-                const char *name = split.bodies.lookup(callee);
-                Function *body = small.getFunction(name);
-                if (!body) {
-                    body = declare(*callee, name);
-                    body->setVisibility(GlobalValue::DefaultVisibility);
-                    body->setDSOLocal(true);
-                }
-                cast<CallBase>(instruction).setCalledOperand(body);
+                if (found != split.part_of.end() && found->second == part && !callee->isWeakForLinker())
+                    cast<CallBase>(instruction).setCalledOperand(small.getFunction(split.bodies.lookup(callee)));
             }
     }
 
@@ -347,7 +338,7 @@ struct extraction final : public ValueMaterializer {
         if (part == 0)
             take_initializers();
         bring_inlinable();
-        if (how.stubs)
+        if (stubs)
             for (Function &function : small)
                 go_past_stubs(function);
         take_flags();

@@ -22,7 +22,6 @@ struct tn__split {
     struct part {
         std::vector<llvm::GlobalValue *> members;
         std::vector<tn__split_symbol> symbols;
-        bool compiled = false;
     };
     /* The lists that a compile unit has for the whole module: enumerations, types, variables, imports and macros. */
     struct unit_lists {
@@ -40,7 +39,7 @@ struct tn__split {
     std::vector<unit_lists> units;
     llvm::BumpPtrAllocator names;
 
-    tn__split(llvm::Module *module, uint64_t number, bool whole);
+    tn__split(llvm::Module *module, const char *tag, bool whole);
 
     bool is_copied(const llvm::GlobalVariable &variable) const
     {
@@ -51,9 +50,9 @@ struct tn__split {
 
   private:
     bool may_copy(const llvm::GlobalVariable &variable) const;
-    void name_everything(uint64_t number);
+    void name_everything(const char *tag);
     void form_parts();
-    void list_symbols(uint64_t number);
+    void list_symbols(const char *tag);
     void forget_values_in_debug_info();
 };
 

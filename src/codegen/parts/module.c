@@ -22,9 +22,9 @@ struct tn__module {
     struct tn__unit unit;
     struct tn__split *split;
     const struct tn__split
-        *symbols; /* the first split, which has the lists of symbols; if LLVM gave up, it is not the last */
-    uint64_t number;
-    char *ir; /* a copy, to read the module again; NULL if there is none */
+        *symbols;    /* the first split, which has the lists of symbols; if LLVM gave up, it is not the last */
+    const char *tag; /* behind the name */
+    char *ir;        /* a copy, to read the module again; NULL if there is none */
     size_t length;
     bool whole;  /* not taken apart */
     bool apart;  /* parts are compiled in contexts of their own */
@@ -64,18 +64,32 @@ static int prepare_managed(struct tn__unit *unit)
     return code;
 }
 
+/* LLVM names a module as its client does, and so its source file if it names none. What is made of a module does not
+ * depend on that. */
+static void forget_name(const struct tn__unit *unit)
+{
+    static const char name[] = "ir";
+    size_t length;
+    const char *source = LLVMGetSourceFileName(unit->module, &length);
+    if (length == strlen(unit->name) && memcmp(source, unit->name, length) == 0)
+        LLVMSetSourceFileName(unit->module, name, sizeof name - 1);
+    LLVMSetModuleIdentifier(unit->module, name, sizeof name - 1);
+}
+
 static int open_contained(void *user)
 {
     struct opening *o = user;
     struct tn__unit *unit = &o->module->unit;
     int code = tn__unit_read(unit, o->ir, o->length, false, o->err);
     if (code == TN_OK)
+        forget_name(unit);
+    if (code == TN_OK)
         code = prepare_managed(unit);
     if (code != TN_OK) {
         tn__unit_dispose(unit);
         return code;
     }
-    o->module->split = tn__split_create(unit->module, o->module->number, o->whole);
+    o->module->split = tn__split_create(unit->module, o->module->tag, o->whole);
     o->module->whole = tn__split_is_whole(o->module->split);
     tn__target_give(unit->target); /* it is needed again when something is compiled */
     unit->target = NULL;
@@ -132,17 +146,17 @@ int tn__module_write(LLVMModuleRef module, struct tn_buffer *out, struct tn_erro
 }
 
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
-                    uint64_t number, bool whole, struct tn__module **out, struct tn_error *err)
+                    const char *tag, bool whole, struct tn__module **out, struct tn_error *err)
 {
     static const struct tn__fork_hooks hooks = {&all.lock, before_fork, after_fork};
-    size_t name_size = strlen(name) + 1;
-    struct tn__module *module = tn__alloc_zeroed(NULL, sizeof *module + name_size, 1);
+    size_t name_size = strlen(name) + 1, tag_size = strlen(tag) + 1;
+    struct tn__module *module = tn__alloc_zeroed(NULL, sizeof *module + name_size + tag_size, 1);
     *out = NULL;
     if (!module)
         return tn__no_memory(err, name);
     memcpy(module->name, name, name_size);
     init_lock(&module->lock);
-    module->number = number;
+    module->tag = memcpy(module->name + name_size, tag, tag_size);
     module->unit.name = module->name;
     module->unit.options = options;
     module->unit.observer = options->observer;
@@ -195,7 +209,6 @@ void tn__module_close(struct tn__module *module)
  * was read before stays in memory, because the names of symbols are there. */
 static int open_again(struct tn__module *module, struct tn_error *err)
 {
-    const struct tn__split *before = module->split;
     if (!module->ir)
         return tn__fail(err, TN_EFATAL, "%s: LLVM has given up before", module->name);
     module->unit = (struct tn__unit){.name = module->name, .options = module->unit.options};
@@ -203,7 +216,6 @@ static int open_again(struct tn__module *module, struct tn_error *err)
     int code = tn__contain(open_contained, &o, err);
     if (code != TN_OK)
         return code;
-    tn__split_inherit(module->split, before);
     module->broken = false;
     return TN_OK;
 }
@@ -218,14 +230,6 @@ bool tn__module_is_whole(const struct tn__module *module)
 const struct tn__split *tn__module_split(const struct tn__module *module)
 {
     return module->symbols;
-}
-
-void tn__module_compiled(struct tn__module *module, size_t part)
-{
-    pthread_mutex_lock(&module->lock);
-    if (!module->broken)
-        tn__split_compiled(module->split, part);
-    pthread_mutex_unlock(&module->lock);
 }
 
 struct extracting {

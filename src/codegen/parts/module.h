@@ -15,17 +15,16 @@ struct tn__module;
 /* Fills an empty buffer with bitcode of a module of the caller's. TN_EFATAL, TN_ENOMEM. */
 int tn__module_write(struct LLVMOpaqueModule *module, struct tn_buffer *out, struct tn_error *err);
 
-/* Reads IR text or bitcode, verifies it and fits it to the target; `whole`: it is not divided. `options` were taken and
+/* Reads IR text or bitcode, verifies it and fits it to the target; `tag` as for tn__split_create, copied; `whole`: it
+ * is not divided. `options` were taken and
  * outlive the module. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
-                    uint64_t number, bool whole, struct tn__module **out, struct tn_error *err);
+                    const char *tag, bool whole, struct tn__module **out, struct tn_error *err);
 void tn__module_close(struct tn__module *module); /* NULL is ignored */
 
 bool tn__module_is_whole(const struct tn__module *module); /* it is compiled in one piece */
 /* Its parts, for questions about them, until it is compiled as a whole. */
 const struct tn__split *tn__module_split(const struct tn__module *module);
-/* From now on, parts call the bodies of this part's functions directly (tn__split_compiled). */
-void tn__module_compiled(struct tn__module *module, size_t part);
 
 /* Compiles a part of a divided module; *extract_ns: how long copying it took. `stats` has its size set, or is NULL.
  * Errors as tn_compile. */

@@ -51,7 +51,7 @@ void tn__split_leave_groups(LLVMModuleRef module)
     }
 }
 
-void tn__split::name_everything(uint64_t number)
+void tn__split::name_everything(const char *tag)
 {
     /* Whatever becomes of it, reports call a function what the module does. */
     for (Function &function : *module)
@@ -67,7 +67,7 @@ void tn__split::name_everything(uint64_t number)
             continue;
         if (global.hasLocalLinkage() || !global.hasName()) {
             /* Parts are compiled separately and linked, so what they share needs a name that no other module uses. */
-            global.setName((global.hasName() ? global.getName() : "unnamed") + TN__NAME_LOCAL + Twine(number));
+            global.setName((global.hasName() ? global.getName() : "unnamed") + TN__NAME_LOCAL + tag);
             global.setLinkage(GlobalValue::ExternalLinkage);
             global.setVisibility(GlobalValue::HiddenVisibility);
         }
@@ -162,7 +162,7 @@ static unsigned flags_of(const GlobalValue &global)
     return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
 }
 
-void tn__split::list_symbols(uint64_t number)
+void tn__split::list_symbols(const char *tag)
 {
     StringSaver saver(names);
     auto name = [&](const GlobalValue &global) { return saver.save(global.getName()).data(); };
@@ -174,7 +174,7 @@ void tn__split::list_symbols(uint64_t number)
             if (function && &part != &parts[0]) {
                 /* Several modules of a library may have a weak function of the same name, but its stub leads to only
                  * one of them. */
-                std::string of_module = function->isWeakForLinker() ? "." + std::to_string(number) : "";
+                std::string of_module = function->isWeakForLinker() ? std::string(".") + tag : "";
                 body = bodies[function] = saver.save(function->getName() + TN__NAME_BODY + of_module).data();
                 tn__gc_saved_references(wrap(function), &saved);
             }
@@ -234,7 +234,7 @@ void tn__split::forget_values_in_debug_info()
 
 /* ---- the interface ---- */
 
-tn__split::tn__split(Module *module, uint64_t number, bool whole)
+tn__split::tn__split(Module *module, const char *tag, bool whole)
     : module(module),
       opaque(!module->getModuleInlineAsm().empty() ||
              any_of(module->globals(), [](const GlobalVariable &variable) { return variable.hasCommonLinkage(); })),
@@ -249,13 +249,13 @@ tn__split::tn__split(Module *module, uint64_t number, bool whole)
                     {saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global), 0, 0});
         return;
     }
-    name_everything(number);
+    name_everything(tag);
     /* A part that sees two names of one thing as two things would assume that their addresses differ. */
     for (GlobalAlias &alias : module->aliases())
         if (!alias.isInterposable())
             alias.replaceAllUsesWith(alias.getAliasee());
     form_parts();
-    list_symbols(number);
+    list_symbols(tag);
     forget_values_in_debug_info();
     for (DICompileUnit *unit : module->debug_compile_units()) {
         units.push_back({unit, {}});
@@ -265,9 +265,9 @@ tn__split::tn__split(Module *module, uint64_t number, bool whole)
     show_lists(false);
 }
 
-tn__split *tn__split_create(LLVMModuleRef module, uint64_t number, bool whole)
+tn__split *tn__split_create(LLVMModuleRef module, const char *tag, bool whole)
 {
-    return new tn__split(unwrap(module), number, whole);
+    return new tn__split(unwrap(module), tag, whole);
 }
 
 bool tn__split_is_opaque(const tn__split *split)
@@ -329,15 +329,4 @@ void tn__split_regroup(tn__split *split, const size_t *group_of, size_t groups)
             split->part_of[&alias] = split->part_of[function];
             split->parts[split->part_of[&alias]].members.push_back(&alias);
         }
-}
-
-void tn__split_compiled(tn__split *split, size_t part)
-{
-    split->parts[part].compiled = true;
-}
-
-void tn__split_inherit(tn__split *split, const tn__split *from)
-{
-    for (size_t part = 0; part < split->parts.size(); part++)
-        split->parts[part].compiled = from->parts[part].compiled;
 }

@@ -43,9 +43,10 @@ struct tn__split_symbol {
 void tn__split_leave_groups(struct LLVMOpaqueModule *module);
 
 /* Divides a verified module, which is changed by that. It stays the caller's, who disposes of the split before it.
- * `number` distinguishes the modules of one library and becomes part of the names of what was local. `whole`: the
- * module stays as it is, as one part that can only be listed. */
-struct tn__split *tn__split_create(struct LLVMOpaqueModule *module, uint64_t number, bool whole);
+ * `tag` distinguishes the modules of one library and becomes part of the names of what was local. `whole`: the module
+ * stays as it is, as one part that can only be listed. Parts and their objects depend on nothing but module, tag and
+ * how they are extracted: not on what was compiled before, threads, or addresses. */
+struct tn__split *tn__split_create(struct LLVMOpaqueModule *module, const char *tag, bool whole);
 void tn__split_dispose(struct tn__split *split);
 
 /* True if only the object tells what it defines: module-level assembly may define symbols, and common symbols are
@@ -79,12 +80,6 @@ struct LLVMOpaqueModule *tn__split_copy(struct tn__split *split, size_t part, co
 
 /* Writes a part as bitcode. False: out of memory. */
 bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out);
-
-/* From now on, parts that are extracted call the bodies of this part's functions directly, not their stubs. */
-void tn__split_compiled(struct tn__split *split, size_t part);
-
-/* Takes over from another split of the same IR which parts are compiled. */
-void tn__split_inherit(struct tn__split *split, const struct tn__split *from);
 
 #ifdef __cplusplus
 }

@@ -115,6 +115,32 @@ static void weak_functions(void **state)
     }
 }
 
+/* What is local to modules of the same IR has names of its own, in one library and after a failure. */
+static void same_module_twice(void **state)
+{
+    (void)state;
+    static const char ir[] = "@count = internal global i64 0\n"
+                             "define internal i64 @step() noinline {\n  %a = load i64, ptr @count\n"
+                             "  %b = add i64 %a, 1\n  store i64 %b, ptr @count\n  ret i64 %b\n}\n"
+                             "define weak i64 @w(i64 %x) {\n  %a = call i64 @step()\n  ret i64 %a\n}\n";
+    struct tn_jit *jit = create_jit(true, 0, 0);
+    struct tn_library *other;
+    struct tn_error err;
+    void *address;
+    for (int i = 0; i < 3; i++)
+        add_good(jit, "same.ll", ir);
+    assert_int_equal(look_up(jit, "w")(0), 1);
+    assert_int_equal(look_up(jit, "w")(0), 2);
+    assert_int_equal(tn_library_create(tn_jit_session(jit), "other", &other, &err), TN_OK);
+    struct tn_jit_module module = {.size = sizeof module, .name = "same.ll", .ir = ir, .length = strlen(ir)};
+    assert_int_equal(tn_jit_add_module(jit, other, &module, &err), TN_OK);
+    assert_int_equal(tn_lookup(other, "w", &address, &err), TN_OK);
+    function *f;
+    memcpy(&f, &address, sizeof f);
+    assert_int_equal(f(0), 1);
+    tn_jit_destroy(jit);
+}
+
 static void removed_and_added_again(void **state)
 {
     (void)state;
@@ -232,6 +258,7 @@ int main(void)
         cmocka_unit_test(failures),
         cmocka_unit_test(all_or_nothing),
         cmocka_unit_test(weak_functions),
+        cmocka_unit_test(same_module_twice),
         cmocka_unit_test(removed_and_added_again),
         cmocka_unit_test(initializers),
         cmocka_unit_test(modules_of_llvms),

@@ -98,17 +98,15 @@ static void compile_parts(struct tn__module *module, size_t threads, bool stubs,
     }
 }
 
-/* Compiles each part on its own; with stubs, as if every second one had been compiled before. */
+/* Compiles each part on its own. */
 static void add_parts(struct linked *linked, const void *ir, size_t length, int level, bool stubs)
 {
     struct tn_compile_options options = {DEFAULTS, .opt_level = level};
     struct tn__module *module;
-    if (tn__module_open("test.ll", ir, length, &options, 7, false, &module, &linked->err))
+    if (tn__module_open("test.ll", ir, length, &options, "7", false, &module, &linked->err))
         fail_msg("%s", linked->err.text);
     assert_false(tn__module_is_whole(module));
     size_t parts = tn__split_parts(tn__module_split(module));
-    for (size_t i = 0; i < parts; i += 2)
-        tn__module_compiled(module, i);
     struct tn_buffer *objects = calloc(parts, sizeof *objects);
     compile_parts(module, level == 1 ? 2 : 1, stubs, objects);
     for (size_t i = 0; i < parts; i++) {
@@ -243,7 +241,7 @@ static void hard_to_part(void **state)
         struct tn_compile_options options = {DEFAULTS};
         struct tn__module *module;
         struct tn_error err;
-        if (tn__module_open(hard[i].what, hard[i].ir, strlen(hard[i].ir), &options, 1, false, &module, &err))
+        if (tn__module_open(hard[i].what, hard[i].ir, strlen(hard[i].ir), &options, "1", false, &module, &err))
             fail_msg("%s: %s", hard[i].what, err.text);
         if (tn__split_parts(tn__module_split(module)) != hard[i].parts)
             fail_msg("%s: %zu parts", hard[i].what, tn__split_parts(tn__module_split(module)));
@@ -269,14 +267,13 @@ static void given_up(void **state)
     struct tn_compile_options options = {X86};
     struct tn__module *module;
     struct linked linked = create();
-    if (tn__module_open("test.ll", ir, strlen(ir), &options, 1, false, &module, &linked.err))
+    if (tn__module_open("test.ll", ir, strlen(ir), &options, "1", false, &module, &linked.err))
         fail_msg("%s", linked.err.text);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tn_buffer object;
         if (compile_part(module, rows[i].part, true, &object, &linked.err) != rows[i].code)
             fail_msg("row %zu: %s", i, linked.err.text);
         if (rows[i].code == TN_OK) {
-            tn__module_compiled(module, rows[i].part);
             add(&linked, &object);
             define_plain_names(&linked, module, rows[i].part, true);
         }
@@ -302,7 +299,7 @@ static void opaque(void **state)
         const char *ir = rows[i / 2].ir;
         struct tn_compile_options options = {DEFAULTS};
         struct tn__module *module;
-        assert_int_equal(tn__module_open("test.ll", ir, strlen(ir), &options, 1, whole, &module, NULL), TN_OK);
+        assert_int_equal(tn__module_open("test.ll", ir, strlen(ir), &options, "1", whole, &module, NULL), TN_OK);
         assert_int_equal(tn__split_is_opaque(tn__module_split(module)), rows[i / 2].opaque);
         assert_int_equal(tn__module_is_whole(module), rows[i / 2].opaque || whole);
         tn__module_close(module);
@@ -319,7 +316,7 @@ static void refused_as_by_the_compiler(void **state)
         struct tn__module *module;
         struct tn_error err;
         struct outcome outcome = compile_text(rows[i], &options);
-        assert_int_equal(tn__module_open("test.ll", rows[i], strlen(rows[i]), &options, 1, false, &module, &err),
+        assert_int_equal(tn__module_open("test.ll", rows[i], strlen(rows[i]), &options, "1", false, &module, &err),
                          outcome.code);
         assert_string_equal(err.text, outcome.err.text);
         assert_null(module);
