@@ -47,6 +47,43 @@ struct tn_search {
 TN_API int tn_library_search(struct tn_library *library, const struct tn_search *others, size_t count,
                              struct tn_error *err);
 
+/* The library of this name in the session, of several the one created first; NULL: there is none, or it was removed.
+ * Any thread; NULL arguments find nothing. */
+TN_API struct tn_library *tn_library_find(struct tn_session *session, const char *name);
+
+/* What is known of a symbol now. */
+enum {
+    TN_KNOWN_DEFINED = 1,       /* something defines it, or would define it */
+    TN_KNOWN_READY = 2,         /* it has its final address: a lookup links and makes nothing */
+    TN_KNOWN_PROMISED = 4,      /* a materializer makes it when it is needed */
+    TN_KNOWN_FAILED = 8,        /* that materializer has failed */
+    TN_KNOWN_IN_ARCHIVE = 16,   /* a member that would be loaded promises it */
+    TN_KNOWN_WEAK = 32,         /* it gives way to other definitions */
+    TN_KNOWN_HIDDEN = 64,       /* other libraries do not see it */
+    TN_KNOWN_CALLABLE = 128,    /* it lies in the code of an object */
+    TN_KNOWN_THREAD_LOCAL = 256 /* not known of what is promised or in an archive */
+};
+
+struct tn_known {
+    const char *name;
+    uint64_t flags; /* out: TN_KNOWN_...; 0: nothing defines it */
+};
+
+/* Fills in what a lookup of each symbol in `library` would find now, in its own table, by its resolvers, or in its
+ * search order. Resolvers are called; generators are not, nothing is made, and nothing is linked. An alias is as its
+ * target, except for TN_KNOWN_WEAK and TN_KNOWN_HIDDEN. Hidden symbols of the library itself are found, too. Any
+ * thread; an answer may be outdated when the function returns. TN_EINVAL, TN_EREMOVED. */
+TN_API int tn_lookup_flags(struct tn_library *library, struct tn_known *symbols, size_t count, struct tn_error *err);
+
+/* Calls `visit` for each symbol that the library itself defines, in no particular order: not for those that its
+ * resolvers know or that it finds in other libraries, nor for the names that every library has. The symbols are those
+ * of one moment, before the first call. No lock is held meanwhile; `symbol` is valid during the call. A `visit` that
+ * does not return 0 ends the iteration, and the function returns its result. Any thread. TN_EINVAL, TN_EREMOVED,
+ * TN_ENOMEM. */
+TN_API int tn_library_each_symbol(struct tn_library *library,
+                                  int (*visit)(void *context, const struct tn_known *symbol), void *context,
+                                  struct tn_error *err);
+
 /* Removes the library's contents, as tn_tracker_remove does: objects, definitions, promises, archives. Trackers,
  * resolvers, generators and the search order stay. TN_EREMOVED, TN_ENOMEM (as with tn_tracker_remove). */
 TN_API int tn_library_clear(struct tn_library *library, struct tn_error *err);

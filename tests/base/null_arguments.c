@@ -40,6 +40,8 @@ static void test_linker(void **state)
     REFUSED(tn_library_search(NULL, NULL, 0, &err));
     REFUSED(tn_library_clear(NULL, &err));
     REFUSED(tn_library_remove(NULL, &err));
+    REFUSED(tn_lookup_flags(NULL, NULL, 0, &err));
+    REFUSED(tn_library_each_symbol(NULL, NULL, NULL, &err));
     REFUSED(tn_link(NULL, &err));
     REFUSED(tn_link_roots(NULL, NULL, 0, &err));
     REFUSED(tn_lookup(NULL, NULL, NULL, &err));

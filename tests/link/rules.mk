@@ -140,6 +140,7 @@ $(BUILD)/tests/link/core/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_o
 $(BUILD)/tests/link/session/strip: | $(call data_of,strip)
 $(BUILD)/tests/link/core/gather: | $(call data_of,gather_1 gather_2)
 $(BUILD)/tests/link/session/inject: | $(call data_of,gather_1)
+$(BUILD)/tests/link/session/describe: | $(call data_of,tls_1) $(link_data)/matrix_b.a
 $(BUILD)/tests/link/memory/memory_client: | $(call data_of,memory)
 $(BUILD)/tests/link/memory/strategies: | $(call data_of,matrix_a matrix_b low)
 $(BUILD)/tests/link/session/faults $(BUILD)/tests/link/session/allocator: | \

@@ -210,8 +210,13 @@ void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object
 int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *list, struct tn__supplier supplier,
                              struct tn_error *err);
 void tn__suppliers_free(const struct tn_allocator *from, struct tn__supplier *first);
+/* The address that a resolver of the library has for this name; NULL: none. */
+void *tn__resolvers_find(const struct tn_library *library, const char *name);
 /* True if a resolver of the library knows the entry's name; the entry then has the address. */
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
+/* True if a library with `search` in its search order may use this entry of the other one, when it needs it like `how`
+ * (TN__NEED_...). */
+bool tn__entry_is_offered(const struct tn__entry *entry, const struct tn_search *search, unsigned how);
 
 #pragma GCC visibility pop
 #endif

@@ -6,17 +6,22 @@
 
 #include "link/core/link.h"
 
+void *tn__resolvers_find(const struct tn_library *library, const char *name)
+{
+    void *address = NULL;
+    for (const struct tn__supplier *r = library->resolvers.first; r && !address; r = r->next)
+        address = r->resolve(r->context, name);
+    return address;
+}
+
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry)
 {
-    for (const struct tn__supplier *r = library->resolvers.first; r; r = r->next) {
-        void *address = r->resolve(r->context, entry->name);
-        if (address) {
-            entry->kind = TN__ENTRY_HOST;
-            entry->address = (uintptr_t)address;
-            return true;
-        }
+    void *address = tn__resolvers_find(library, entry->name);
+    if (address) {
+        entry->kind = TN__ENTRY_HOST;
+        entry->address = (uintptr_t)address;
     }
-    return false;
+    return address;
 }
 
 static struct tn__supplier *next_generator(const struct tn_library *library, const struct tn__entry *entry)
@@ -49,8 +54,7 @@ static int note_missing(struct tn__link *link, struct tn_library *library, struc
     return 0;
 }
 
-/* True if another library may use the library's entry. */
-static bool offers(const struct tn__entry *entry, const struct tn_search *search, unsigned how)
+bool tn__entry_is_offered(const struct tn__entry *entry, const struct tn_search *search, unsigned how)
 {
     if (entry->hidden && !(search->flags & TN_SEARCH_HIDDEN))
         return false;
@@ -139,7 +143,7 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
         if (search->library->removed)
             continue;
         struct tn__entry *found = tn__symtab_find(&search->library->symtab, entry->name);
-        if (!found || !offers(found, search, how))
+        if (!found || !tn__entry_is_offered(found, search, how))
             code = ask(link, search->library, entry->name, how, &found);
         if (code || !found || tn__entry_leads_to(found, entry, first))
             continue;

@@ -27,6 +27,8 @@ void tn__instances_announce(const struct tn__instances *instances);
 /* library.c */
 /* True for names that every library has from the beginning. */
 bool tn__is_own_name(const char *name);
+/* True for the entry of such a name, unless a client or an object has defined it. */
+bool tn__entry_is_own(const struct tn__entry *entry);
 /* Removes the contents of a library at the end of its session. */
 void tn__library_empty(struct tn_library *library);
 void tn__library_free(struct tn_library *library);

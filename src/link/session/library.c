@@ -77,7 +77,7 @@ static void wait_for_links(struct tn_library *library)
         }
 }
 
-static bool is_own(const struct tn__entry *entry)
+bool tn__entry_is_own(const struct tn__entry *entry)
 {
     return entry->kind == TN__ENTRY_GOT || entry->kind == TN__ENTRY_HANDLE ||
            (entry->kind == TN__ENTRY_ABSOLUTE && entry->hidden && tn__is_own_name(entry->name));
@@ -88,7 +88,7 @@ static void forget_entries(struct tn_library *library)
 {
     for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
         struct tn__entry *entry = library->symtab.slots[i];
-        if (entry && !is_own(entry))
+        if (entry && !tn__entry_is_own(entry))
             tn__entry_forget(library, entry);
     }
 }
