@@ -83,6 +83,26 @@ void tn__run_finalizers_here(struct tn_heap *heap);
 /* In the child of a fork: forgets those that other threads were running. */
 void tn__finalizers_drop(struct tn_heap *heap);
 
+/* ---- permanent objects of images (permanent.c); under the heap's lock ---- */
+
+struct tn__permanent_part {
+    char *start;
+    uint64_t size;
+    uint64_t identity; /* added to the address of an object: what its identity hash is made of */
+    bool is_frozen;
+};
+
+/* Adds the parts of an image, all or none. `at_end` is called when the heap is destroyed, the newest image's first.
+ * TN_EINVAL, TN_ENOMEM. */
+int tn__permanent_add(struct tn_heap *heap, const struct tn__permanent_part *parts, size_t count, void *owner,
+                      void (*at_end)(void *owner), struct tn_error *err);
+/* Removes them; `at_end` is not called. */
+void tn__permanent_remove(struct tn_heap *heap, const void *owner);
+/* Who added the permanent object at the address as a part; NULL: no image. */
+const void *tn__permanent_owner(const struct tn_heap *heap, const void *address);
+/* Calls `visit` for each permanent object that may refer to the heap. */
+void tn__permanent_each_logged(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
+
 /* ---- verification (verify.c) ---- */
 
 /* With TN_HEAP_VERIFY, while the world is stopped. tn__verify_heap: after a collection, or a part of one that could be

@@ -17,13 +17,24 @@
 
 struct space {
     char *start, *end;
-    bool is_frozen; /* no thread stores into its objects */
+    bool is_frozen;    /* no thread stores into its objects */
+    uint64_t identity; /* added to an object's address: what its identity hash is made of */
+    const void *owner; /* who added it, see tn__permanent_add; NULL: the client */
+    uint64_t *starts;  /* a bit for each word where an object begins; NULL: not needed yet */
+};
+
+/* An image, whose memory ends with the heap. */
+struct owner {
+    void (*end)(void *owner);
+    void *owner;
 };
 
 /* Changed under the heap's lock, but for the list: that is also changed in barriers, under a lock of its own. */
 struct tn__permanent {
-    struct space *spaces;
+    struct space *spaces; /* by address */
     size_t space_count, space_capacity;
+    struct owner *owners; /* newest last */
+    size_t owner_count, owner_capacity;
     pthread_mutex_t lock; /* a leaf: nothing is waited for */
     void **logged;
     size_t logged_count, logged_capacity;
@@ -33,6 +44,27 @@ struct tn__permanent {
 };
 
 enum { ARMED = TN_GC_PERMANENT | TN_GC_UNLOGGED };
+
+/* ---- spaces ---- */
+
+/* The one that the address lies in, or NULL. */
+static struct space *space_of(const struct tn_heap *heap, const void *address)
+{
+    const struct tn__permanent *p = heap->permanent;
+    size_t after = TN_BISECT(0, p->space_count, i, p->spaces[i].start <= (const char *)address);
+    struct space *space = after ? &p->spaces[after - 1] : NULL;
+    return space && (const char *)address < space->end ? space : NULL;
+}
+
+/* Another thread may be adding a space. */
+static uint64_t identity(const struct tn_heap *heap, const void *object)
+{
+    pthread_mutex_lock(&heap->permanent->lock);
+    const struct space *space = space_of(heap, object);
+    uint64_t result = (uintptr_t)object + (space ? space->identity : 0);
+    pthread_mutex_unlock(&heap->permanent->lock);
+    return result;
+}
 
 /* ---- logging ---- */
 
@@ -206,6 +238,28 @@ static void arm_all(struct tn_heap *heap)
 
 /* ---- checks ---- */
 
+static void note_start(void *context, void *object)
+{
+    struct space *space = context;
+    uint64_t word = (uint64_t)((char *)object - space->start) / 8;
+    space->starts[word / 64] |= UINT64_C(1) << word % 64;
+}
+
+/* Without memory for the bits, whatever lies in a space counts as a start. */
+static bool is_start(struct tn_heap *heap, const void *address)
+{
+    struct space *space = space_of(heap, address);
+    if (!space)
+        return true;
+    uint64_t offset = (uint64_t)((const char *)address - space->start);
+    if (!space->starts) {
+        space->starts = tn__alloc_zeroed(NULL, (size_t)(space->end - space->start) / 512 + 1, sizeof *space->starts);
+        if (space->starts)
+            tn__each_between(space->start, space->end, note_start, space);
+    }
+    return !space->starts || (offset % 8 == 0 && space->starts[offset / 512] >> offset / 8 % 64 & 1);
+}
+
 struct check {
     struct tn_heap *heap;
     size_t referring;
@@ -249,7 +303,14 @@ static void count(const struct tn_heap *heap, struct tn_heap_stats *stats)
 static void end(struct tn_heap *heap)
 {
     struct tn__permanent *p = heap->permanent;
+    while (p->owner_count) {
+        const struct owner *last = &p->owners[--p->owner_count];
+        last->end(last->owner);
+    }
     pthread_mutex_destroy(&p->lock);
+    for (size_t i = 0; i < p->space_count; i++)
+        tn__free(NULL, p->spaces[i].starts);
+    tn__free(NULL, p->owners);
     tn__free(NULL, p->spaces);
     tn__free(NULL, p->logged);
     tn__free(NULL, p->gathered);
@@ -259,7 +320,8 @@ static void end(struct tn_heap *heap)
 /* Under the heap's lock. */
 static bool begin(struct tn_heap *heap)
 {
-    static const struct tn__permanent_work work = {log_object, scan, link, arm_all, verify, each_object, count, end};
+    static const struct tn__permanent_work work = {log_object,  scan,  link,     arm_all,  verify,
+                                                   each_object, count, is_start, identity, end};
     if (heap->permanent)
         return true;
     heap->permanent = tn__alloc_zeroed(NULL, 1, sizeof *heap->permanent);
@@ -270,18 +332,22 @@ static bool begin(struct tn_heap *heap)
     return true;
 }
 
-static bool overlaps(uintptr_t start, uintptr_t end, uintptr_t other_start, uintptr_t other_end)
-{
-    return start < other_end && other_start < end;
-}
-
-static bool is_taken(const struct tn_heap *heap, uintptr_t start, uintptr_t end)
+/* True if the addresses from `start` to `end` are the heap's, or permanent objects lie there. */
+static bool is_taken(const struct tn_heap *heap, const char *start, const char *end)
 {
     const struct tn__permanent *p = heap->permanent;
-    bool taken = overlaps(start, end, heap->start, heap->start + heap->size);
-    for (size_t i = 0; i < p->space_count; i++)
-        taken |= overlaps(start, end, (uintptr_t)p->spaces[i].start, (uintptr_t)p->spaces[i].end);
-    return taken;
+    size_t next = TN_BISECT(0, p->space_count, i, p->spaces[i].end <= start);
+    bool in_heap = (uintptr_t)start < heap->start + heap->size && heap->start < (uintptr_t)end;
+    return in_heap || (next < p->space_count && p->spaces[next].start < end);
+}
+
+/* There is room. */
+static void insert_space(struct tn__permanent *p, struct space space)
+{
+    size_t at = TN_BISECT(0, p->space_count, i, p->spaces[i].start < space.start);
+    memmove(&p->spaces[at + 1], &p->spaces[at], (p->space_count - at) * sizeof *p->spaces);
+    p->spaces[at] = space;
+    p->space_count++;
 }
 
 static int add(struct tn_heap *heap, struct space space, struct tn_error *err)
@@ -289,13 +355,15 @@ static int add(struct tn_heap *heap, struct space space, struct tn_error *err)
     if (!begin(heap))
         return tn__no_memory(err, NULL);
     struct tn__permanent *p = heap->permanent;
-    if (is_taken(heap, (uintptr_t)space.start, (uintptr_t)space.end))
+    if (is_taken(heap, space.start, space.end))
         return tn__fail(err, TN_EINVAL, "the addresses from %p to %p are the heap's, or have permanent objects already",
                         (void *)space.start, (void *)space.end);
-    if (!tn__grow(NULL, &p->spaces, &p->space_capacity, p->space_count + 1, sizeof *p->spaces))
-        return tn__no_memory(err, NULL);
-    p->spaces[p->space_count++] = space;
-    return 0;
+    pthread_mutex_lock(&p->lock);
+    bool has_room = tn__grow(NULL, &p->spaces, &p->space_capacity, p->space_count + 1, sizeof *p->spaces);
+    if (has_room)
+        insert_space(p, space);
+    pthread_mutex_unlock(&p->lock);
+    return has_room ? TN_OK : tn__no_memory(err, NULL);
 }
 
 int tn_heap_add_permanent(struct tn_heap *heap, void *start, size_t size, uint64_t flags, struct tn_error *err)
@@ -312,7 +380,8 @@ int tn_heap_add_permanent(struct tn_heap *heap, void *start, size_t size, uint64
     if (code)
         return code;
     tn__heap_lock(heap);
-    code = add(heap, (struct space){start, (char *)start + size, flags & TN_PERMANENT_FROZEN}, err);
+    bool is_frozen = flags & TN_PERMANENT_FROZEN;
+    code = add(heap, (struct space){.start = start, .end = (char *)start + size, .is_frozen = is_frozen}, err);
     tn__heap_unlock(heap);
     return code;
 }
@@ -326,24 +395,80 @@ static void remove_space(struct tn__permanent *p, struct space *at)
         if ((char *)p->logged[i] < at->start || (char *)p->logged[i] >= at->end)
             p->logged[kept++] = p->logged[i];
     p->logged_count = kept;
+    tn__free(NULL, at->starts);
+    memmove(at, at + 1, (size_t)(&p->spaces[--p->space_count] - at) * sizeof *at);
     pthread_mutex_unlock(&p->lock);
-    *at = p->spaces[--p->space_count];
 }
 
 int tn_heap_remove_permanent(struct tn_heap *heap, const void *start, struct tn_error *err)
 {
     if (!heap || !start)
         return tn__no_argument(err);
-    struct space *found = NULL;
     int code = tn__may_wait(err);
     if (code)
         return code;
     tn__heap_lock(heap);
-    for (size_t i = 0; heap->permanent && i < heap->permanent->space_count && !found; i++)
-        if (heap->permanent->spaces[i].start == start)
-            found = &heap->permanent->spaces[i];
+    struct space *found = heap->permanent ? space_of(heap, start) : NULL;
+    if (found && (found->start != start || found->owner))
+        found = NULL;
     if (found)
         remove_space(heap->permanent, found);
     tn__heap_unlock(heap);
     return found ? TN_OK : tn__fail(err, TN_EINVAL, "no permanent objects were added at %p", start);
+}
+
+/* ---- images ---- */
+
+static void remove_owned(struct tn__permanent *p, const void *owner)
+{
+    for (size_t i = p->space_count; i-- > 0;)
+        if (p->spaces[i].owner == owner)
+            remove_space(p, &p->spaces[i]);
+}
+
+int tn__permanent_add(struct tn_heap *heap, const struct tn__permanent_part *parts, size_t count, void *owner,
+                      void (*at_end)(void *owner), struct tn_error *err)
+{
+    struct tn__permanent *p = begin(heap) ? heap->permanent : NULL;
+    if (!p || !tn__grow(NULL, &p->owners, &p->owner_capacity, p->owner_count + 1, sizeof *p->owners))
+        return tn__no_memory(err, NULL);
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct tn__permanent_part *part = &parts[i];
+        code = add(heap,
+                   (struct space){.start = part->start,
+                                  .end = part->start + part->size,
+                                  .is_frozen = part->is_frozen,
+                                  .identity = part->identity,
+                                  .owner = owner},
+                   err);
+    }
+    if (code)
+        remove_owned(p, owner);
+    else
+        p->owners[p->owner_count++] = (struct owner){at_end, owner};
+    return code;
+}
+
+void tn__permanent_remove(struct tn_heap *heap, const void *owner)
+{
+    struct tn__permanent *p = heap->permanent;
+    size_t kept = 0;
+    remove_owned(p, owner);
+    for (size_t i = 0; i < p->owner_count; i++)
+        if (p->owners[i].owner != owner)
+            p->owners[kept++] = p->owners[i];
+    p->owner_count = kept;
+}
+
+const void *tn__permanent_owner(const struct tn_heap *heap, const void *address)
+{
+    const struct space *space = heap->permanent ? space_of(heap, address) : NULL;
+    return space ? space->owner : NULL;
+}
+
+void tn__permanent_each_logged(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+{
+    if (heap->permanent)
+        each_logged(heap, visit, context);
 }

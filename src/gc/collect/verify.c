@@ -49,6 +49,8 @@ static void check_slot(void *context, void **slot)
     struct check *check = context;
     if (tn__is_in_heap(check->heap, *slot) && !*place_of(check, *slot))
         check->wrong = "a reference leads to no object after a collection";
+    else if (*slot && check->heap->permanent_work && !check->heap->permanent_work->is_start(check->heap, *slot))
+        check->wrong = "a reference leads into a permanent object";
 }
 
 /* False: no memory. */

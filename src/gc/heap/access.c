@@ -244,8 +244,11 @@ uint64_t tn_handle_hash(struct tn_handle *handle)
     bool locked = tn__objects_hold(handle->heap);
     void *object = handle->object;
     uint64_t address = (uintptr_t)object, *header = tn__header(object);
+    const struct tn__permanent_work *permanent = __atomic_load_n(&handle->heap->permanent_work, __ATOMIC_ACQUIRE);
     if (tn__is_in_heap(handle->heap, object))
         __atomic_fetch_or(header, TN_GC_HASHED, __ATOMIC_RELAXED);
+    else if (permanent)
+        address = permanent->identity(handle->heap, object);
     if (__atomic_load_n(header, __ATOMIC_RELAXED) & TN_GC_HASH_STORED)
         address = tn__get64((const char *)tn__header(object) + tn__object_size(object) - 8);
     tn__objects_release(handle->heap, locked);

@@ -26,7 +26,7 @@ struct tn__work_log {
 struct tn__collection;
 
 /* What collections and others do with permanent objects (collect/permanent.c). The world is stopped, except for `log`,
- * which is for barriers and not a safepoint, and for `count`. */
+ * which is for barriers and not a safepoint, and for `count` and `identity`. */
 struct tn__permanent_work {
     void (*log)(struct tn_heap *heap, void *object);
     void (*scan)(struct tn__collection *c); /* forwards references of the logged ones, but for weak kinds */
@@ -35,6 +35,8 @@ struct tn__permanent_work {
     void (*verify)(struct tn_heap *heap);   /* before one: those that refer to the heap are logged */
     void (*each_object)(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
     void (*count)(const struct tn_heap *heap, struct tn_heap_stats *stats);
+    bool (*is_start)(struct tn_heap *heap, const void *address);          /* or it lies in no space */
+    uint64_t (*identity)(const struct tn_heap *heap, const void *object); /* what its hash is made of */
     void (*end)(struct tn_heap *heap);
 };
 

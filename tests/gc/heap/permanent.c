@@ -7,8 +7,10 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/os.h"
+#include "gc/collect/collect.h"
 #include "tenon_gc.h"
 
 enum { NODES = 16, ITEMS = 5, PAIRS = 3 };
@@ -386,6 +388,92 @@ static void bad_spaces_are_refused(void **state)
     tn_heap_destroy(heap);
 }
 
+/* ---- images ---- */
+
+static int ends;
+
+static void count_end(void *owner)
+{
+    int *end = owner;
+    *end = ++ends;
+}
+
+static int add_parts(struct tn_heap *heap, const struct tn__permanent_part *parts, size_t count, int *owner)
+{
+    tn__heap_lock(heap);
+    int code = tn__permanent_add(heap, parts, count, owner, count_end, &err);
+    tn__heap_unlock(heap);
+    return code;
+}
+
+static const void *owner_of(struct tn_heap *heap, const void *address)
+{
+    tn__heap_lock(heap);
+    const void *owner = tn__permanent_owner(heap, address);
+    tn__heap_unlock(heap);
+    return owner;
+}
+
+/* Spaces are found whatever the order in which they came; those of an owner come and go together. */
+static void parts_have_an_owner(void **state)
+{
+    enum { PARTS = 8, PART = 16 };
+    static uint64_t memory[PARTS][PART / 8];
+    struct tn_heap *heap = begin(state);
+    struct tn__permanent_part parts[PARTS];
+    int first = 0, second = 0;
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] = (struct tn__permanent_part){.start = (char *)memory[i * 5 % PARTS], .size = PART, .identity = 4096};
+    assert_int_equal(add_parts(heap, parts, PARTS / 2, &first), 0);
+    assert_int_equal(add_parts(heap, parts + 2, PARTS - 2, &second), TN_EINVAL);
+    assert_int_equal(add_parts(heap, parts + PARTS / 2, PARTS / 2, &second), 0);
+    for (size_t i = 0; i < PARTS; i++) {
+        assert_ptr_equal(owner_of(heap, parts[i].start + PART - 1), i < PARTS / 2 ? &first : &second);
+        memory[i][0] = (uintptr_t)&leaf_type;
+        assert_int_equal(tn_heap_remove_permanent(heap, parts[i].start, &err), TN_EINVAL);
+    }
+    assert_null(owner_of(heap, &memory[PARTS]));
+    struct tn_handle *moved = handle_of(heap, &memory[3][1]), *other = handle_of(heap, &space->nodes[0].node);
+    assert_true(tn_handle_hash(moved) == ((uintptr_t)&memory[3][1] + 4096) * 0x9E3779B97F4A7C15u);
+    assert_true(tn_handle_hash(other) == (uintptr_t)&space->nodes[0].node * 0x9E3779B97F4A7C15u);
+    assert_int_equal(stats_of(heap).permanent, sizeof *space + PARTS * PART);
+    tn__heap_lock(heap);
+    tn__permanent_remove(heap, &first);
+    tn__heap_unlock(heap);
+    assert_null(owner_of(heap, parts[0].start));
+    assert_ptr_equal(owner_of(heap, parts[PARTS - 1].start), &second);
+    assert_int_equal(add_parts(heap, parts, PARTS / 2, &first), 0);
+    ends = 0;
+    tn_heap_destroy(heap);
+    assert_true(first == 1 && second == 2); /* the newest is the first to end */
+}
+
+static void end_child(void *context, const char *what)
+{
+    (void)context;
+    _exit(strcmp(what, "a reference leads into a permanent object") ? 1 : 77);
+}
+
+static void refer_into_object(void **state)
+{
+    struct tn_heap_options options = {
+        .size = sizeof options, .flags = TN_HEAP_VERIFY, .on_corruption = end_child, .collector = chosen_collector()};
+    struct tn_heap *heap;
+    (void)state;
+    fill(space, TN_PERMANENT);
+    assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+    assert_int_equal(tn_heap_add_permanent(heap, space, sizeof *space, 0, &err), 0);
+    handle_of(heap, &space->nodes[2].node);
+    collect_all(heap);
+    handle_of(heap, &space->nodes[2].node.value);
+    collect_all(heap);
+}
+
+static void references_into_objects_are_found(void **state)
+{
+    assert_int_equal(in_child(refer_into_object, *state), 77);
+}
+
 static void removed_ones_are_no_roots(void **state)
 {
     struct tn_heap *heap = begin(state);
@@ -492,6 +580,8 @@ int main(void)
         BOTH(stored_hashes_are_read),
         BOTH(pins_cost_nothing),
         BOTH(bad_spaces_are_refused),
+        BOTH(parts_have_an_owner),
+        {"references_into_objects_are_found", references_into_objects_are_found, NULL, NULL, &plain},
         BOTH(removed_ones_are_no_roots),
         BOTH(lists_without_memory_lose_nothing),
         BOTH(threads_store_at_once),
