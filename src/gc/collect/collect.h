@@ -98,8 +98,6 @@ int tn__permanent_add(struct tn_heap *heap, const struct tn__permanent_part *par
                       void (*at_end)(void *owner), struct tn_error *err);
 /* Removes them; `at_end` is not called. */
 void tn__permanent_remove(struct tn_heap *heap, const void *owner);
-/* Who added the permanent object at the address as a part; NULL: no image. */
-const void *tn__permanent_owner(const struct tn_heap *heap, const void *address);
 /* Calls `visit` for each permanent object that may refer to the heap. */
 void tn__permanent_each_logged(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 

@@ -461,12 +461,6 @@ void tn__permanent_remove(struct tn_heap *heap, const void *owner)
     p->owner_count = kept;
 }
 
-const void *tn__permanent_owner(const struct tn_heap *heap, const void *address)
-{
-    const struct space *space = heap->permanent ? space_of(heap, address) : NULL;
-    return space ? space->owner : NULL;
-}
-
 void tn__permanent_each_logged(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
 {
     if (heap->permanent)
