@@ -175,6 +175,22 @@ int tn__os_file_status(int fd, uint64_t *size, bool *is_ours);
 /* Reads from `offset`; *got is less than `size` only at the end of the file. Any size. */
 int tn__os_read_open(int fd, uint64_t offset, void *bytes, size_t size, size_t *got);
 
+/* ---- writing files (os_linux_replace.c) ---- */
+
+/* A file that takes the place of another one when it is complete. */
+struct tn__os_replacement {
+    char *temporary; /* its name meanwhile */
+    int fd;
+};
+int tn__os_replace_begin(const char *path, struct tn__os_replacement *file);
+/* Stores the contents for good, and gives the file its name. After an error, the old one is there. */
+int tn__os_replace_end(struct tn__os_replacement *file, const char *path);
+void tn__os_replace_drop(struct tn__os_replacement *file); /* removes it */
+
+/* Calls `visit` for each range of addresses that is mapped in this process, by address, until it returns false
+ * (ENOMEM). ENOENT: the system does not tell (/proc). */
+int tn__os_each_mapping(bool (*visit)(void *context, uint64_t start, uint64_t end), void *context);
+
 /* ---- cores (os_linux_cpu.c) ---- */
 
 size_t tn__os_cores(void);        /* of the machine, at least 1; some may be offline */
