@@ -22,6 +22,12 @@ uint64_t tn__elf_end(struct tn__elf_sections *all)
 
 void tn__elf_write(uint8_t *file, const struct tn__elf_sections *all, Elf64_Ehdr header)
 {
+    tn__elf_write_parts(file, file, 0, all, header);
+}
+
+void tn__elf_write_parts(uint8_t *file, uint8_t *rest, uint64_t from, const struct tn__elf_sections *all,
+                         Elf64_Ehdr header)
+{
     memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
     header.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -35,7 +41,7 @@ void tn__elf_write(uint8_t *file, const struct tn__elf_sections *all, Elf64_Ehdr
     header.e_shstrndx = (Elf64_Half)(all->count - 1);
     memcpy(file, &header, sizeof header);
 
-    uint8_t *names = file + all->items[all->count - 1].offset;
+    uint8_t *names = rest + (all->items[all->count - 1].offset - from);
     uint64_t end = 1;
     for (size_t i = 1; i < all->count; i++) {
         const struct tn__elf_section *section = &all->items[i];
@@ -49,8 +55,8 @@ void tn__elf_write(uint8_t *file, const struct tn__elf_sections *all, Elf64_Ehdr
                                 .sh_info = section->info,
                                 .sh_addralign = section->alignment,
                                 .sh_entsize = section->entry_size};
-        memcpy(file + header.e_shoff + i * sizeof out, &out, sizeof out);
+        memcpy(rest + (header.e_shoff - from) + i * sizeof out, &out, sizeof out);
         if (section->bytes && section->type != SHT_NOBITS)
-            memcpy(file + section->offset, section->bytes, section->size);
+            memcpy(rest + (section->offset - from), section->bytes, section->size);
     }
 }

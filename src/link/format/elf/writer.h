@@ -34,6 +34,10 @@ uint64_t tn__elf_end(struct tn__elf_sections *all);
 /* Writes the file into zeroed memory of that size, except for program headers. `header` has the members that depend on
  * the kind of file. */
 void tn__elf_write(uint8_t *file, const struct tn__elf_sections *all, Elf64_Ehdr header);
+/* The same for a file of which only two parts are in memory: its beginning, for the ELF header, and what is behind
+ * offset `from`: the section headers and all sections with bytes. */
+void tn__elf_write_parts(uint8_t *file, uint8_t *rest, uint64_t from, const struct tn__elf_sections *all,
+                         Elf64_Ehdr header);
 
 /* Where the section headers are in the file. */
 static inline uint64_t tn__elf_headers(const struct tn__elf_sections *all)
