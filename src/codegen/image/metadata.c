@@ -12,37 +12,16 @@
 #include "codegen/image/image.h"
 #include "codegen/llvm/fatal.h"
 #include "codegen/llvm/llvm.h"
-#include "image/format/format.h"
+#include "image/format/writer.h"
 #include "tenon_gc.h"
-
-/* ---- text ---- */
-
-/* A growing block of bytes. */
-struct text {
-    char *bytes;
-    size_t size, capacity;
-    bool full; /* memory is out */
-};
-
-static uint32_t add_text(struct text *text, const char *string)
-{
-    size_t at = text->size, size = strlen(string) + 1;
-    if (!tn__grow(NULL, &text->bytes, &text->capacity, at + size, 1)) {
-        text->full = true;
-        return 0;
-    }
-    memcpy(text->bytes + at, string, size);
-    text->size += size;
-    return (uint32_t)at;
-}
 
 /* ---- tables ---- */
 
-enum { DIRECTORY_END = TN__IMAGE_HEADER + TN__IMAGE_TABLES * TN__IMAGE_ENTRY };
+enum { DIRECTORY_END = TN__IMAGE_HEADER + TN__IMAGE_CODE_TABLES * TN__IMAGE_ENTRY };
 
 struct writer {
     const struct tn__image_contents *contents;
-    struct text text;
+    struct tn__image_text text;
     uint64_t *sets; /* of targets, each once */
     size_t set_count, set_capacity;
     uint32_t name; /* of the image, in the text */
@@ -76,37 +55,22 @@ static uint32_t add_set(struct writer *w, uint64_t targets)
 
 static void write_header(const struct writer *w)
 {
-    uint8_t *header = w->bytes;
-    uint16_t machine = tn__image_machine(tn_cpu_arch_name(tn_cpu_targets_arch(w->contents->targets)));
-    memcpy(header, TN__IMAGE_MAGIC, 8);
-    tn__put32(header + TN__IMAGE_AT_VERSION, TN__IMAGE_VERSION);
-    tn__put32(header + TN__IMAGE_AT_SIZE, (uint32_t)w->size);
-    tn__put32(header + TN__IMAGE_AT_BYTE_ORDER, TN__IMAGE_BYTE_ORDER);
-    header[TN__IMAGE_AT_MACHINE] = (uint8_t)machine;
-    header[TN__IMAGE_AT_MACHINE + 1] = (uint8_t)(machine >> 8);
-    header[TN__IMAGE_AT_POINTER] = 8;
-    header[TN__IMAGE_AT_SYSTEM] = TN__IMAGE_LINUX;
-    tn__put32(header + TN__IMAGE_AT_ABI, TN_RUNTIME_ABI);
-    tn__put32(header + TN__IMAGE_AT_CPU_TABLES, TN_CPU_TABLES);
-    tn__put32(header + TN__IMAGE_AT_SLOTS, (uint32_t)w->contents->slots);
-    tn__put32(header + TN__IMAGE_AT_PLACES, (uint32_t)w->places);
-    tn__put32(header + TN__IMAGE_AT_DIRECTORY, TN__IMAGE_TABLES);
-    tn__put32(header + TN__IMAGE_AT_ROW, TN__IMAGE_ENTRY);
-    tn__put32(header + TN__IMAGE_AT_NAME, w->name);
-    tn__put32(header + TN__IMAGE_AT_GC_ABI, w->contents->is_managed ? TN_GC_ABI : 0);
+    const struct tn__image_numbers numbers = {
+        .machine = tn__image_machine(tn_cpu_arch_name(tn_cpu_targets_arch(w->contents->targets))),
+        .size = (uint32_t)w->size,
+        .slots = (uint32_t)w->contents->slots,
+        .places = (uint32_t)w->places,
+        .tables = TN__IMAGE_CODE_TABLES,
+        .name = w->name,
+        .gc_abi = w->contents->is_managed ? TN_GC_ABI : 0,
+    };
+    tn__image_write_header(w->bytes, &numbers);
 }
 
-/* Enters a table in the directory; returns where it begins. */
+/* Returns where the table begins. */
 static uint8_t *begin_table(struct writer *w, enum tn__image_table table, size_t count, size_t row)
 {
-    uint8_t *entry = w->bytes + TN__IMAGE_HEADER + TN__IMAGE_ENTRY * (size_t)table, *rows = w->bytes + w->size;
-    tn__put32(entry + TN__IMAGE_ENTRY_KIND, table);
-    tn__put32(entry + TN__IMAGE_ENTRY_FLAGS, TN__IMAGE_REQUIRED);
-    tn__put32(entry + TN__IMAGE_ENTRY_ROW, (uint32_t)row);
-    tn__put32(entry + TN__IMAGE_ENTRY_OFFSET, (uint32_t)w->size);
-    tn__put32(entry + TN__IMAGE_ENTRY_ROWS, (uint32_t)count);
-    w->size += count * row;
-    return rows;
+    return tn__image_begin_table(w->bytes, table, table, count, row, &w->size);
 }
 
 static void write_tables(struct writer *w)
@@ -117,8 +81,8 @@ static void write_tables(struct writer *w)
     uint8_t *row = begin_table(w, TN__IMAGE_TARGET_TABLE, targets, TN__IMAGE_TARGET);
     for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET) {
         const struct tn_cpu_target *target = tn_cpu_target_at(c->targets, i);
-        tn__put32(row + TN__IMAGE_TARGET_NAME, add_text(&w->text, target->name));
-        tn__put32(row + TN__IMAGE_TARGET_EXTRA, add_text(&w->text, target->extra));
+        tn__put32(row + TN__IMAGE_TARGET_NAME, tn__image_add_text(&w->text, target->name));
+        tn__put32(row + TN__IMAGE_TARGET_EXTRA, tn__image_add_text(&w->text, target->extra));
         tn__put32(row + TN__IMAGE_TARGET_FLAGS, (uint32_t)(target->flags & ~(uint64_t)TN_CPU_HELP));
         tn__put32(row + TN__IMAGE_TARGET_BASE, (uint32_t)target->base);
         for (size_t word = 0; word < TN_CPU_WORDS; word++)
@@ -127,7 +91,7 @@ static void write_tables(struct writer *w)
     row = begin_table(w, TN__IMAGE_FUNCTION_TABLE, c->function_count, TN__IMAGE_FUNCTION);
     for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION) {
         const struct tn__image_function *function = &c->functions[i];
-        tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_text(&w->text, function->name));
+        tn__put32(row + TN__IMAGE_FUNCTION_NAME, tn__image_add_text(&w->text, function->name));
         tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS,
                   add_set(w, function->clones) | (function->is_public ? TN__IMAGE_PUBLIC : 0));
     }
@@ -136,13 +100,13 @@ static void write_tables(struct writer *w)
         tn__put64(row + 8 * i, w->sets[i]);
     row = begin_table(w, TN__IMAGE_NEED_TABLE, c->need_count, 4);
     for (size_t i = 0; i < c->need_count; i++, row += 4)
-        tn__put32(row, add_text(&w->text, c->needs[i]));
+        tn__put32(row, tn__image_add_text(&w->text, c->needs[i]));
     row = begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, c->dependency_count, TN__IMAGE_DEPENDENCY);
     for (size_t i = 0; i < c->dependency_count; i++, row += TN__IMAGE_DEPENDENCY) {
-        tn__put32(row + TN__IMAGE_DEPENDENCY_NAME, add_text(&w->text, c->dependencies[i].name));
+        tn__put32(row + TN__IMAGE_DEPENDENCY_NAME, tn__image_add_text(&w->text, c->dependencies[i].name));
         memcpy(row + TN__IMAGE_DEPENDENCY_ID, c->dependencies[i].build_id, sizeof c->dependencies[i].build_id);
     }
-    w->name = add_text(&w->text, c->image);
+    w->name = tn__image_add_text(&w->text, c->image);
 }
 
 /* Bytes of all rows but the text's; 0: there are too many. Collects the sets. */

@@ -57,7 +57,13 @@ enum tn__image_table {
     TN__IMAGE_NEED_TABLE,       /* host symbols: 4 bytes each, the name */
     TN__IMAGE_DEPENDENCY_TABLE, /* other images */
     TN__IMAGE_TEXT_TABLE,       /* bytes: strings, each with its NUL */
-    TN__IMAGE_TABLES            /* how many kinds are known */
+    TN__IMAGE_CODE_TABLES,      /* how many kinds every image has; the following are those of a heap */
+    TN__IMAGE_ZONE_TABLE = TN__IMAGE_CODE_TABLES,
+    TN__IMAGE_LIST_TABLE,    /* words to be adjusted */
+    TN__IMAGE_BINDING_TABLE, /* words that hold addresses of the program */
+    TN__IMAGE_TYPE_TABLE,    /* by name */
+    TN__IMAGE_ROOT_TABLE,    /* by name */
+    TN__IMAGE_TABLES         /* how many kinds are known */
 };
 
 /* A row of the target table. */
@@ -83,6 +89,56 @@ enum {
 
 /* A row of the dependency table. */
 enum { TN__IMAGE_DEPENDENCY_NAME = 0, TN__IMAGE_DEPENDENCY_ID = 4, TN__IMAGE_DEPENDENCY = 20 };
+
+/* ---- heaps: places in these tables are distances from the beginning of the first zone ---- */
+
+/* Zones, in the order in which they follow each other. */
+enum tn__image_zone {
+    TN__ZONE_FROZEN,  /* never written: types, frozen objects */
+    TN__ZONE_SEALED,  /* the same for what holds addresses of the program; read-only once these are stored */
+    TN__ZONE_BOUND,   /* objects that hold addresses of the program */
+    TN__ZONE_MUTABLE, /* all others */
+    TN__ZONES
+};
+
+/* A row of the zone table. */
+enum {
+    TN__IMAGE_ZONE_KIND = 0,     /* enum tn__image_zone */
+    TN__IMAGE_ZONE_PAGE = 4,     /* the largest page size of systems that can map it */
+    TN__IMAGE_ZONE_PLACE = 8,    /* from the header, 64 bits */
+    TN__IMAGE_ZONE_ADDRESS = 16, /* that it is intended for */
+    TN__IMAGE_ZONE_SIZE = 24,
+    TN__IMAGE_ZONE_OBJECTS = 32, /* bytes with objects, at its beginning */
+    TN__IMAGE_ZONE = 40
+};
+
+/* A row of the list table: words to which the distance of something from its intended address is added. */
+enum {
+    TN__IMAGE_LIST_OF = 0,    /* enum tn__image_list */
+    TN__IMAGE_LIST_INDEX = 4, /* of the row of a dependency, or of a type of the program */
+    TN__IMAGE_LIST_PLACE = 8, /* from the header, 64 bits */
+    TN__IMAGE_LIST_SIZE = 16, /* bytes; coded as RELR */
+    TN__IMAGE_LIST_BASE = 24, /* the address that the words assume */
+    TN__IMAGE_LIST_SUM = 32,  /* tn__image_checksum of the list, with seed 0 */
+    TN__IMAGE_LIST = 40
+};
+
+enum tn__image_list {
+    TN__LIST_OWN,        /* addresses of this heap */
+    TN__LIST_DEPENDENCY, /* addresses of another image's heap */
+    TN__LIST_HOST_TYPE,  /* headers of objects whose type is the program's */
+    TN__LISTS
+};
+
+/* A row of the binding table: the word is symbol + addend. */
+enum { TN__IMAGE_BINDING_NAME = 0, TN__IMAGE_BINDING_PLACE = 8, TN__IMAGE_BINDING_ADDEND = 16, TN__IMAGE_BINDING = 24 };
+
+/* A row of the type table: where the descriptor is. That of a type of the program is there to be compared. */
+enum { TN__IMAGE_TYPE_NAME = 0, TN__IMAGE_TYPE_FLAGS = 4, TN__IMAGE_TYPE_PLACE = 8, TN__IMAGE_TYPE = 16 };
+#define TN__IMAGE_HOST_TYPE UINT32_C(1)
+
+/* A row of the root table: the word that refers to the object. */
+enum { TN__IMAGE_ROOT_NAME = 0, TN__IMAGE_ROOT_PLACE = 8, TN__IMAGE_ROOT = 16 };
 
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
  * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. */
@@ -131,6 +187,15 @@ bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);
 /* The checksum over everything of a file that is loaded, and its offset in the file. False: the file has no image, or
  * is truncated. */
 bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at);
+
+/* The same for a file of which these parts are in memory: everything of it that is loaded, each segment within one of
+ * them, and what it begins with. */
+struct tn__image_bytes {
+    uint64_t offset; /* in the file */
+    const uint8_t *bytes;
+    uint64_t size;
+};
+bool tn__image_parts_sum(const struct tn__image_bytes *parts, size_t count, uint64_t *sum, uint64_t *at);
 
 /* Compares the checksum of a file. TN_EFORMAT, TN_ENOTSUP (the file has none). */
 int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err);

@@ -26,43 +26,57 @@ bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *found)
     return false;
 }
 
-/* Finds the checksum itself in the file: in the image's note, after the distance. */
-static bool find_sum(const uint8_t *bytes, size_t size, const Elf64_Phdr *headers, size_t count, uint64_t *at)
+/* `size` bytes at an offset of the file; NULL: they are not all there. */
+static const uint8_t *bytes_at(const struct tn__image_bytes *parts, size_t count, uint64_t offset, uint64_t size)
 {
-    uint64_t note;
     for (size_t i = 0; i < count; i++)
-        if (headers[i].p_type == PT_NOTE && tn__inside(headers[i].p_offset, headers[i].p_filesz, size) &&
-            tn__image_find_note(bytes + headers[i].p_offset, headers[i].p_filesz, &note)) {
-            *at = headers[i].p_offset + note + TN__IMAGE_NOTE_SUM;
+        if (offset >= parts[i].offset && tn__inside(offset - parts[i].offset, size, parts[i].size))
+            return parts[i].bytes + (offset - parts[i].offset);
+    return NULL;
+}
+
+/* Finds the checksum itself in the file: in the image's note, after the distance. */
+static bool find_sum(const struct tn__image_bytes *parts, size_t part_count, const Elf64_Phdr *headers, size_t count,
+                     uint64_t *at)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t offset = headers[i].p_offset, size = headers[i].p_filesz, note;
+        const uint8_t *notes = headers[i].p_type == PT_NOTE ? bytes_at(parts, part_count, offset, size) : NULL;
+        if (notes && tn__image_find_note(notes, size, &note)) {
+            *at = offset + note + TN__IMAGE_NOTE_SUM;
             return true;
         }
+    }
     return false;
 }
 
-/* Adds the bytes [begin, end) of the file, with zeros in place of the checksum. */
-static uint64_t add_range(const uint8_t *bytes, uint64_t begin, uint64_t end, uint64_t at, uint64_t sum)
+/* Adds `size` bytes at an offset of the file, with zeros in place of the checksum. */
+static uint64_t add_range(const uint8_t *bytes, uint64_t offset, uint64_t size, uint64_t at, uint64_t sum)
 {
     static const uint8_t zeros[8] = {0};
-    if (at < begin || end - begin < sizeof zeros || at > end - sizeof zeros)
-        return tn__image_checksum(bytes + begin, end - begin, sum);
-    sum = tn__image_checksum(bytes + begin, at - begin, sum);
+    if (at < offset || !tn__inside(at - offset, sizeof zeros, size))
+        return tn__image_checksum(bytes, size, sum);
+    uint64_t before = at - offset, after = before + sizeof zeros;
+    sum = tn__image_checksum(bytes, before, sum);
     sum = tn__image_checksum(zeros, sizeof zeros, sum);
-    return tn__image_checksum(bytes + at + sizeof zeros, end - at - sizeof zeros, sum);
+    return tn__image_checksum(bytes + after, size - after, sum);
 }
 
-bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at)
+bool tn__image_parts_sum(const struct tn__image_bytes *parts, size_t count, uint64_t *sum, uint64_t *at)
 {
     enum { MOST = 64 };
     Elf64_Ehdr file;
     Elf64_Phdr headers[MOST];
-    if (size < sizeof file)
+    const uint8_t *head = bytes_at(parts, count, 0, sizeof file);
+    if (!head)
         return false;
-    memcpy(&file, bytes, sizeof file);
+    memcpy(&file, head, sizeof file);
     size_t headers_size = file.e_phnum * sizeof headers[0];
-    if (file.e_phnum > MOST || !tn__inside(file.e_phoff, headers_size, size))
+    head = bytes_at(parts, count, file.e_phoff, headers_size);
+    if (file.e_phnum > MOST || !head)
         return false;
-    memcpy(headers, bytes + file.e_phoff, headers_size);
-    if (!find_sum(bytes, size, headers, file.e_phnum, at))
+    memcpy(headers, head, headers_size);
+    if (!find_sum(parts, count, headers, file.e_phnum, at))
         return false;
     /* Stripping a file changes its ELF header, which locates the sections, and the offsets of segments without
      * bytes. */
@@ -71,17 +85,23 @@ bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64
     *sum = tn__image_checksum(headers, headers_size, 0);
     uint64_t first = file.e_phoff == sizeof file ? sizeof file + headers_size : sizeof file;
     for (size_t i = 0; i < file.e_phnum; i++) {
-        if (headers[i].p_type != PT_LOAD)
+        const Elf64_Phdr *h = &headers[i];
+        uint64_t begin = tn__max64(h->p_offset, first), skipped = begin - h->p_offset;
+        if (h->p_type != PT_LOAD)
             continue;
-        if (!tn__inside(headers[i].p_offset, headers[i].p_filesz, size))
+        const uint8_t *bytes = bytes_at(parts, count, h->p_offset, h->p_filesz);
+        if (!bytes)
             return false;
-        uint64_t end = headers[i].p_offset + headers[i].p_filesz;
-        uint64_t begin = tn__max64(headers[i].p_offset, first);
-        if (begin < end)
-            *sum = add_range(bytes, begin, end, *at, *sum);
+        if (h->p_filesz > skipped)
+            *sum = add_range(bytes + skipped, begin, h->p_filesz - skipped, *at, *sum);
     }
     *sum += !*sum; /* 0 stands for none */
     return true;
+}
+
+bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at)
+{
+    return tn__image_parts_sum(&(struct tn__image_bytes){0, bytes, size}, 1, sum, at);
 }
 
 int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err)

@@ -54,6 +54,9 @@ struct tn__image_view {
 int tn__image_read(const char *name, const uint8_t *header, uint64_t available, struct tn__arena *arena,
                    struct tn__image_view *view, struct tn_error *err);
 
+/* The text at the offset that a field of a row holds, or NULL. */
+const char *tn__image_text(const struct tn__image_view *view, const uint8_t *field);
+
 /* The image's own name. */
 const char *tn__image_name(const struct tn__image_view *view);
 
@@ -96,6 +99,7 @@ struct tn__image_source {
     const uint8_t *bytes;
     uint64_t size;
     int fd;
+    bool at_address; /* the one that it is linked for, if that is free */
 };
 
 /* Brings a file into memory and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP,
@@ -130,6 +134,9 @@ struct tn__image_file {
     const struct tn_managed_runtime *runtime; /* that it is registered with, or NULL */
 };
 
+/* What the images of the options have under this name, or else their resolver; NULL: nothing. */
+void *tn__image_resolve(const struct tn_image_load_options *options, const char *name);
+
 /* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers
  * and finalizers. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
 int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err);
@@ -155,6 +162,17 @@ void tn__image_leave_managed(struct tn__image_file *file);
 /* Releases what a file has taken, however far loading has come. */
 void tn__image_release(struct tn__image_file *file);
 
+/* ---- heaps (src/image/heap) ---- */
+
+/* tn_image_heaps(): by these, loaders know the code that opens heaps, which programs contain that name it. */
+struct tn_image_heaps {
+    /* Adjusts the saved objects of a mapped file, whose tables were read, and makes them part of the heap. After an
+     * error nothing of them is registered. */
+    int (*open)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+    /* Undoes that. */
+    void (*close)(struct tn_image *image);
+};
+
 /* ---- image.c ---- */
 
 struct tn_image {
@@ -166,6 +184,7 @@ struct tn_image {
      * images in contain no loader. */
     void (*unload)(struct tn_image *image);
     struct tn__image_shown *shown; /* its entry for debuggers, or NULL */
+    struct tn__image_heap *heap;   /* in the arena; NULL: it has none */
     /* Of a loaded file (thread_exits.c): */
     struct tn__list listed;
     struct tn__thread_ends thread_exits;
@@ -181,6 +200,9 @@ void tn__image_free(struct tn_image *image);
 /* Checks that the image fits this process, and chooses a target. */
 int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
                      struct tn_error *err);
+/* The open image that a row of the table of dependencies names, or NULL. */
+struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t index,
+                                      const struct tn_image_load_options *options);
 /* Checks that the images it depends on are open. TN_EUNDEF, TN_ENOTSUP. */
 int tn__image_check_dependencies(const struct tn_image *image, const char *name,
                                  const struct tn_image_load_options *options, struct tn_error *err);

@@ -40,8 +40,8 @@ static int check_version(const struct reader *r)
         return tn__fail(r->err, TN_ENOTSUP, "%s: runtime ABI %u; this runtime's is %d", r->name, abi, TN_RUNTIME_ABI);
     if (gc_abi && gc_abi != TN_GC_ABI)
         return tn__fail(r->err, TN_ENOTSUP,
-                        "%s: managed code for version %u of the collector's ABI; this runtime's is %d", r->name, gc_abi,
-                        TN_GC_ABI);
+                        "%s: managed code or objects for version %u of the collector's ABI; this runtime's is %d",
+                        r->name, gc_abi, TN_GC_ABI);
     return TN_OK;
 }
 
@@ -72,9 +72,17 @@ static int check_size(const struct reader *r, uint64_t available)
 static const struct {
     const char *name;
     uint32_t row;
-} known_tables[TN__IMAGE_TABLES] = {
-    {"targets", TN__IMAGE_TARGET}, {"functions", TN__IMAGE_FUNCTION},      {"sets of targets", 8},
-    {"host symbols", 4},           {"dependencies", TN__IMAGE_DEPENDENCY}, {"text", 1}};
+} known_tables[TN__IMAGE_TABLES] = {{"targets", TN__IMAGE_TARGET},
+                                    {"functions", TN__IMAGE_FUNCTION},
+                                    {"sets of targets", 8},
+                                    {"host symbols", 4},
+                                    {"dependencies", TN__IMAGE_DEPENDENCY},
+                                    {"text", 1},
+                                    {"zones", TN__IMAGE_ZONE},
+                                    {"lists", TN__IMAGE_LIST},
+                                    {"bindings", TN__IMAGE_BINDING},
+                                    {"types", TN__IMAGE_TYPE},
+                                    {"roots", TN__IMAGE_ROOT}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -114,8 +122,9 @@ static int find_tables(const struct reader *r)
         return FAIL(r, "%s: directory of %u rows of %u bytes, in %u bytes", r->name, count, row, v->size);
     for (uint32_t i = 0; i < count && code == TN_OK; i++)
         code = find_table(r, v->header + TN__IMAGE_HEADER + (size_t)i * row);
+    bool has_heap = v->tables[TN__IMAGE_ZONE_TABLE].rows;
     for (size_t kind = 0; kind < TN__IMAGE_TABLES && code == TN_OK; kind++)
-        if (!v->tables[kind].rows)
+        if (!v->tables[kind].rows && (kind < TN__IMAGE_CODE_TABLES || has_heap))
             code = FAIL(r, "%s: no table of %s", r->name, known_tables[kind].name);
     if (code != TN_OK)
         return code;
@@ -126,8 +135,7 @@ static int find_tables(const struct reader *r)
     return TN_OK;
 }
 
-/* The text at the offset that a row holds, or NULL. */
-static const char *text_at(const struct tn__image_view *v, const uint8_t *field)
+const char *tn__image_text(const struct tn__image_view *v, const uint8_t *field)
 {
     uint32_t offset = tn__get32(field);
     return offset < v->tables[TN__IMAGE_TEXT_TABLE].count ? v->text + offset : NULL;
@@ -143,8 +151,8 @@ static int read_target(const struct reader *r, uint32_t index)
     const uint8_t *row = tn__image_row(&v->tables[TN__IMAGE_TARGET_TABLE], index);
     struct tn_cpu_target *target = &v->targets[index];
     *target = (struct tn_cpu_target){.size = sizeof *target,
-                                     .name = text_at(v, row + TN__IMAGE_TARGET_NAME),
-                                     .extra = text_at(v, row + TN__IMAGE_TARGET_EXTRA),
+                                     .name = tn__image_text(v, row + TN__IMAGE_TARGET_NAME),
+                                     .extra = tn__image_text(v, row + TN__IMAGE_TARGET_EXTRA),
                                      .flags = tn__get32(row + TN__IMAGE_TARGET_FLAGS),
                                      .base = tn__get32(row + TN__IMAGE_TARGET_BASE)};
     for (size_t w = 0; w < TN_CPU_WORDS; w++)
@@ -180,7 +188,7 @@ static int check_counts(const struct reader *r)
 {
     const struct tn__image_view *v = r->view;
     uint32_t targets = v->tables[TN__IMAGE_TARGET_TABLE].count, functions = v->tables[TN__IMAGE_FUNCTION_TABLE].count;
-    if (!text_at(v, v->header + TN__IMAGE_AT_NAME))
+    if (!tn__image_text(v, v->header + TN__IMAGE_AT_NAME))
         return FAIL(r, "%s: the image's name lies outside of the text", r->name);
     if (v->slots > functions)
         return FAIL(r, "%s: %u slots for %u functions", r->name, v->slots, functions);
@@ -196,7 +204,7 @@ static int check_names(const struct reader *r, enum tn__image_table table, const
 {
     const struct tn__image_rows *rows = &r->view->tables[table];
     for (uint32_t i = 0; i < rows->count; i++)
-        if (!text_at(r->view, tn__image_row(rows, i)))
+        if (!tn__image_text(r->view, tn__image_row(rows, i)))
             return FAIL(r, "%s: %s %u: its name lies outside of the text", r->name, what, i);
     return TN_OK;
 }
@@ -205,7 +213,7 @@ static int check_names(const struct reader *r, enum tn__image_table table, const
 
 const char *tn__image_name(const struct tn__image_view *view)
 {
-    return text_at(view, view->header + TN__IMAGE_AT_NAME);
+    return tn__image_text(view, view->header + TN__IMAGE_AT_NAME);
 }
 
 static const uint8_t *function_row(const struct tn__image_view *view, uint32_t index)
@@ -215,7 +223,7 @@ static const uint8_t *function_row(const struct tn__image_view *view, uint32_t i
 
 const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index)
 {
-    const char *name = text_at(view, function_row(view, index) + TN__IMAGE_FUNCTION_NAME);
+    const char *name = tn__image_text(view, function_row(view, index) + TN__IMAGE_FUNCTION_NAME);
     return name ? name : "";
 }
 
@@ -241,7 +249,7 @@ uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function,
 static int check_function(const struct reader *r, uint32_t index)
 {
     const struct tn__image_view *v = r->view;
-    const char *name = text_at(v, function_row(v, index) + TN__IMAGE_FUNCTION_NAME);
+    const char *name = tn__image_text(v, function_row(v, index) + TN__IMAGE_FUNCTION_NAME);
     uint64_t clones = tn__image_function_clones(v, index);
     uint32_t targets = v->tables[TN__IMAGE_TARGET_TABLE].count;
     bool has_slot = index < v->slots;
