@@ -25,6 +25,16 @@ extern "C" {
 struct tn_format;          /* tenon/format.h */
 struct tn_image;           /* opaque; immutable */
 struct tn_managed_runtime; /* opaque */
+struct tn_image_heaps;     /* opaque */
+struct tn_heap;            /* tenon_heap.h, as the following */
+struct tn_handle;
+struct tn_type;
+
+/* A type of the program that an image's objects are of. */
+struct tn_image_type {
+    const char *name;
+    const struct tn_type *type;
+};
 
 struct tn_image_load_options {
     size_t size;                    /* sizeof(struct tn_image_load_options) */
@@ -37,6 +47,12 @@ struct tn_image_load_options {
     /* The collector, tn_managed_runtime() of tenon_heap.h, for files that contain managed code; NULL: those are
      * refused. */
     const struct tn_managed_runtime *managed;
+    /* For images with saved objects (tenon_save.h): the heap that the objects become part of, and tn_image_heaps().
+     * NULL: those images are refused. */
+    struct tn_heap *heap;
+    const struct tn_image_heaps *heaps;
+    const struct tn_image_type *host_types; /* for objects of types with TN_SAVE_HOST_TYPE */
+    size_t host_type_count;
 };
 
 /* Verify the checksum of everything loaded from a file, which takes as long as reading it; otherwise only that of
@@ -47,6 +63,10 @@ struct tn_image_load_options {
 /* Copy the file instead of mapping it, as is done anyway if others than root and this user may write it. What was
  * checked cannot change then, and truncating the file has no effect; but no other process shares its pages. */
 #define TN_IMAGE_COPY UINT64_C(2)
+
+/* Do not map saved objects at their intended address, but at a random one, as is done anyway if something else is
+ * there. Costs a write to each of their pages (doc/IMAGE.md, "Address"). */
+#define TN_IMAGE_RELOCATE UINT64_C(4)
 
 /* Opens an image that is part of this process, either linked in or in a library loaded by dlopen. `options` may be
  * NULL. TN_EFORMAT (damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no
@@ -64,6 +84,32 @@ TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_op
  * the program, relocations that shared libraries do not have), TN_ENOMEM (also: the reserve is full). */
 TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                          struct tn_error *err);
+
+/* What opens heaps of images: `heaps` of the options. Programs that do not name it contain none of this. With
+ * TN_IMAGE_VERIFY, saved objects are checked one by one; otherwise they are trusted as code is. The objects become
+ * permanent ones of the heap (tenon_heap.h), and stay in memory until it is destroyed, whenever the image is closed.
+ * Errors of opening, in addition to those above: TN_ENOTSUP (no heap was given; larger pages; a type of the program
+ * differs; an image that it depends on has no heap, or is in another heap), TN_EUNDEF (symbols, types of the
+ * program). */
+TN_API const struct tn_image_heaps *tn_image_heaps(void);
+
+/* Makes a handle of the image's heap refer to a root. TN_EUNDEF (there is none of that name), TN_EINVAL (the image has
+ * no heap, or the handle is of another one). */
+TN_API int tn_image_root(const struct tn_image *image, const char *name, struct tn_handle *to, struct tn_error *err);
+
+/* The type of saved objects that has this name in the image, valid as long as its heap; NULL: there is none. */
+TN_API const struct tn_type *tn_image_type(const struct tn_image *image, const char *name);
+
+struct tn_image_memory {
+    size_t size;                      /* in: sizeof(struct tn_image_memory) as the caller knows it */
+    uint64_t address, length;         /* of the heap */
+    uint64_t intended;                /* the address that it was saved for */
+    uint64_t frozen, changing, bound; /* bytes: never written; written by the program; written when it was opened */
+    uint64_t written;                 /* words that opening wrote */
+};
+
+/* Where the saved objects are. All zeros: the image has no heap. */
+TN_API void tn_image_memory(const struct tn_image *image, struct tn_image_memory *memory);
 
 /* The same for a file in memory, which is copied. `name` (NULL: "<memory>") appears in error messages. */
 TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size,

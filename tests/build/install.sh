@@ -32,6 +32,7 @@ include/tenon_cpu.h
 include/tenon_heap.h
 include/tenon_image.h
 include/tenon_managed.h
+include/tenon_save.h
 lib/libtenon.a
 lib/libtenon_codegen.a
 lib/pkgconfig/tenon-codegen.pc

@@ -28,6 +28,7 @@ include/tenon_cpu.h
 include/tenon_heap.h
 include/tenon_image.h
 include/tenon_managed.h
+include/tenon_save.h
 lib/cmake/tenon/tenon-config-version.cmake
 lib/cmake/tenon/tenon-config.cmake
 lib/libtenon.a

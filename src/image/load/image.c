@@ -17,7 +17,7 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
     int code = tn__take_options(options, sizeof *options, given, "struct tn_image_load_options", err);
     if (code != TN_OK)
         return code;
-    if (options->flags & ~(TN_IMAGE_VERIFY | TN_IMAGE_COPY))
+    if (options->flags & ~(TN_IMAGE_VERIFY | TN_IMAGE_COPY | TN_IMAGE_RELOCATE))
         return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
     /* All that opening allocates is one block: blocks of several sizes would be as many pages. */
     struct tn__arena arena = {.from = NULL};
@@ -63,19 +63,37 @@ static void write_id(const uint8_t *id, char text[ID_TEXT])
         snprintf(text + 2 * i, 3, "%02x", id[i]);
 }
 
+/* The open image of that name: the one with this build id if there is one. */
+static struct tn_image *find_dependency(const char *name, const uint8_t *id,
+                                        const struct tn_image_load_options *options)
+{
+    struct tn_image *other = NULL;
+    for (size_t i = 0; i < options->image_count; i++) {
+        struct tn_image *open = options->images[i];
+        if (strcmp(tn__image_name(&open->view), name) != 0)
+            continue;
+        other = open;
+        if (memcmp(tn_image_build_id(open), id, ID) == 0)
+            break;
+    }
+    return other;
+}
+
+struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t index,
+                                      const struct tn_image_load_options *options)
+{
+    const uint8_t *row = tn__image_row(&image->view.tables[TN__IMAGE_DEPENDENCY_TABLE], index);
+    return find_dependency(image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME), row + TN__IMAGE_DEPENDENCY_ID,
+                           options);
+}
+
 static int check_dependency(const struct tn_image *image, const char *name, const uint8_t *row,
                             const struct tn_image_load_options *options, struct tn_error *err)
 {
     const char *wanted = image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME);
-    const struct tn_image *other = NULL;
-    for (size_t i = 0; i < options->image_count; i++) {
-        const struct tn_image *open = options->images[i];
-        if (strcmp(tn__image_name(&open->view), wanted) != 0)
-            continue;
-        if (memcmp(tn_image_build_id(open), row + TN__IMAGE_DEPENDENCY_ID, ID) == 0)
-            return TN_OK;
-        other = open;
-    }
+    const struct tn_image *other = find_dependency(wanted, row + TN__IMAGE_DEPENDENCY_ID, options);
+    if (other && memcmp(tn_image_build_id(other), row + TN__IMAGE_DEPENDENCY_ID, ID) == 0)
+        return TN_OK;
     if (!other)
         return tn__fail(err, TN_EUNDEF, "%s: it depends on the image '%s', which is not among the open ones", name,
                         wanted);

@@ -22,6 +22,8 @@ int tn_image_open_linked(const void *header, const struct tn_image_load_options 
         name = tn__image_name(&image->view);
         code = tn__image_choose(image, name, &options, err);
     }
+    if (code == TN_OK && image->view.tables[TN__IMAGE_ZONE_TABLE].rows)
+        code = tn__fail(err, TN_ENOTSUP, "%s: it has saved objects, and is no file", name);
     if (code == TN_OK)
         code = tn__image_check_dependencies(image, name, &options, err);
     if (code != TN_OK) {

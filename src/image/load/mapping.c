@@ -27,7 +27,7 @@ struct parser {
 #define FAIL(p, ...) tn__fail((p)->err, TN_EFORMAT, __VA_ARGS__)
 
 /* Addresses of a file are below this, so that sums of them do not wrap. */
-static const uint64_t highest = UINT64_C(1) << 46;
+static const uint64_t highest = UINT64_C(1) << 47;
 
 /* Reads up to `size` bytes: fewer at the end. */
 static int read_source(const struct tn__image_source *from, uint64_t offset, void *bytes, size_t size, size_t *got)
@@ -241,11 +241,19 @@ static int report(const struct tn__image_mapping *m, int error, struct tn_error 
     return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be mapped: %s", m->name, strerror(error));
 }
 
+/* A file with an address of its own is wanted there, but anywhere is good enough. */
+static int reserve(struct tn__image_mapping *m, uint64_t start, size_t size, bool at_address)
+{
+    if (at_address && start && tn__os_reserve(start, size, true, &m->start) == 0)
+        return 0;
+    return tn__os_reserve(0, size, false, &m->start);
+}
+
 static int map_segments(struct tn__image_mapping *m, uint64_t end, const struct tn__image_source *from,
                         struct tn_error *err)
 {
     uint64_t start = m->segments[0].address / tn__os_page_size() * tn__os_page_size();
-    int error = tn__os_reserve(0, end - start, false, &m->start);
+    int error = reserve(m, start, end - start, from->at_address);
     if (error)
         return report(m, error, err);
     m->size = end - start;

@@ -71,7 +71,7 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
                         (unsigned long long)available);
     file->slots = address_at(m, places, TN__IMAGE_SLOT_PLACE);
     file->slots_size = 8 * (uint64_t)view->slots;
-    if (file->slots % 8 || !tn__image_at(m, file->slots, file->slots_size, TN__PROT_RW))
+    if (view->slots && (file->slots % 8 || !tn__image_at(m, file->slots, file->slots_size, TN__PROT_RW)))
         return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name, view->slots);
     if (!all_code(m, places, chosen, view->slots) || !all_code(m, places, single, functions - view->slots))
         return tn__fail(err, TN_EFORMAT, "%s: its functions do not all lie in one segment of code", m->name);
@@ -146,7 +146,7 @@ static int make_file(const char *name, const struct tn__image_source *from, int 
 static int map_copy(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
                     struct tn_error *err)
 {
-    struct tn__image_source file = {.size = from->size};
+    struct tn__image_source file = {.size = from->size, .at_address = from->at_address};
     int code = make_file(name, from, &file.fd, err);
     if (code == TN_OK) {
         code = tn__image_map(name, &file, mapping, err);
@@ -155,22 +155,35 @@ static int map_copy(const char *name, const struct tn__image_source *from, struc
     return code == TN_EPERM ? tn__image_map(name, from, mapping, err) : code;
 }
 
-static int bring_in(const char *name, const struct tn__image_source *from, uint64_t flags,
+static int bring_in(const char *name, const struct tn__image_source *given, const struct tn_image_load_options *options,
                     struct tn__image_mapping *mapping, struct tn_error *err)
 {
+    struct tn__image_source copy = *given, *from = &copy;
     int code = TN_OK;
-    if (flags & TN_IMAGE_VERIFY)
+    copy.at_address = options->heaps && !(options->flags & TN_IMAGE_RELOCATE);
+    if (options->flags & TN_IMAGE_VERIFY)
         code = from->bytes ? tn__image_verify(name, from->bytes, from->size, err) : verify(name, from->fd, err);
     if (code != TN_OK)
         return code;
     return from->bytes ? map_copy(name, from, mapping, err) : tn__image_map(name, from, mapping, err);
 }
 
+static int open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+{
+    if (!image->view.tables[TN__IMAGE_ZONE_TABLE].rows)
+        return TN_OK;
+    if (!options->heap || !options->heaps)
+        return tn__fail(err, TN_ENOTSUP,
+                        "%s: it has saved objects, and the options name no heap for them (tn_image_heaps)",
+                        image->file->mapping.name);
+    return options->heaps->open(image, options, err);
+}
+
 static int load(struct tn_image *image, const struct tn__image_source *from, const char *name,
                 const struct tn_image_load_options *options, struct tn_error *err)
 {
     struct tn__image_file *file = image->file;
-    int code = bring_in(name, from, options->flags, &file->mapping, err);
+    int code = bring_in(name, from, options, &file->mapping, err);
     if (code == TN_OK)
         code = check_image(image, options, err);
     if (code == TN_OK)
@@ -182,10 +195,14 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
     if (code == TN_OK)
         code = fill_slots(image, err);
     if (code == TN_OK)
+        code = open_heap(image, options, err);
+    if (code == TN_OK)
         code = tn__image_seal(&file->mapping, err);
     if (code == TN_OK)
         code = tn__image_enter(image, options, err);
     if (code != TN_OK) {
+        if (image->heap)
+            options->heaps->close(image);
         tn__image_release(file);
         return code;
     }

@@ -109,7 +109,7 @@ int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", image->file->mapping.name);
     image->used = used;
     image->thread_exits = (struct tn__thread_ends){ended};
-    image->users = 1;
+    image->users = 1 + (image->heap != NULL); /* which is over when the heap is */
     lock_all();
     for (size_t i = 0; i < options->image_count; i++)
         if (options->images[i]->file) { /* what is linked in stays anyway */

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* TN_IMAGE_VERIFY: the objects of a heap, one by one. Every header is one of the image's types or of those that it
+ * depends on, every reference leads to the start of an object. Nothing is trusted: sizes may be anything. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc/object/object.h"
+#include "image/heap/heap.h"
+
+struct checker {
+    const struct tn_image *image;
+    const struct tn__image_heap *heap;
+    const char *name;
+    const struct tn_type **types; /* by address */
+    size_t type_count;
+    uint64_t *starts; /* a bit for each word: an object's first */
+    uint64_t *bound;  /* the same: holds the address of a symbol */
+    const char *wrong;
+    const void *at; /* the object */
+    struct tn_error *err;
+};
+
+static uint64_t place_of(const struct checker *c, const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)c->heap->start;
+}
+
+static int fail(const struct checker *c, const char *what, const void *at)
+{
+    return tn__fail(c->err, TN_EFORMAT, "%s: the object at %llu bytes of its heap: %s", c->name,
+                    (unsigned long long)place_of(c, at), what);
+}
+
+/* ---- types ---- */
+
+static int compare_types(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool lies_in(const struct tn__image_heap *heap, const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)heap->start < heap->size;
+}
+
+static void note_bindings(struct checker *c)
+{
+    const struct tn__image_rows *bindings = &c->image->view.tables[TN__IMAGE_BINDING_TABLE];
+    for (uint32_t i = 0; i < bindings->count; i++)
+        if (!tn__get64(tn__image_row(bindings, i) + TN__IMAGE_BINDING_ADDEND))
+            tn__word_add(c->bound, tn__get64(tn__image_row(bindings, i) + TN__IMAGE_BINDING_PLACE));
+}
+
+static int list_types(struct checker *c, const struct tn_image_load_options *options)
+{
+    const struct tn__image_rows *rows = &c->image->view.tables[TN__IMAGE_TYPE_TABLE];
+    c->types = tn__alloc_zeroed(NULL, rows->count + 1, sizeof *c->types);
+    c->starts = tn__words_new(c->heap->size);
+    c->bound = tn__words_new(c->heap->size);
+    if (!c->types || !c->starts || !c->bound)
+        return tn__no_memory(c->err, c->name);
+    note_bindings(c);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint8_t *row = tn__image_row(rows, i);
+        const char *name = tn__image_text(&c->image->view, row + TN__IMAGE_TYPE_NAME);
+        const char *at = c->heap->start + tn__get64(row + TN__IMAGE_TYPE_PLACE);
+        const struct tn_type *type = (const struct tn_type *)(const void *)at;
+        bool is_custom = type->kind == TN_KIND_CUSTOM && !tn__get32(row + TN__IMAGE_TYPE_FLAGS);
+        if (!tn__type_is_sound(type, c->heap->start, c->heap->size) ||
+            (is_custom && !tn__word_is_in(c->bound, place_of(c, &type->visit))))
+            return tn__fail(c->err, TN_EFORMAT, "%s: type '%s': its descriptor is wrong", c->name, name);
+        for (size_t h = 0; tn__get32(row + TN__IMAGE_TYPE_FLAGS) && h < options->host_type_count; h++)
+            if (strcmp(options->host_types[h].name, name) == 0)
+                type = options->host_types[h].type;
+        c->types[c->type_count++] = type;
+    }
+    qsort(c->types, c->type_count, sizeof *c->types, compare_types);
+    return TN_OK;
+}
+
+/* Types of images that it depends on were checked with these, or are trusted. */
+static bool is_type(const struct checker *c, const struct tn_type *type)
+{
+    if (c->type_count && bsearch(&type, c->types, c->type_count, sizeof *c->types, compare_types))
+        return true;
+    for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count; i++) {
+        const struct tn__image_heap *other = tn__image_heap_of(c->heap->dependencies[i], c->heap->heap);
+        if (other && lies_in(other, type))
+            return true;
+    }
+    return false;
+}
+
+/* ---- objects ---- */
+
+/* The size of an object whose header was checked, in `room` bytes; 0: it does not fit. */
+static uint64_t size_of(const void *object, uint64_t room)
+{
+    const struct tn_type *type = tn__type_of(object);
+    uint64_t length = 0, payload;
+    if (room < TN_GC_HEADER_SIZE || room - TN_GC_HEADER_SIZE < type->size)
+        return 0;
+    if (type->element)
+        length = tn__get64((const char *)object + type->length);
+    if (__builtin_mul_overflow(length, type->element, &payload) ||
+        __builtin_add_overflow(payload, type->size, &payload))
+        return 0;
+    uint64_t size = tn__allocation_size(payload), hash = *tn__header(object) & TN_GC_HASH_STORED ? 8 : 0;
+    return size <= room && hash <= room - size ? size + hash : 0;
+}
+
+/* The bits that an object in a zone has: armed if it may refer to the heap one day. */
+static const char *check_bits(const void *object, bool is_frozen)
+{
+    uint64_t bits = *tn__header(object) & ~TN_GC_TYPE_MASK, hash = bits & (TN_GC_HASHED | TN_GC_HASH_STORED);
+    bool has_references = tn__type_of(object)->kind != TN_KIND_LEAF;
+    if ((bits & TN_PERMANENT) != (has_references && !is_frozen ? TN_PERMANENT : 0))
+        return "its header does not say whether stores into it are to be noticed";
+    return hash && hash != (TN_GC_HASHED | TN_GC_HASH_STORED) ? "its header names a hash that is not there" : NULL;
+}
+
+static int note_starts(struct checker *c, const struct tn__zone *zone, bool is_frozen)
+{
+    for (char *at = zone->start, *end = at + zone->objects; at < end;) {
+        const void *object = at + TN_GC_HEADER_SIZE;
+        if (!tn__get64(at)) {
+            at += 8;
+            continue;
+        }
+        if (!is_type(c, tn__type_of(object)))
+            return fail(c, "its header is no type of the image", object);
+        const char *wrong = check_bits(object, is_frozen);
+        uint64_t size = size_of(object, (uint64_t)(end - at));
+        if (!size || (uintptr_t)object % tn__type_of(object)->alignment)
+            wrong = "it does not fit there";
+        if (wrong)
+            return fail(c, wrong, object);
+        tn__word_add(c->starts, place_of(c, object));
+        at += size;
+    }
+    return TN_OK;
+}
+
+/* ---- references ---- */
+
+static void check_slot(void *context, void **slot)
+{
+    struct checker *c = context;
+    uint64_t place = place_of(c, *slot);
+    if (!lies_in(c->heap, slot))
+        c->wrong = "its type's function visits words outside of it";
+    else if (!*slot || (place < c->heap->size && place % 8 == 0 && tn__word_is_in(c->starts, place)))
+        return;
+    else if (place < c->heap->size)
+        c->wrong = "a reference leads to no object";
+    else
+        c->wrong = "a reference leads out of the heap";
+    for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count; i++) {
+        const struct tn__image_heap *other = tn__image_heap_of(c->heap->dependencies[i], c->heap->heap);
+        if (other && lies_in(other, *slot))
+            c->wrong = NULL;
+    }
+}
+
+static int check_references(struct checker *c, const struct tn__zone *zone)
+{
+    int code = TN_OK;
+    for (char *at = zone->start, *end = at + zone->objects; at < end && code == TN_OK;) {
+        void *object = at + TN_GC_HEADER_SIZE;
+        if (!tn__get64(at)) {
+            at += 8;
+            continue;
+        }
+        tn__visit_all_references(object, check_slot, c);
+        if (c->wrong)
+            code = fail(c, c->wrong, object);
+        at += tn__object_size(object);
+    }
+    return code;
+}
+
+/* The words that roots are in hold references as well. */
+static int check_roots(struct checker *c)
+{
+    const struct tn__image_rows *roots = &c->image->view.tables[TN__IMAGE_ROOT_TABLE];
+    for (uint32_t i = 0; i < roots->count; i++) {
+        char *at = c->heap->start + tn__get64(tn__image_row(roots, i) + TN__IMAGE_ROOT_PLACE);
+        check_slot(c, (void **)(void *)at);
+        if (c->wrong)
+            return tn__fail(c->err, TN_EFORMAT, "%s: root %u: %s", c->name, i, c->wrong);
+    }
+    return TN_OK;
+}
+
+int tn__image_heap_check(const struct tn_image *image, const struct tn_image_load_options *options,
+                         struct tn_error *err)
+{
+    struct checker c = {.image = image, .heap = image->heap, .name = image->file->mapping.name, .err = err};
+    int code = list_types(&c, options);
+    for (int kind = 0; kind < TN__ZONES && code == TN_OK; kind++)
+        code = note_starts(&c, &image->heap->zones[kind], kind <= TN__ZONE_SEALED);
+    for (int kind = 0; kind < TN__ZONES && code == TN_OK; kind++)
+        code = check_references(&c, &image->heap->zones[kind]);
+    if (code == TN_OK)
+        code = check_roots(&c);
+    tn__free(NULL, c.types);
+    tn__free(NULL, c.starts);
+    tn__free(NULL, c.bound);
+    return code;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Opening the heap of an image (doc/IMAGE.md, "Heaps"), the parts and their interfaces:
+ *     open.c     tn_image_heaps: zones, and registration with the heap; roots, types
+ *     adjust.c   words that depend on where things are: lists, bindings, types of the program
+ *     lists.c    lists of words, coded as RELR
+ *     check.c    TN_IMAGE_VERIFY: every object, and every reference
+ *     types.c    descriptors of types
+ * Programs that do not name tn_image_heaps or tn_save_create contain none of this. */
+
+#ifndef TENON_IMAGE_HEAP_H
+#define TENON_IMAGE_HEAP_H
+
+#include "image/load/image.h"
+#include "tenon_heap.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- open.c ---- */
+
+struct tn__zone {
+    char *start; /* NULL: there is none of this kind */
+    uint64_t size, objects;
+};
+
+/* An open heap. Places are distances from `start`; that of zones, which follow each other. */
+struct tn__image_heap {
+    struct tn_heap *heap; /* NULL: it was destroyed */
+    char *start;
+    uint64_t size;
+    uint64_t moved;   /* actual address - intended address */
+    uint64_t written; /* words that opening wrote */
+    struct tn__zone zones[TN__ZONES];
+    struct tn_image **dependencies; /* by the rows of their table */
+};
+
+/* The heap of an image that is one of this heap's; NULL: it has none, or is another one's. */
+struct tn__image_heap *tn__image_heap_of(const struct tn_image *image, const struct tn_heap *heap);
+
+/* ---- adjust.c ---- */
+
+/* Adjusts all words. TN_EFORMAT, TN_EUNDEF, TN_ENOTSUP, TN_ENOMEM. */
+int tn__image_heap_adjust(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+
+/* ---- sets of words: a bit for each word of the heap, by its place ---- */
+
+static inline void tn__word_add(uint64_t *words, uint64_t place)
+{
+    words[place / 512] |= UINT64_C(1) << place / 8 % 64;
+}
+
+static inline bool tn__word_is_in(const uint64_t *words, uint64_t place)
+{
+    return words[place / 512] >> place / 8 % 64 & 1;
+}
+
+/* An empty set for a heap of `size` bytes; NULL: no memory. */
+static inline uint64_t *tn__words_new(uint64_t size)
+{
+    return tn__alloc_zeroed(NULL, size / 512 + 1, sizeof(uint64_t));
+}
+
+/* ---- lists.c ---- */
+
+/* Codes the words whose bits are set, of `count` words, in `words`, which has room for `room` words. Returns how many
+ * there are. */
+size_t tn__list_write(const uint64_t *bits, uint64_t count, uint64_t *words, size_t room);
+
+/* Where words of a list may lie: from place `first` to `end`, counted from `start`. */
+struct tn__list_words {
+    char *start;
+    uint64_t first, end;
+};
+
+/* Adds `distance` to each word of the list of `size` bytes. False: one of them lies outside. *written is increased by
+ * their number. */
+bool tn__list_add(const uint8_t *list, uint64_t size, const struct tn__list_words *words, uint64_t distance,
+                  uint64_t *written);
+
+/* ---- types.c ---- */
+
+/* The name of the first member by which the descriptors differ; NULL: their objects are laid out alike. */
+const char *tn__type_difference(const struct tn_type *a, const struct tn_type *b);
+
+/* Whether a descriptor can be used without reading outside of the `size` bytes from `start` on, or dividing by 0. Its
+ * `visit` is not looked at. */
+bool tn__type_is_sound(const struct tn_type *type, const char *start, uint64_t size);
+
+/* ---- check.c ---- */
+
+/* Checks every object and reference of the image, which was adjusted. TN_EFORMAT, TN_ENOMEM. */
+int tn__image_heap_check(const struct tn_image *image, const struct tn_image_load_options *options,
+                         struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The address that an image is intended for. It follows from the name and the contents, so that two images rarely want
+ * the same; each architecture has a range for it, where neither programs nor the system's own mappings lie. */
+
+#include <elf.h>
+
+#include "base/os.h"
+#include "image/save/save.h"
+
+enum { ALIGNMENT = 2 << 20 };
+
+/* x86-64: below programs that are position-independent (0x5555'5555'4000 and above), their heap and the mappings of the
+ * system. Others may have only 39 bits of addresses. */
+static const struct range {
+    uint16_t machine;
+    uint64_t start, end, page;
+} ranges[] = {
+    {EM_X86_64, UINT64_C(0x550000000000), UINT64_C(0x555000000000), 4096},
+    {EM_AARCH64, UINT64_C(0x1000000000), UINT64_C(0x2000000000), 65536},
+    {EM_RISCV, UINT64_C(0x1000000000), UINT64_C(0x2000000000), 4096},
+};
+
+static const struct range *range_of(uint16_t machine)
+{
+    for (size_t i = 0; i < TN_COUNT(ranges); i++)
+        if (ranges[i].machine == machine)
+            return &ranges[i];
+    return NULL;
+}
+
+uint64_t tn__save_page_size(uint16_t machine)
+{
+    const struct range *range = range_of(machine);
+    return range ? range->page : 0;
+}
+
+/* ---- the build id ---- */
+
+static void compute_id(struct tn_save *save)
+{
+    for (size_t half = 0; half < 2; half++) {
+        uint64_t sum = tn__image_checksum(save->options.name, strlen(save->options.name), half);
+        sum = tn__image_checksum(save->bytes, save->size, sum);
+        for (size_t i = 0; i < save->root_count; i++) {
+            sum = tn__image_checksum(save->roots[i].name, strlen(save->roots[i].name), sum);
+            sum = tn__image_checksum(&save->roots[i].place, sizeof save->roots[i].place, sum);
+        }
+        for (size_t i = 0; i < save->binding_count; i++) {
+            const struct tn__save_binding *binding = &save->bindings[i];
+            sum = tn__image_checksum(binding->symbol, strlen(binding->symbol), sum);
+            sum = tn__image_checksum(&binding->place, sizeof binding->place, sum);
+            sum = tn__image_checksum(&binding->addend, sizeof binding->addend, sum);
+        }
+        for (size_t i = 0; i < save->options.image_count; i++)
+            sum = tn__image_checksum(tn_image_build_id(save->options.images[i]), 16, sum);
+        save->id[half] = sum;
+    }
+}
+
+/* ---- the address ---- */
+
+/* Whether `size` bytes there are apart from the images that it is opened with, where these are intended to be. */
+static bool is_apart(const struct tn_save *save, uint64_t base, uint64_t size)
+{
+    for (size_t i = 0; i < save->options.image_count; i++) {
+        const struct tn_image *image = save->options.images[i];
+        if (!image->heap)
+            continue;
+        const struct tn__image_mapping *m = &image->file->mapping;
+        uint64_t start = m->start - m->bias;
+        if (base < start + m->size && start < base + size)
+            return false;
+    }
+    return true;
+}
+
+static int choose(struct tn_save *save)
+{
+    enum { TABLES = 64 << 20 }; /* room for header, tables and lists */
+    enum { ATTEMPTS = 1000 };
+    const struct range *range = range_of(save->machine);
+    uint64_t size = tn__align_up(save->size + save->size / 32 + TABLES, ALIGNMENT), end = range->end - range->start;
+    save->base = save->options.base;
+    for (uint64_t salt = 0; !save->base && salt < ATTEMPTS && size < end; salt++) {
+        uint64_t hash = tn__image_checksum(save->id, sizeof save->id, salt);
+        uint64_t base = range->start + hash % ((end - size) / ALIGNMENT + 1) * ALIGNMENT;
+        save->base = is_apart(save, base, size) ? base : 0;
+    }
+    if (!save->base)
+        return tn__fail(save->err, TN_ERANGE, "%s: no address for %llu bytes apart from other images",
+                        save->options.name, (unsigned long long)save->size);
+    return is_apart(save, save->base, size)
+               ? TN_OK
+               : tn__fail(save->err, TN_EINVAL, "%s: an image that it depends on is intended for the same addresses",
+                          save->options.name);
+}
+
+int tn__save_settle(struct tn_save *save)
+{
+    compute_id(save);
+    int code = choose(save);
+    if (code)
+        return code;
+    struct tn__save_list *own = &save->lists[0];
+    uint64_t heap = save->base + save->page;
+    own->base = heap;
+    for (uint64_t word = 0; word < save->size / 512 + 1; word++)
+        for (uint64_t rest = own->bits[word]; rest; rest &= rest - 1) {
+            uint8_t *at = save->bytes + 8 * (word * 64 + (unsigned)__builtin_ctzll(rest));
+            tn__put64(at, tn__get64(at) + heap);
+            save->stats.addresses++;
+        }
+    return TN_OK;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The copies of objects. References become places, and are entered in lists: in that of the heap itself, or of the
+ * image that has the object. Words that look like addresses and are neither references nor declared are reported. */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "image/save/save.h"
+
+struct range {
+    uint64_t start, end;
+};
+
+struct copier {
+    struct tn_save *save;
+    struct range *mapped; /* what is mapped in this process, by address */
+    size_t mapped_count, mapped_capacity;
+    uint64_t lowest, highest; /* of that */
+    bool full;                /* memory is out */
+    uint64_t *own;            /* the bits of the first list */
+    size_t prepared;          /* how many prepared copies were used */
+};
+
+/* ---- lists and bindings ---- */
+
+static struct tn__save_list *list_of(struct tn_save *save, enum tn__image_list of, uint32_t index, uint64_t base)
+{
+    for (size_t i = 0; i < save->list_count; i++)
+        if (save->lists[i].of == of && save->lists[i].index == index)
+            return &save->lists[i];
+    if (!tn__grow(NULL, &save->lists, &save->list_capacity, save->list_count + 1, sizeof *save->lists))
+        return NULL;
+    struct tn__save_list *list = &save->lists[save->list_count];
+    *list = (struct tn__save_list){.of = of, .index = index, .base = base};
+    list->bits = tn__words_new(save->size);
+    save->list_count += list->bits != NULL;
+    return list->bits ? list : NULL;
+}
+
+bool tn__save_note(struct tn_save *save, enum tn__image_list of, uint32_t index, uint64_t base, uint64_t place)
+{
+    struct tn__save_list *list = list_of(save, of, index, base);
+    if (list)
+        tn__word_add(list->bits, place);
+    return list;
+}
+
+int tn__save_bind(struct tn_save *save, uint64_t place, const void *address, const struct tn__save_item *item,
+                  const char *what)
+{
+    struct tn_save_name name = {.symbol = NULL};
+    const struct tn_save_options *options = &save->options;
+    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
+    int unknown = options->name_of ? options->name_of(options->context, address, &name) : 1;
+    tn__callback_end(outer);
+    char text[80];
+    snprintf(text, sizeof text, "the address %p has no name", address);
+    if (unknown || !name.symbol)
+        return item ? tn__save_fail(save, TN_EUNDEF, item->object, item->parent, text)
+                    : tn__fail(save->err, TN_EUNDEF, "%s: %s: %s", options->name, what, text);
+    const char *symbol = tn__arena_text(&save->arena, name.symbol, strlen(name.symbol));
+    if (!symbol ||
+        !tn__grow(NULL, &save->bindings, &save->binding_capacity, save->binding_count + 1, sizeof *save->bindings))
+        return tn__no_memory(save->err, options->name);
+    save->bindings[save->binding_count++] = (struct tn__save_binding){place, name.addend, symbol};
+    return TN_OK;
+}
+
+/* ---- references ---- */
+
+/* Stores the place of something here, or the intended address of something in another image. */
+static void store(struct copier *c, void *word, uint64_t value, uint32_t image)
+{
+    struct tn_save *save = c->save;
+    uint64_t place = (uint64_t)((uint8_t *)word - save->bytes);
+    tn__put64(word, value);
+    if (!image) {
+        tn__word_add(c->own, place);
+        return;
+    }
+    const struct tn__image_heap *heap = save->options.images[image - 1]->heap;
+    uint64_t base = (uintptr_t)heap->start - heap->moved;
+    c->full |= !tn__save_note(save, TN__LIST_DEPENDENCY, image - 1, base, place);
+}
+
+/* What was not reached is referred to weakly. */
+static void translate(void *context, void **slot)
+{
+    struct copier *c = context;
+    const struct tn_save *save = c->save;
+    if (!*slot)
+        return;
+    uint32_t number = tn__numbers_find(&save->numbers, *slot), image = 0;
+    if (number != TN__NOT_FOUND) {
+        store(c, slot, tn__save_item(save, number)->place, 0);
+        return;
+    }
+    if (!tn__is_in_heap(save->heap, *slot))
+        image = tn__save_image_of(save, *slot);
+    if (image)
+        store(c, slot, (uintptr_t)*slot - save->options.images[image - 1]->heap->moved, image);
+    else
+        *slot = NULL;
+}
+
+/* ---- words that are no references ---- */
+
+static bool is_listed(const struct tn_save *save, uint64_t place)
+{
+    bool listed = false;
+    for (size_t i = 0; i < save->list_count; i++)
+        listed |= tn__word_is_in(save->lists[i].bits, place);
+    return listed;
+}
+
+static int take_word(struct copier *c, const struct tn__save_item *item, uint8_t *word, uint32_t kind)
+{
+    uint64_t value = tn__get64(word), place = (uint64_t)(word - c->save->bytes);
+    if (is_listed(c->save, place))
+        return tn__save_fail(c->save, TN_EINVAL, item->object, item->parent, "a declared word is a reference");
+    tn__put64(word, 0);
+    if (kind == TN_SAVE_ZERO || !value)
+        return TN_OK;
+    return tn__save_bind(c->save, place, (const void *)(uintptr_t)value, item, NULL);
+}
+
+static int take_words(struct copier *c, const struct tn__save_item *item, uint8_t *copy, uint64_t payload)
+{
+    const struct tn__save_kind *kind = &tn__save_kinds(c->save)[item->type];
+    const struct tn_type *type = kind->type;
+    int code = TN_OK;
+    for (size_t i = 0; kind->row && i < kind->row->word_count; i++) {
+        uint64_t at = kind->row->words[i].offset, end = at < type->size ? type->size : payload;
+        for (; at + 8 <= end && !code; at += type->element) {
+            code = take_word(c, item, copy + at, kind->row->words[i].kind);
+            if (at < type->size)
+                break;
+        }
+    }
+    return code;
+}
+
+static bool is_mapped(const struct copier *c, uint64_t address)
+{
+    size_t after = TN_BISECT(0, c->mapped_count, i, c->mapped[i].start <= address);
+    return after && address < c->mapped[after - 1].end;
+}
+
+static int report(struct copier *c, const struct tn__save_item *item, uint64_t offset, uint64_t value)
+{
+    struct tn_save *save = c->save;
+    const char *type = tn__save_kinds(save)[item->type].name;
+    save->stats.suspects++;
+    if (save->options.flags & TN_SAVE_STRICT) {
+        char text[200];
+        snprintf(text, sizeof text, "+%llu of '%.100s' is 0x%llx, which looks like an address",
+                 (unsigned long long)offset, type, (unsigned long long)value);
+        return tn__save_fail(save, TN_ENOTSUP, item->object, item->parent, text);
+    }
+    if (!save->options.suspect)
+        return TN_OK;
+    char path[TN__SAVE_PATH];
+    tn__save_path(save, item->object, item->parent, path);
+    const struct tn_save_suspect suspect = {sizeof suspect, path, type, offset, value};
+    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
+    save->options.suspect(save->options.context, &suspect);
+    tn__callback_end(outer);
+    return TN_OK;
+}
+
+static int look_for_addresses(struct copier *c, const struct tn__save_item *item, const uint8_t *copy, uint64_t payload)
+{
+    uint64_t place = item->place;
+    int code = TN_OK;
+    for (uint64_t at = 0; at + 8 <= payload && !code; at += 8) {
+        uint64_t value = tn__get64(copy + at);
+        if (value - c->lowest < c->highest - c->lowest && !tn__word_is_in(c->own, place + at) && is_mapped(c, value) &&
+            !is_listed(c->save, place + at))
+            code = report(c, item, at, value);
+    }
+    return code;
+}
+
+static bool add_mapping(void *context, uint64_t start, uint64_t end)
+{
+    struct copier *c = context;
+    if (!tn__grow(NULL, &c->mapped, &c->mapped_capacity, c->mapped_count + 1, sizeof *c->mapped))
+        return false;
+    c->mapped[c->mapped_count++] = (struct range){start, end};
+    return true;
+}
+
+/* Without a list of them, nothing looks like an address. */
+static int read_mappings(struct copier *c)
+{
+    struct tn_save *save = c->save;
+    if (!(save->options.flags & TN_SAVE_STRICT) && !save->options.suspect)
+        return TN_OK;
+    int error = tn__os_each_mapping(add_mapping, c);
+    if (error && (error == ENOMEM || (save->options.flags & TN_SAVE_STRICT)))
+        return tn__fail(save->err, error == ENOMEM ? TN_ENOMEM : TN_EIO,
+                        "%s: the mappings of the process cannot be read: %s", save->options.name, strerror(error));
+    if (c->mapped_count) {
+        c->lowest = c->mapped[0].start;
+        c->highest = c->mapped[c->mapped_count - 1].end;
+    }
+    return TN_OK;
+}
+
+/* ---- objects ---- */
+
+/* The identity hash that was asked for; of a permanent object it may have been. 0: none was. */
+static uint64_t hash_of(const struct tn_save *save, const void *object)
+{
+    uint64_t header = *tn__header(object);
+    if (header & TN_GC_HASH_STORED)
+        return tn__get64((const char *)tn__header(object) + tn__object_size(object) - 8);
+    if (tn__is_in_heap(save->heap, object))
+        return header & TN_GC_HASHED ? (uintptr_t)object : 0;
+    return save->heap->permanent_work ? save->heap->permanent_work->identity(save->heap, object) : (uintptr_t)object;
+}
+
+static void write_header(struct copier *c, const struct tn__save_kind *kind, uint8_t *copy, bool has_hash)
+{
+    struct tn_save *save = c->save;
+    uint64_t bits = has_hash ? TN_GC_HASHED | TN_GC_HASH_STORED : 0;
+    if (kind->type->kind != TN_KIND_LEAF && kind->zone >= TN__ZONE_BOUND)
+        bits |= TN_PERMANENT;
+    uint8_t *header = copy - TN_GC_HEADER_SIZE;
+    if (!kind->is_host) {
+        store(c, header, kind->place + bits, kind->other);
+        return;
+    }
+    tn__put64(header, bits);
+    c->full |= !tn__save_note(save, TN__LIST_HOST_TYPE, kind->same, 0, (uint64_t)(header - save->bytes));
+}
+
+/* The word of the collector's. */
+static void clear_link(uint8_t *copy, const struct tn_type *type)
+{
+    if (type->kind == TN_KIND_WEAK || type->kind == TN_KIND_EPHEMERON)
+        tn__put64(copy + type->size - 8, 0);
+}
+
+/* What is copied: the object, or what the client has made of it. */
+static const void *contents_of(struct copier *c, uint32_t number, const void *object)
+{
+    const struct tn_save *save = c->save;
+    if (c->prepared == save->prepared_count || save->prepared[c->prepared].item != number)
+        return object;
+    return save->prepared[c->prepared++].words + 1;
+}
+
+static int copy_object(struct copier *c, uint32_t number)
+{
+    struct tn_save *save = c->save;
+    const struct tn__save_item *item = tn__save_item(save, number);
+    const struct tn__save_kind *kind = &tn__save_kinds(save)[item->type];
+    uint8_t *copy = save->bytes + item->place;
+    uint64_t payload = tn__payload(item->object), hash = hash_of(save, item->object);
+    memcpy(copy, contents_of(c, number, item->object), payload);
+    tn__put64(copy - TN_GC_HEADER_SIZE, (uintptr_t)kind->type);
+    if (hash)
+        tn__put64(copy - TN_GC_HEADER_SIZE + tn__allocation_size(payload), hash);
+    clear_link(copy, kind->type);
+    if (kind->type->kind != TN_KIND_LEAF)
+        tn__visit_all_references(copy, translate, c);
+    int code = take_words(c, item, copy, payload);
+    if (!code && c->mapped_count)
+        code = look_for_addresses(c, item, copy, payload);
+    write_header(c, kind, copy, hash);
+    return code;
+}
+
+/* The object whose elements are the roots. */
+static void copy_roots(struct copier *c)
+{
+    struct tn_save *save = c->save;
+    uint32_t number = tn__addresses_find(&save->kinds, sizeof(struct tn__save_kind), &tn__save_roots_type);
+    const struct tn__save_zone *zone = &save->zones[TN__ZONE_MUTABLE];
+    uint8_t *copy = save->bytes + zone->start + zone->objects - 8 - 8 * save->root_count;
+    tn__put64(copy, save->root_count);
+    for (size_t i = 0; i < save->root_count; i++) {
+        void **slot = (void **)(void *)(save->bytes + save->roots[i].place);
+        *slot = save->roots[i].handle->object;
+        translate(c, slot);
+    }
+    write_header(c, &tn__save_kinds(save)[number], copy, false);
+}
+
+int tn__save_copy(struct tn_save *save)
+{
+    struct copier c = {.save = save};
+    uint64_t address;
+    int code = read_mappings(&c), error = 0;
+    if (!code)
+        error = tn__os_reserve(0, save->size, false, &address);
+    if (!code && !error) {
+        save->bytes = (uint8_t *)(uintptr_t)address;
+        error = tn__os_commit(address, save->size, TN__PROT_RW);
+    }
+    struct tn__save_list *own = code || error ? NULL : list_of(save, TN__LIST_OWN, 0, 0);
+    if (!code && !own)
+        code = tn__no_memory(save->err, save->options.name);
+    if (own)
+        c.own = own->bits;
+    for (size_t i = 0; i < save->items.count && !code; i++)
+        code = copy_object(&c, (uint32_t)i);
+    if (!code)
+        copy_roots(&c);
+    if (!code)
+        code = c.full ? tn__no_memory(save->err, save->options.name) : tn__save_write_types(save);
+    tn__free(NULL, c.mapped);
+    return code;
+}

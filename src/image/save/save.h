@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Saving objects of a heap (doc/IMAGE.md, "Heaps"), the parts and their interfaces:
+ *     save.c     tn_save_create and its likes
+ *     map.c      arrays that are searched by address
+ *     trace.c    what is saved: the objects that roots reach, and their places
+ *     types.c    types of these objects, and their descriptors
+ *     copy.c     the copies, whose references become places
+ *     path.c     how an object is reached, for messages
+ *     base.c     the address that the image is intended for
+ *     tables.c   header and tables
+ *     file.c     the file around them */
+
+#ifndef TENON_IMAGE_SAVE_H
+#define TENON_IMAGE_SAVE_H
+
+#include "gc/collect/collect.h"
+#include "image/heap/heap.h"
+#include "tenon_save.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- map.c ---- */
+
+/* An array of structs that begin with an address, by which they are found. Zeroed: an empty one. */
+struct tn__addresses {
+    void *items;
+    size_t count, capacity;
+    uint32_t *slots; /* a hash table of numbers of items, plus 1 */
+    size_t slot_count;
+};
+
+#define TN__NOT_FOUND UINT32_MAX
+
+/* The number of the item with this address, or TN__NOT_FOUND. */
+uint32_t tn__addresses_find(const struct tn__addresses *all, size_t size, const void *address);
+/* Appends an item, whose address is new; NULL: no memory. */
+void *tn__addresses_add(struct tn__addresses *all, size_t size, const void *item);
+void tn__addresses_free(struct tn__addresses *all);
+
+/* A growing array in chunks, which do not move. Zeroed: an empty one. */
+struct tn__chunked {
+    char **chunks;
+    size_t count, capacity, chunk_count; /* capacity: of `chunks` */
+};
+
+enum { TN__CHUNK_SHIFT = 15, TN__CHUNK_ITEMS = 1 << TN__CHUNK_SHIFT };
+
+static inline void *tn__chunked_at(const struct tn__chunked *all, size_t size, size_t index)
+{
+    return all->chunks[index >> TN__CHUNK_SHIFT] + (index & (TN__CHUNK_ITEMS - 1)) * size;
+}
+
+/* Appends an uninitialised item; NULL: no memory. */
+void *tn__chunked_add(struct tn__chunked *all, size_t size);
+/* Removes the last item. Its memory stays until the next call. */
+void *tn__chunked_drop(struct tn__chunked *all, size_t size);
+void tn__chunked_free(struct tn__chunked *all, size_t size);
+
+/* Numbers of objects: of those in the heap by their addresses, 4 bytes for each 16 bytes of what has some. */
+struct tn__numbers {
+    uint64_t start, size;
+    uint32_t **chunks;
+    struct tn__addresses others; /* outside of the heap */
+};
+
+bool tn__numbers_begin(struct tn__numbers *all, const struct tn_heap *heap);
+/* TN__NOT_FOUND: it has none. */
+uint32_t tn__numbers_find(const struct tn__numbers *all, const void *object);
+/* False: no memory. */
+bool tn__numbers_set(struct tn__numbers *all, const void *object, uint32_t number);
+void tn__numbers_free(struct tn__numbers *all);
+
+/* ---- what is saved ---- */
+
+#define TN__FROM_ROOT UINT32_C(0x80000000) /* of `parent`: it is a root's number */
+
+struct tn__save_item {
+    void *object;
+    uint64_t place; /* of its payload: in its zone until that is placed, then in the heap */
+    uint32_t parent, type;
+};
+
+struct tn__save_kind {
+    const struct tn_type *type;
+    const struct tn_save_type *row; /* NULL: the client has none */
+    const char *name;
+    enum tn__image_zone zone;
+    uint32_t hash;  /* of the name */
+    uint32_t same;  /* number of the type of the same name that stands for it, or its own */
+    uint32_t other; /* 1 + number of the image that has it; 0: none */
+    uint64_t place; /* of its descriptor, in the heap; in another image, its intended address */
+    bool is_host;
+};
+
+struct tn__save_root {
+    const char *name;
+    struct tn_handle *handle;
+    uint64_t place; /* of the word that refers to it */
+};
+
+struct tn__save_zone {
+    uint64_t start; /* in the heap */
+    uint64_t objects, size;
+};
+
+/* Words of a list, one bit for each of the heap. */
+struct tn__save_list {
+    enum tn__image_list of;
+    uint32_t index;
+    uint64_t base;
+    uint64_t *bits;
+    uint64_t place, size, sum; /* in the file, when it was written */
+};
+
+struct tn__save_binding {
+    uint64_t place, addend;
+    const char *symbol;
+};
+
+/* A copy that the client prepared. */
+struct tn__save_prepared {
+    uint32_t item;
+    uint64_t *words; /* header and payload */
+};
+
+struct tn_save {
+    struct tn_heap *heap;
+    struct tn_save_options options;
+    struct tn__arena arena;
+    enum { TN__SAVE_OPEN, TN__SAVE_TAKEN, TN__SAVE_FAILED } state;
+    struct tn__save_root *roots; /* by name when they are taken */
+    size_t root_count, root_capacity;
+    struct tn__chunked items;   /* struct tn__save_item, in the order of their places */
+    struct tn__numbers numbers; /* of items */
+    struct tn__addresses kinds; /* struct tn__save_kind */
+    struct tn__save_zone zones[TN__ZONES];
+    uint8_t *bytes; /* of the heap, one zone after the other */
+    uint64_t size;  /* of the heap */
+    uint64_t page;
+    uint16_t machine;
+    struct tn__save_list *lists; /* the first one is that of the heap itself */
+    size_t list_count, list_capacity;
+    struct tn__save_binding *bindings;
+    size_t binding_count, binding_capacity;
+    struct tn__save_prepared *prepared; /* by item */
+    size_t prepared_count, prepared_capacity;
+    uint64_t base; /* of the file */
+    uint64_t id[2];
+    struct tn_buffer tail; /* what follows the heap in the file */
+    uint8_t head[1024];    /* what the file begins with */
+    size_t head_size;
+    struct tn_save_stats stats;
+    struct tn_error *err;
+};
+
+static inline struct tn__save_item *tn__save_item(const struct tn_save *save, size_t number)
+{
+    return tn__chunked_at(&save->items, sizeof(struct tn__save_item), number);
+}
+
+static inline struct tn__save_kind *tn__save_kinds(const struct tn_save *save)
+{
+    return save->kinds.items;
+}
+
+/* ---- trace.c ---- */
+
+/* Finds all that is saved; zones get their sizes. The world is stopped. */
+int tn__save_trace(struct tn_save *save);
+
+/* The image of the options that the address lies in: its number plus 1; 0: none. */
+uint32_t tn__save_image_of(const struct tn_save *save, const void *address);
+
+/* ---- types.c ---- */
+
+/* The kind of an object; `parent` as in struct tn__save_item. TN__NOT_FOUND: an error, in *code. */
+uint32_t tn__save_kind_of(struct tn_save *save, const struct tn_type *type, uint32_t parent, int *code);
+/* Where its descriptor is, unless another image has it. */
+enum tn__image_zone tn__save_descriptor_zone(const struct tn__save_kind *kind);
+/* Places the descriptors behind the objects of their zones. */
+void tn__save_place_types(struct tn_save *save);
+int tn__save_write_types(struct tn_save *save);
+/* The kinds that the image has rows for, by name. NULL: no memory. */
+const struct tn__save_kind **tn__save_own_kinds(const struct tn_save *save, size_t *count);
+/* The type of the object that holds the roots. */
+extern const struct tn_type tn__save_roots_type;
+
+/* ---- copy.c ---- */
+
+/* Makes the copies. The world is stopped. */
+int tn__save_copy(struct tn_save *save);
+/* Enters a word in the list; false: no memory. */
+bool tn__save_note(struct tn_save *save, enum tn__image_list of, uint32_t index, uint64_t base, uint64_t place);
+/* Binds the word when the image is opened. TN_EUNDEF: the client has no name for the address; `what` is, or NULL: a
+ * word of the item. TN_ENOMEM. */
+int tn__save_bind(struct tn_save *save, uint64_t place, const void *address, const struct tn__save_item *item,
+                  const char *what);
+
+/* ---- path.c ---- */
+
+enum { TN__SAVE_PATH = 600 };
+
+/* How the object that has this parent is reached from a root. */
+void tn__save_path(const struct tn_save *save, const void *object, uint32_t parent, char path[TN__SAVE_PATH]);
+/* Fails with the path, and with what is wrong with the object. */
+int tn__save_fail(const struct tn_save *save, int code, const void *object, uint32_t parent, const char *what);
+
+/* ---- base.c ---- */
+
+/* The default of the options for an architecture, as ELF has it; 0: it has no range of addresses. */
+uint64_t tn__save_page_size(uint16_t machine);
+/* Chooses the address, and makes places addresses. Computes the build id. */
+int tn__save_settle(struct tn_save *save);
+
+/* ---- tables.c ---- */
+
+/* What follows the heap in the file: the note, header, tables and lists. The header is at TN__SAVE_HEADER. */
+enum { TN__SAVE_HEADER = 64 };
+int tn__save_tables(struct tn_save *save, struct tn_buffer *out);
+
+/* ---- file.c ---- */
+
+/* Everything of the file but the heap itself, into head and tail. */
+int tn__save_make_file(struct tn_save *save);
+int tn__save_write_file(const struct tn_save *save, const char *path, struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif
