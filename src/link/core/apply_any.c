@@ -49,15 +49,32 @@ TN__INLINE bool apply_linear(const struct tn__loop *loop, const struct tn__reloc
     return S && tn__within_reach(encoder, value) && tn__encode(encoder, at, value);
 }
 
+/* The second half of an address whose first half was applied just before, as nearly all are. False: any other pair. */
+TN__INLINE bool complete(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row,
+                         uint8_t *at, uint64_t S)
+{
+    enum { MOST = 4 };
+    const struct tn__reloc *half = reloc, *first = reloc - loop->site->block > MOST ? reloc - MOST : loop->site->block;
+    do
+        if (half-- == first)
+            return false;
+    while (loop->address + half->offset != S);
+    const struct tn__row *begun = &loop->object->data->format->rows[half->type];
+    uint64_t target = loop->addresses[half->symbol];
+    uint64_t value = tn__linear_value(begun, (uint64_t)half->addend, target, S);
+    return begun->linear && S && target && tn__within_reach(&loop->encoders[begun->field - TN__FIELDS], value) &&
+           row->field >= TN__FIELDS &&
+           tn__encode(&loop->encoders[row->field - TN__FIELDS], at, value + (uint64_t)reloc->addend);
+}
+
 TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
     uint64_t S = loop->addresses[reloc->symbol], P = loop->address + reloc->offset;
     uint8_t *at = tn__place_of(loop, reloc);
-    if (row->displacement ? tn__apply_displacement(reloc, row, at, S, P)
-                          : row->linear && apply_linear(loop, reloc, row, at, S, P))
+    if (row->linear ? apply_linear(loop, reloc, row, at, S, P) : tn__apply_displacement(reloc, row, at, S, P))
         return 0;
-    if (row->value >= TN__V_AT_S && S) /* not discarded */
-        return loop->object->data->format->steps->apply_pair(tn__site_of(loop, reloc, row), at, S);
+    if (row->value == TN__V_AT_S && complete(loop, reloc, row, at, S))
+        return 0;
     bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);
     int code = direct ? TN__TO_STORE : tn__apply_unusual(tn__site_of(loop, reloc, row), at, S, P);
     if (code != TN__TO_STORE)

@@ -2,6 +2,8 @@
 
 /* Pairs of relocations. */
 
+#include <stdlib.h>
+
 #include "link/core/shrink.h"
 #include "link/core/values.h"
 
@@ -38,9 +40,48 @@ static const struct tn__reloc *find_near(const struct tn__site *site, uint64_t o
     return NULL;
 }
 
-/* Compilers write relocations in the order of their offsets, with few at one place: it is looked for by bisection. */
-static const struct tn__reloc *find_far(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
-                                        struct tn__reloc *found)
+/* Relocations of one place keep their order. */
+struct numbered {
+    struct tn__reloc reloc;
+    uint64_t number;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct numbered *p = a, *q = b;
+    if (p->reloc.offset != q->reloc.offset)
+        return p->reloc.offset < q->reloc.offset ? -1 : 1;
+    return p->number < q->number ? -1 : p->number > q->number;
+}
+
+static bool sort(struct tn__link *link, struct tn__reloc *relocs, uint64_t count)
+{
+    struct numbered *all = tn__arena_array(&link->arena, count, sizeof *all);
+    for (uint64_t i = 0; all && i < count; i++)
+        all[i] = (struct numbered){relocs[i], i};
+    if (all)
+        qsort(all, count, sizeof *all, by_offset);
+    for (uint64_t i = 0; all && i < count; i++)
+        relocs[i] = all[i].reloc;
+    return all;
+}
+
+struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__section *section)
+{
+    uint64_t count = section->reloc_count;
+    struct tn__reloc *relocs =
+        tn__arena_alloc(&link->arena, count * sizeof *relocs); /* as many bytes are there already */
+    bool sorted = true;
+    if (relocs)
+        tn__relocs_copy(section, 0, relocs, count);
+    for (uint64_t i = 1; relocs && sorted && i < count; i++)
+        sorted = relocs[i - 1].offset <= relocs[i].offset;
+    return sorted || sort(link, relocs, count) ? relocs : NULL;
+}
+
+/* By bisection. Few stand at one place. */
+static bool bisect(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
+                   struct tn__reloc *found)
 {
     enum { MOST = 4 };
     uint64_t at =
@@ -48,20 +89,44 @@ static const struct tn__reloc *find_far(const struct tn__site *site, const struc
     for (uint64_t end = tn__min64(section->reloc_count, at + MOST); at < end; at++) {
         tn__relocs_copy(section, at, found, 1);
         if (is_other(site, offset, found))
-            return found;
+            return true;
     }
-    return NULL;
+    return false;
 }
 
-static const struct tn__reloc *find_partner(const struct tn__site *site, const struct tn__section *section,
-                                            uint64_t offset, struct tn__reloc *found)
+/* Compilers write relocations in the order of their offsets. Those in another one are copied, once for each section,
+ * when one is not found. *other is NULL if there is none. TN_ENOMEM. */
+static int find_far(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
+                    struct tn__reloc *found, const struct tn__reloc **other)
 {
-    const struct tn__reloc *other = section == site->section ? find_near(site, offset) : NULL;
-    other = other ? other : find_far(site, section, offset, found);
-    bool sound =
-        other && (!site->object->data->may_change ||
-                  tn__was_scanned(site->object, section, other, &site->object->data->format->rows[other->type]));
-    return sound ? other : NULL;
+    const struct tn__object_data *data = site->object->data;
+    struct tn__plan *plan = site->object->plan;
+    size_t index = (size_t)(section - data->sections);
+    *other = bisect(site, section, offset, found) ? found : NULL;
+    if (*other)
+        return 0;
+    if (!plan->in_order)
+        plan->in_order = tn__arena_array(&site->link->arena, data->section_count, sizeof(struct tn__reloc *));
+    if (plan->in_order && !plan->in_order[index])
+        plan->in_order[index] = tn__relocs_in_order(site->link, section);
+    if (!plan->in_order || !plan->in_order[index])
+        return tn__no_memory(site->link->err, site->object->name);
+    struct tn__section sorted = *section;
+    sorted.relocs = (const uint8_t *)plan->in_order[index];
+    *other = bisect(site, &sorted, offset, found) ? found : NULL;
+    return 0;
+}
+
+/* *other is NULL if there is none. TN_ENOMEM. */
+static int find_partner(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
+                        struct tn__reloc *found, const struct tn__reloc **other)
+{
+    *other = section == site->section ? find_near(site, offset) : NULL;
+    int code = *other ? 0 : find_far(site, section, offset, found, other);
+    if (!code && *other && site->object->data->may_change &&
+        !tn__was_scanned(site->object, section, *other, &site->object->data->format->rows[(*other)->type]))
+        *other = NULL;
+    return code;
 }
 
 /* Of the one at P. The second half of an address that no relative one can be is absolute, as its first half is then. */
@@ -75,32 +140,7 @@ static uint64_t partner_value(const struct tn__object *object, const struct tn__
     return tn__value_of(object, row, partner, section->write + partner->offset, S, P);
 }
 
-/* The second half of an address whose first half stands just before it, as compilers write them. False: it may be any
- * other pair. */
-static bool apply_behind(const struct tn__site *site, uint8_t *at)
-{
-    enum { MOST = 4 };
-    const struct tn__object *object = site->object;
-    const struct tn__object_data *data = object->data;
-    const struct tn__reloc *reloc = site->reloc, *other = reloc;
-    const struct tn__symbol *symbol = &data->symbols[reloc->symbol];
-    if (symbol->place != TN__PLACE_SECTION || !(object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_OWN) ||
-        &data->sections[symbol->section] != site->section || data->may_change)
-        return false;
-    for (int i = 0; i < MOST && other > site->block; i++)
-        if ((--other)->offset == symbol->value)
-            break;
-    const struct tn__row *row = &data->format->rows[other->type];
-    if (other->offset != symbol->value || !row->linear || site->row->field < TN__FIELDS)
-        return false;
-    const struct tn__encoder *encoders = data->arch->encoders;
-    uint64_t S = object->plan->addresses[other->symbol], P = site->section->address + symbol->value;
-    uint64_t value = tn__linear_value(row, (uint64_t)other->addend, S, P);
-    return S && tn__within_reach(&encoders[row->field - TN__FIELDS], value) &&
-           tn__encode(&encoders[site->row->field - TN__FIELDS], at, value + (uint64_t)reloc->addend);
-}
-
-__attribute__((noinline)) static int apply_any_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
+int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
 {
     const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
@@ -113,7 +153,10 @@ __attribute__((noinline)) static int apply_any_pair(const struct tn__site *site,
                       : NULL;
     uint64_t offset = at_symbol ? symbol->value : reloc->offset;
     struct tn__reloc found;
-    const struct tn__reloc *other = section ? find_partner(site, section, offset, &found) : NULL;
+    const struct tn__reloc *other = NULL;
+    int code = section ? find_partner(site, section, offset, &found, &other) : 0;
+    if (code)
+        return code;
     if (!other)
         return tn__fail(site->link->err, TN_EFORMAT, "%s: %s against '%s' is half of a pair, and the other is missing",
                         tn__site_place(site).text, site->row->name, tn__site_symbol(site));
@@ -126,11 +169,6 @@ __attribute__((noinline)) static int apply_any_pair(const struct tn__site *site,
     else if (!tn__field_put_uleb(at, site->section->size - reloc->offset, value))
         return tn__fail_range(site, value, S, site->section->address + reloc->offset);
     return 0;
-}
-
-int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
-{
-    return site->row->value == TN__V_AT_S && apply_behind(site, at) ? 0 : apply_any_pair(site, at, S);
 }
 
 const struct tn__steps tn__steps_pairs = {TN__STEPS_ANY, .apply_pair = tn__apply_pair};

@@ -52,7 +52,8 @@ struct tn__plan {
     uint8_t *got_write, *stub_write, *data_write;     /* where the bytes at these addresses are written */
     bool may_shrink;                                  /* has relocations that let code become shorter */
     struct tn__shrunk *shrunk;                        /* code that becomes shorter, see shrink.c; NULL: none */
-    bool tls_apart; /* for a file: its distance from the thread pointer is only known when it is loaded */
+    struct tn__reloc **in_order; /* by section: copies of relocations, see pairs.c; NULL: none so far */
+    bool tls_apart;              /* for a file: its distance from the thread pointer is only known when it is loaded */
 };
 
 /* Where an object lies, for finding it by addresses. */

@@ -7,7 +7,6 @@
  * come to an end, all instructions keep their long forms, and only padding is removed: that depends on nothing else. */
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "link/core/reloc_loop.h"
 #include "link/core/shrink.h"
@@ -50,76 +49,29 @@ static uint32_t form_of(const struct tn_format *format, uint32_t type)
     return type < format->row_count ? format->rows[type].relax : 0;
 }
 
-/* What follows reads relocations where they are: each of them once, and all of them. */
-static const uint8_t *reloc_at(const struct tn__section *section, uint64_t number)
-{
-    return section->relocs + number * sizeof(struct tn__reloc);
-}
-
-static bool are_sorted(const struct tn__section *section)
-{
-    uint64_t last = 0;
-    for (uint64_t i = 0; i < section->reloc_count; i++) {
-        uint64_t offset = tn__get64(reloc_at(section, i) + offsetof(struct tn__reloc, offset));
-        if (offset < last)
-            return false;
-        last = offset;
-    }
-    return true;
-}
-
-/* At most so many places: with a permission, or padding. */
+/* At most so many places: with a permission, or padding. Relocations are read where they are: each of them once, and
+ * all of them. */
 static size_t count_places(const struct tn_format *format, const struct tn__section *section)
 {
     const uint32_t padding = format->arch->shortener->padding;
     size_t count = 0;
     for (uint64_t i = 0; section->kind == TN__SECTION_CODE && i < section->reloc_count; i++) {
-        uint32_t form = form_of(format, tn__get32(reloc_at(section, i) + offsetof(struct tn__reloc, type)));
+        const uint8_t *reloc = section->relocs + i * sizeof(struct tn__reloc);
+        uint32_t form = form_of(format, tn__get32(reloc + offsetof(struct tn__reloc, type)));
         count += form == TN__FORM_PERMITS || form == padding;
     }
     return count;
 }
 
-/* Relocations of one place keep their order. */
-struct numbered {
-    struct tn__reloc reloc;
-    uint64_t number;
-};
-
-static int by_offset(const void *a, const void *b)
-{
-    const struct numbered *p = a, *q = b;
-    if (p->reloc.offset != q->reloc.offset)
-        return p->reloc.offset < q->reloc.offset ? -1 : 1;
-    return p->number < q->number ? -1 : p->number > q->number;
-}
-
-static bool sort(struct tn__link *link, struct tn__reloc *relocs, uint64_t count)
-{
-    struct numbered *all = tn__arena_array(&link->arena, count, sizeof *all);
-    for (uint64_t i = 0; all && i < count; i++)
-        all[i] = (struct numbered){relocs[i], i};
-    if (all)
-        qsort(all, count, sizeof *all, by_offset);
-    for (uint64_t i = 0; all && i < count; i++)
-        relocs[i] = all[i].reloc;
-    return all;
-}
-
 /* The file may have changed since the scan, and other phases rely on what that found: what is copied here is checked
  * again when it is applied. */
-static int find_places(struct tn__link *link, const struct tn__object *object, struct shrinking *s, size_t most,
-                       bool sorted)
+static int find_places(struct tn__link *link, const struct tn__object *object, struct shrinking *s, size_t most)
 {
     const struct tn_format *format = object->data->format;
     uint64_t count = s->section->reloc_count;
-    s->relocs = tn__arena_alloc(&link->arena, count * sizeof *s->relocs); /* 24 bytes of memory each already */
+    s->relocs = tn__relocs_in_order(link, s->section);
     s->places = tn__arena_alloc(&link->arena, most * sizeof *s->places);
     if (!s->relocs || !s->places || count > UINT32_MAX)
-        return tn__no_memory(link->err, object->name);
-    tn__relocs_copy(s->section, 0, s->relocs, count);
-    /* They nearly always are. Where they are not, pairs of them would not be found (pairs.c). */
-    if (!sorted && !sort(link, s->relocs, count))
         return tn__no_memory(link->err, object->name);
     const struct tn__shortener *shortener = format->arch->shortener;
     struct place at = {.offset = UINT64_MAX}; /* not permitted so far */
@@ -154,13 +106,12 @@ static int find_sections(struct tn__link *link, struct tn__object *object, bool 
 {
     const struct tn__object_data *data = object->data;
     struct tn__shrunk *shrunk = NULL;
-    for (uint32_t i = 0; i < data->section_count; i++) {
+    for (uint32_t i = 0; object->plan->may_shrink && i < data->section_count; i++) {
         struct tn__section *section = &data->sections[i];
         if (!section->reloc_count || !section->bytes || !tn__section_is_loaded(section))
             continue;
-        bool sorted = are_sorted(section);
-        size_t count = object->plan->may_shrink ? count_places(data->format, section) : 0;
-        if (!count && sorted)
+        size_t count = count_places(data->format, section);
+        if (!count)
             continue;
         if (!shrunk) {
             shrunk = object->plan->shrunk = tn__arena_array(&link->arena, 1, sizeof *shrunk);
@@ -176,7 +127,7 @@ static int find_sections(struct tn__link *link, struct tn__object *object, bool 
         }
         struct shrinking *s = shrunk->by_section[i] = &shrunk->sections[shrunk->count++];
         *s = (struct shrinking){.section = section, .was = *section};
-        int code = find_places(link, object, s, count, sorted);
+        int code = find_places(link, object, s, count);
         if (code)
             return code;
         if (!count_before(link, s))

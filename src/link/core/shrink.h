@@ -61,6 +61,9 @@ int tn__scan_sound(struct tn__link *link, struct tn__object *object);
 int tn__apply_any(struct tn__link *link, struct tn__object *object, tn__visit_block *begin);
 void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value);
 int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);
+/* A copy of a section's relocations in the order of their offsets, in the link's arena. NULL when memory is out
+ * (pairs.c). */
+struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__section *section);
 int tn__bind_stand_ins(struct tn__link *link, struct tn__object *object);
 uint64_t tn__stand_in_address(const struct tn__object *object, const struct tn__symbol *symbol);
 int tn__check_alias(const struct tn__object *object, const struct tn__symbol *alias, struct tn_error *err);

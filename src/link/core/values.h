@@ -25,16 +25,11 @@ static inline bool tn__value_fits(uint64_t value, const struct tn__row *row)
 /* What the field, of 1, 2, 4 or 8 bytes, holds so far. */
 static inline uint64_t tn__field_value(const uint8_t *at, unsigned size)
 {
-    switch (size) {
-    case 1:
-        return *at;
-    case 2:
-        return tn__get16(at);
-    case 4:
+    if (size == 4)
         return tn__get32(at);
-    default:
+    if (size == 8)
         return tn__get64(at);
-    }
+    return size == 1 ? *at : tn__get16(at);
 }
 
 static inline uint64_t tn__page_of(uint64_t address)
@@ -77,6 +72,10 @@ static inline uint64_t tn__value_of(const struct tn__object *object, const struc
         return S + A;
     if (row->value == TN__V_S_A_P)
         return S + A - P;
+    if (row->value == TN__V_F_S_A)
+        return tn__field_value(at, row->size) + (S + A);
+    if (row->value == TN__V_F_MINUS)
+        return tn__field_value(at, row->size) - (S + A);
     switch (row->value) {
     case TN__V_MINUEND:
         return S + A;
@@ -90,10 +89,6 @@ static inline uint64_t tn__value_of(const struct tn__object *object, const struc
         return tn__page_of(tn__got_slot(object, row->slot, symbol) + A) - tn__page_of(P);
     case TN__V_G_A_PAGE_GOT:
         return tn__got_slot(object, row->slot, symbol) + A - tn__page_of(object->plan->got_address);
-    case TN__V_F_S_A:
-        return tn__field_value(at, row->size) + (S + A);
-    case TN__V_F_MINUS:
-        return tn__field_value(at, row->size) - (S + A);
     case TN__V_S_A_BASE:
         return S + A - object->plan->addresses[object->data->base];
     case TN__V_S_A_SECTION:
