@@ -29,16 +29,19 @@ static uint8_t definition_flags(const struct tn__link *link, const struct tn__ob
     return definition->place == TN__PLACE_ABSOLUTE ? reach_flags(link, from, definition->value) : 0;
 }
 
-static uint8_t local_flags(const struct tn__link *link, const struct tn__object_data *data,
+/* Of the symbols that an object defines in one of its sections, unless other definitions of their names won. */
+static uint8_t section_flags(const struct tn__section *section)
+{
+    if (!tn__section_is_loaded(section))
+        return TN__SYMBOL_OWN | TN__SYMBOL_DISCARDED | TN__SYMBOL_GIVEN;
+    return TN__SYMBOL_OWN | (tn__section_is_tls(section) ? TN__SYMBOL_TLS : 0);
+}
+
+/* Of local symbols that lie in no section. */
+static uint8_t apart_flags(const struct tn__link *link, const struct tn__object_data *data,
                            const struct tn__symbol *symbol)
 {
-    uint8_t local = symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
-    const struct tn__section *section = &data->sections[symbol->section];
-    if (symbol->place != TN__PLACE_SECTION)
-        return local | definition_flags(link, data, symbol);
-    if (!tn__section_is_loaded(section))
-        return TN__SYMBOL_DISCARDED;
-    return tn__section_is_tls(section) ? TN__SYMBOL_TLS : local;
+    return TN__SYMBOL_OWN | (symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0) | definition_flags(link, data, symbol);
 }
 
 /* Of a symbol that nothing here defines; only a weak reference may lead to nothing. */
@@ -119,7 +122,6 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
         symbol->entry = tn__entry_target(symbol->entry); /* aliases stay what they are */
         plan->addresses[i] = 0;
         plan->symbol_flags[i] = out ? missing_flags(symbol) : global_flags(link, object, i, &plan->addresses[i]);
-        plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
     }
     return data->has_stand_ins ? data->format->steps->bind_stand_ins(link, object) : 0;
 }
@@ -139,29 +141,28 @@ void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
     struct tn__plan *plan = object->plan;
     if (data->symbol_count)
         plan->symbol_flags[0] = 0;
+    for (uint32_t i = 0; i < data->section_count; i++)
+        data->sections[i].symbol_flags = section_flags(&data->sections[i]);
     for (uint32_t i = 1; i < data->symbol_count; i++) {
         const struct tn__symbol *symbol = &data->symbols[i];
         if (symbol->entry)
             continue;
-        uint8_t flags = local_flags(link, data, symbol);
+        uint8_t flags = symbol->place == TN__PLACE_SECTION ? data->sections[symbol->section].symbol_flags
+                                                           : apart_flags(link, data, symbol);
         if (flags & TN__SYMBOL_DISCARDED) /* its address is 0, which the second scan relies on */
-            plan->addresses[i] = 0, flags |= TN__SYMBOL_GIVEN;
-        plan->symbol_flags[i] = flags | TN__SYMBOL_OWN;
-        plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
+            plan->addresses[i] = 0;
+        plan->symbol_flags[i] = flags;
     }
 }
 
 /* ---- addresses ---- */
 
-static uint64_t place_address(const struct tn__object *object, uint32_t index)
+static uint64_t place_unusual(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    if (__builtin_expect(symbol->place == TN__PLACE_SECTION, 1)) {
-        if (object->plan->ifunc_index && object->plan->ifunc_index[index])
-            return tn__stub_address(object, index);
-        return object->data->sections[symbol->section].address + symbol->value;
-    }
     switch (symbol->place) {
+    case TN__PLACE_SECTION:
+        return tn__stub_address(object, index);
     case TN__PLACE_COMMON:
         return object->plan->data_address + object->plan->common_offset[index];
     case TN__PLACE_ABSOLUTE:
@@ -169,6 +170,15 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
     default:
         return symbol->stand_in ? object->data->format->steps->stand_in_address(object, symbol) : 0;
     }
+}
+
+static inline uint64_t place_address(const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    const uint32_t *ifuncs = object->plan->ifunc_index;
+    if (__builtin_expect(symbol->place == TN__PLACE_SECTION && !(ifuncs && ifuncs[index]), 1))
+        return object->data->sections[symbol->section].address + symbol->value;
+    return place_unusual(object, index);
 }
 
 /* The address of `__dso_handle`. It is only compared, never read, but code has to reach it. In this process it lies in

@@ -41,7 +41,6 @@ struct tn__plan {
     uint8_t *tls_image;  /* initial values of its thread-local data */
     uint64_t tls_offset; /* its distance from the thread pointer */
     bool low;            /* has to be below 2 GiB */
-    bool has_ifuncs;     /* has symbols of indirect functions */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
     uint32_t firsts[TN__PARTS], ends[TN__PARTS]; /* numbers between which its sections with bytes are */
     struct tn__backing backings[TN_ZONES];

@@ -236,7 +236,7 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
     for (uint32_t i = 0; object->data->arch->note && i < object->data->section_count; i++)
         object->data->sections[i].notes = 0;
     int code = 0;
-    for (uint32_t i = 1; object->plan->has_ifuncs && !code && i < object->data->symbol_count; i++)
+    for (uint32_t i = 1; object->data->has_ifuncs && !code && i < object->data->symbol_count; i++)
         if (is_own_ifunc(object, i))
             code = need_ifunc(link, object, i);
     if (!code && object->data->relocs_sound)

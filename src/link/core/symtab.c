@@ -41,7 +41,6 @@ bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *s
     uint64_t sum = 0, most = tn__names_limit(data);
     for (uint32_t i = 1; i < data->symbol_count; i++) {
         struct tn__symbol *symbol = &data->symbols[i];
-        data->has_commons |= symbol->place == TN__PLACE_COMMON;
         if (symbol->binding != TN__BIND_LOCAL) {
             if (!data->first_global)
                 data->first_global = i;

@@ -62,13 +62,14 @@ struct tn__section {
     uint32_t follows; /* the section that it accompanies (SHF_LINK_ORDER); 0: none */
     uint32_t notes;   /* of tn__arch.note */
     uint8_t kind, role;
-    bool reversed;       /* its functions run from last to first */
-    bool discarded;      /* another object's copy of its COMDAT group is used, or it was stripped */
-    bool retained;       /* not to be stripped */
-    bool live, stripped; /* see strip.c */
-    bool pinned;         /* placed at a chosen address, outside of the object's ranges */
-    bool gathered;       /* in one that several objects share */
-    bool grouped;        /* what follows a $ in its name says where it lies among those of the name */
+    uint8_t symbol_flags; /* TN__SYMBOL_... of the symbols that it defines; see bind.c */
+    bool reversed;        /* its functions run from last to first */
+    bool discarded;       /* another object's copy of its COMDAT group is used, or it was stripped */
+    bool retained;        /* not to be stripped */
+    bool live, stripped;  /* see strip.c */
+    bool pinned;          /* placed at a chosen address, outside of the object's ranges */
+    bool gathered;        /* in one that several objects share */
+    bool grouped;         /* what follows a $ in its name says where it lies among those of the name */
     bool compressed;
     bool strings; /* NUL-terminated ones, which may be shared with other sections */
     bool note;    /* a note about the file; not loaded */
@@ -91,6 +92,7 @@ enum tn__stand_in {
 
 enum tn__binding { TN__BIND_LOCAL = 0, TN__BIND_WEAK, TN__BIND_GLOBAL };
 
+/* Those from TLS on are restricted to certain sections. */
 enum tn__symbol_type { TN__TYPE_OTHER = 0, TN__TYPE_FUNCTION, TN__TYPE_SECTION, TN__TYPE_TLS, TN__TYPE_IFUNC };
 
 struct tn__symbol {
@@ -155,6 +157,8 @@ struct tn__object_data {
     bool may_change;             /* the bytes are those of a mapped file */
     bool with_unloaded;          /* relocations of sections that are not loaded are wanted too */
     bool has_stand_ins;          /* among its symbols */
+    bool has_ifuncs;             /* likewise: indirect functions */
+    bool has_commons;            /* likewise */
     bool has_groups;             /* a grouped section has a $ in its name */
     bool relocs_sound;           /* the reader has checked that their types and symbols exist, and where they lie */
     struct tn__section *sections;
@@ -164,7 +168,6 @@ struct tn__object_data {
     uint32_t base;          /* the symbol from whose address TN__V_S_A_BASE counts; 0: there is none */
     uint32_t first_global;  /* symbols before this one are local; set with their keys (symtab.h), like */
     uint32_t name_count;    /* how many names the object enters: of global symbols and of groups */
-    bool has_commons;       /* likewise: some are common */
     uint32_t first_need;    /* symbols from this one on are needed although no relocation refers to them; 0: none */
     struct tn_input input;  /* the source of the bytes, with the function that releases them */
     struct tn__arena arena; /* holds the arrays */

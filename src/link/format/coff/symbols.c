@@ -219,6 +219,7 @@ static int place_symbol(struct tn__coff_reader *r, uint32_t index, const struct 
         symbol->value = 0;
     } else if (record->class == CLASS_EXTERNAL && record->value) {
         symbol->place = TN__PLACE_COMMON;
+        r->object->has_commons = true;
         symbol->size = record->value;
         symbol->value = common_alignment(r, record->value);
     } else

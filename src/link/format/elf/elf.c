@@ -151,9 +151,10 @@ static uint64_t beyond(const struct tn__symbol *symbol)
     return anchor ? 1 << 15 : 0;
 }
 
-static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t section, struct tn__symbol *symbol)
+/* Of a symbol that lies in no section. */
+static int place_apart(struct tn__elf_reader *r, uint32_t index, uint32_t section, struct tn__symbol *symbol)
 {
-    const struct tn__object_data *object = r->object;
+    const char *name = r->object->name;
     switch (section) {
     case SHN_UNDEF:
         symbol->place = TN__PLACE_UNDEFINED;
@@ -163,19 +164,26 @@ static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t secti
         return 0;
     case SHN_COMMON:
         symbol->place = TN__PLACE_COMMON;
+        r->object->has_commons = true;
         if (!symbol->value || symbol->value & (symbol->value - 1))
-            return FAIL(r, "%s: symbol %u (%s): alignment %llu is no power of two", object->name, index, symbol->name,
+            return FAIL(r, "%s: symbol %u (%s): alignment %llu is no power of two", name, index, symbol->name,
                         (unsigned long long)symbol->value);
         return 0;
-    case SHN_XINDEX:
+    default:
+        return tn__fail(r->err, TN_ENOTSUP, "%s: symbol %u (%s): special section %#x", name, index, symbol->name,
+                        section);
+    }
+}
+
+static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t section, struct tn__symbol *symbol)
+{
+    const struct tn__object_data *object = r->object;
+    if (__builtin_expect(!section || section >= SHN_LORESERVE, 0)) {
+        if (section != SHN_XINDEX)
+            return place_apart(r, index, section, symbol);
         if (index >= r->xindex_count)
             return FAIL(r, "%s: symbol %u (%s): no extended section index", object->name, index, symbol->name);
         section = tn__get32(r->xindex + (size_t)index * 4);
-        break;
-    default:
-        if (section >= SHN_LORESERVE)
-            return tn__fail(r->err, TN_ENOTSUP, "%s: symbol %u (%s): special section %#x", object->name, index,
-                            symbol->name, section);
     }
     if (!section || section >= object->section_count)
         return FAIL(r, "%s: symbol %u (%s) lies in section %u, which does not exist", object->name, index, symbol->name,
@@ -208,10 +216,21 @@ static int check_thread_local(const struct tn__elf_reader *r, uint32_t index, st
     return 0;
 }
 
-static int read_symbol(struct tn__elf_reader *r, uint32_t index)
+static int check_type(struct tn__elf_reader *r, uint32_t index, struct tn__symbol *symbol)
 {
-    struct tn__symbol *symbol = &r->object->symbols[index];
-    const uint8_t *bytes = r->symtab + (size_t)index * sizeof(Elf64_Sym);
+    int code = check_thread_local(r, index, symbol);
+    if (code || symbol->type != TN__TYPE_IFUNC)
+        return code;
+    r->object->has_ifuncs = true;
+    if (symbol->place == TN__PLACE_SECTION &&
+        r->object->sections[symbol->section].kind != TN__SECTION_CODE) /* it would be called */
+        return FAIL(r, "%s: symbol %u (%s) is an indirect function outside of code", r->object->name, index,
+                    symbol->name);
+    return 0;
+}
+
+static int read_symbol(struct tn__elf_reader *r, uint32_t index, const uint8_t *bytes, struct tn__symbol *symbol)
+{
     uint32_t name = tn__get32(bytes + offsetof(Elf64_Sym, st_name));
     uint8_t info = bytes[offsetof(Elf64_Sym, st_info)], bind = ELF64_ST_BIND(info);
     if (name >= r->strings_size)
@@ -228,14 +247,10 @@ static int read_symbol(struct tn__elf_reader *r, uint32_t index)
         .hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL,
     };
     int code = place_symbol(r, index, tn__get16(bytes + offsetof(Elf64_Sym, st_shndx)), symbol);
-    if (!code && (r->has_tls || symbol->type == TN__TYPE_TLS))
-        code = check_thread_local(r, index, symbol);
+    if (!code && (r->has_tls || symbol->type >= TN__TYPE_TLS))
+        code = check_type(r, index, symbol);
     if (!code && symbol->binding != TN__BIND_LOCAL && !*symbol->name)
         return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
-    if (!code && symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
-        r->object->sections[symbol->section].kind != TN__SECTION_CODE) /* it would be called */
-        return FAIL(r, "%s: symbol %u (%s) is an indirect function outside of code", r->object->name, index,
-                    symbol->name);
     return code;
 }
 
@@ -275,7 +290,7 @@ static int read_symbols(struct tn__elf_reader *r)
     if (!code && !object->symbols)
         return tn__no_memory(r->err, object->name);
     for (uint32_t i = 1; !code && i < object->symbol_count; i++)
-        code = read_symbol(r, i);
+        code = read_symbol(r, i, r->symtab + (size_t)i * sizeof(Elf64_Sym), &object->symbols[i]);
     if (object->symbol_count)
         object->symbols[0] = (struct tn__symbol){.name = ""};
     return code;

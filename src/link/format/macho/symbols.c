@@ -52,18 +52,22 @@ static int place_in_section(struct tn__macho_reader *r, uint32_t index, const ui
         return FAIL(r, "%s: symbol %u (%s) lies at %#llx, outside section %s", r->object->name, index, symbol->name,
                     (unsigned long long)symbol->value, section->name);
     symbol->place = TN__PLACE_SECTION;
-    r->weak_count += symbol->binding == TN__BIND_WEAK;
-    if (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO)
-        symbol->type = TN__TYPE_TLS;
+    if (symbol->binding == TN__BIND_WEAK)
+        r->weak_count++;
+    if (section->kind == TN__SECTION_CODE && desc & TN__MACHO_RESOLVER)
+        symbol->type = TN__TYPE_IFUNC, r->object->has_ifuncs = true;
     else if (section->kind == TN__SECTION_CODE)
-        symbol->type = desc & TN__MACHO_RESOLVER ? TN__TYPE_IFUNC : TN__TYPE_FUNCTION;
-    r->labels[r->label_count++] =
+        symbol->type = TN__TYPE_FUNCTION;
+    else if (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO)
+        symbol->type = TN__TYPE_TLS;
+    struct tn__macho_label *label = &r->labels[r->label_count++];
+    *label =
         (struct tn__macho_label){offset, index, number, desc & TN__MACHO_SYMBOL_KEPT, desc & TN__MACHO_ALTERNATE_ENTRY};
     return 0;
 }
 
 /* An undefined symbol with a value is a common one: the value is its size. */
-static void place_undefined(const uint8_t *entry, struct tn__symbol *symbol)
+static void place_undefined(struct tn__macho_reader *r, const uint8_t *entry, struct tn__symbol *symbol)
 {
     uint16_t desc = tn__get16(entry + TN__MACHO_SYMBOL_DESC);
     if (desc & TN__MACHO_WEAK_REFERENCE)
@@ -71,6 +75,7 @@ static void place_undefined(const uint8_t *entry, struct tn__symbol *symbol)
     if (!symbol->value || symbol->binding == TN__BIND_LOCAL)
         return;
     symbol->place = TN__PLACE_COMMON;
+    r->object->has_commons = true;
     symbol->size = symbol->value;
     symbol->value = 1ULL << (desc >> 8 & 15);
     symbol->binding = TN__BIND_GLOBAL;
@@ -81,7 +86,7 @@ static int place_symbol(struct tn__macho_reader *r, uint32_t index, const uint8_
     unsigned type = entry[TN__MACHO_SYMBOL_TYPE] & TN__MACHO_TYPE_MASK;
     switch (type) {
     case TN__MACHO_UNDEFINED:
-        place_undefined(entry, symbol);
+        place_undefined(r, entry, symbol);
         return 0;
     case TN__MACHO_ABSOLUTE:
         symbol->place = TN__PLACE_ABSOLUTE;
@@ -95,10 +100,9 @@ static int place_symbol(struct tn__macho_reader *r, uint32_t index, const uint8_
     }
 }
 
-static int read_symbol(struct tn__macho_reader *r, uint32_t index, uint64_t *sum)
+static int read_symbol(struct tn__macho_reader *r, uint32_t index, const uint8_t *entry, struct tn__symbol *symbol,
+                       uint64_t *sum)
 {
-    const uint8_t *entry = r->symtab + (size_t)index * TN__MACHO_SYMBOL;
-    struct tn__symbol *symbol = &r->object->symbols[index + 1];
     uint8_t type = entry[TN__MACHO_SYMBOL_TYPE];
     uint16_t desc = tn__get16(entry + TN__MACHO_SYMBOL_DESC);
     if (type & TN__MACHO_STAB) {
@@ -138,7 +142,9 @@ int tn__macho_read_symbols(struct tn__macho_reader *r)
     object->symbol_count = r->symbol_count + 1;
     uint64_t sum = 0;
     int code = 0;
-    for (uint32_t i = 0; !code && i < r->symbol_count; i++)
-        code = read_symbol(r, i, &sum);
+    struct tn__symbol *symbol = object->symbols;
+    const uint8_t *entry = r->symtab;
+    for (uint32_t i = 0; !code && i < r->symbol_count; i++, entry += TN__MACHO_SYMBOL)
+        code = read_symbol(r, i, entry, ++symbol, &sum);
     return code;
 }
