@@ -35,7 +35,7 @@ static int measure_keys(struct tn__macho_reader *r, unsigned *bits, unsigned *by
 static void make_keys(const struct tn__macho_reader *r, unsigned bits, unsigned bytes, counts *of)
 {
     memset(of, 0, bytes * sizeof *of);
-    for (struct tn__macho_label *label = r->labels; label < r->labels + r->label_count; label++) {
+    for (struct tn__macho_label *label = r->labels, *end = label + r->label_count; label < end; label++) {
         uint64_t key = label->offset |= (uint64_t)label->section << bits;
         for (unsigned byte = 0; byte < bytes; byte++, key >>= 8)
             of[byte][(uint8_t)key]++;
@@ -52,7 +52,7 @@ static void sort_by(const struct tn__macho_label *from, struct tn__macho_label *
         sum += here;
     }
     for (const struct tn__macho_label *end = from + count; from < end; from++)
-        to[starts[(uint8_t)(from->offset >> 8 * byte)]++] = *from;
+        to[starts[((const uint8_t *)&from->offset)[byte]]++] = *from; /* hosts are little-endian */
 }
 
 static int sort_labels(struct tn__macho_reader *r)
@@ -72,8 +72,8 @@ static int sort_labels(struct tn__macho_reader *r)
         other = r->labels;
         r->labels = sorted;
     }
-    for (uint32_t i = 0; i < r->label_count; i++)
-        r->labels[i].offset &= (UINT64_C(1) << bits) - 1;
+    for (struct tn__macho_label *label = r->labels, *end = label + r->label_count; label < end; label++)
+        label->offset &= (UINT64_C(1) << bits) - 1;
     return 0;
 }
 
@@ -154,10 +154,10 @@ static void set_sizes(struct tn__macho_reader *r, const struct tn__macho_section
                       const struct tn__macho_label *labels, uint32_t count)
 {
     uint64_t end = section->size, start = end;
-    for (uint32_t i = count; i-- > 0; start = labels[i].offset) {
-        if (labels[i].offset != start)
+    for (const struct tn__macho_label *label = labels + count; label-- > labels; start = label->offset) {
+        if (label->offset != start)
             end = start;
-        symbol_of(r, &labels[i])->size = end - labels[i].offset;
+        symbol_of(r, label)->size = end - label->offset;
     }
 }
 
@@ -207,11 +207,12 @@ int tn__macho_divide(struct tn__macho_reader *r)
         return tn__no_memory(r->err, object->name);
     object->sections[0] = (struct tn__section){.name = ""};
     object->section_count = 1;
-    for (uint32_t i = 1, at = 0; i < r->section_count; i++) {
-        uint32_t first = at;
-        while (at < r->label_count && r->labels[at].section == i)
+    const struct tn__macho_label *at = r->labels, *const end = at + r->label_count;
+    for (uint32_t i = 1; i < r->section_count; i++) {
+        const struct tn__macho_label *first = at;
+        while (at < end && at->section == i)
             at++;
-        divide_section(r, &r->sections[i], r->labels + first, at - first, members);
+        divide_section(r, &r->sections[i], first, (uint32_t)(at - first), members);
     }
     return 0;
 }

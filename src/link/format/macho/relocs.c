@@ -283,10 +283,11 @@ static void find_quick(struct tn__macho_reader *r)
 /* Converts records from `at` on, up to one that is not quick. */
 static const uint8_t *convert_run(struct output *out, const uint8_t *at, const uint8_t *end)
 {
+    enum { FIELD = 4 };
     const struct tn__macho_quick *const quick = out->r->quick;
     const uint32_t symbols = out->r->symbol_count;
     const uint8_t *const bytes = out->section->bytes;
-    const uint64_t size = out->section->size;
+    const uint64_t size = out->section->size, fields = size < FIELD ? 0 : size - FIELD + 1;
     struct output now = *out; /* in registers: nothing points at it */
     for (const uint8_t *last; at < end; at = last + TN__MACHO_RELOC) {
         uint32_t bits = tn__get32(at + 4), symbol = bits & TN__MACHO_RELOC_SYMBOL;
@@ -302,7 +303,7 @@ static const uint8_t *convert_run(struct output *out, const uint8_t *at, const u
             if (as->form != TN__MACHO_IN_INSTRUCTION)
                 break;
         }
-        if (!as->form || place + 4 > size || symbol >= symbols)
+        if (!as->form || place >= fields || symbol >= symbols)
             break;
         if (as->form == TN__MACHO_IN_PLACE)
             addend = (uint64_t)(int32_t)tn__get32(bytes + place) - as->base;
