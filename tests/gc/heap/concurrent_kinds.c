@@ -79,6 +79,40 @@ static void ephemerons_follow_their_keys(void **state)
     tn_heap_destroy(s.heap);
 }
 
+/* A key that the marker has not reached is loaded from a weak reference before the last pause, which then follows the
+ * chain of ephemerons that it begins. */
+static void a_key_comes_back(void **state)
+{
+    enum { COUNT = 100 };
+    struct tn_heap *heap = open_marked_heap(1, *(uint64_t *)*state, 0);
+    struct tn_handle *ephemerons[COUNT], *key = make_node(heap, &node_type, 0, NULL), *weak = make_weak(heap, key);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        struct tn_handle *value = make_node(heap, &node_type, i + 1, NULL);
+        ephemerons[i] = make(heap, &tn_ephemeron_type, 0);
+        assert_int_equal(tn_handle_store(ephemerons[i], 0, key, &err), 0);
+        assert_int_equal(tn_handle_store(ephemerons[i], 8, value, &err), 0);
+        tn_handle_set(key, value);
+        tn_handle_free(value);
+    }
+    struct tn_handle *end = make_weak(heap, key);
+    assert_int_equal(tn_handle_load(weak, 0, key, &err), 0);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
+    tn_handle_set(key, NULL);
+    begin_cycle(heap);
+    mark(heap);
+    assert_int_equal(tn_handle_load(weak, 0, key, &err), 0);
+    assert_int_equal(value_of(key), 0);
+    end_cycle(heap);
+    struct tn_handle *got = copy_of(heap, NULL);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        assert_int_equal(tn_handle_load(ephemerons[i], 8, got, &err), 0);
+        assert_int_equal(value_of(got), i + 1);
+    }
+    assert_int_equal(tn_handle_load(end, 0, got, &err), 0);
+    assert_int_equal(value_of(got), COUNT);
+    tn_heap_destroy(heap);
+}
+
 static void take_back(void *context, struct tn_handle *object)
 {
     tn_handle_set(context, object);
@@ -194,9 +228,13 @@ static void visitors_take_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VERIFIED(loaded_from_a_weak_reference), VERIFIED(weak_references_are_cleared),
-        VERIFIED(ephemerons_follow_their_keys), VERIFIED(finalizers_get_whole_objects),
-        VERIFIED(every_kind_is_marked),         cmocka_unit_test(visitors_take_turns),
+        VERIFIED(loaded_from_a_weak_reference),
+        VERIFIED(weak_references_are_cleared),
+        VERIFIED(ephemerons_follow_their_keys),
+        VERIFIED(finalizers_get_whole_objects),
+        VERIFIED(a_key_comes_back),
+        VERIFIED(every_kind_is_marked),
+        cmocka_unit_test(visitors_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,7 +228,7 @@ static void collections_at_each_place(void **state)
 
 /* Each value is the key of another one: the chain is found from its beginning whatever the order of the ephemerons is,
  * and dies with it. Every third value refers to the next key instead of being it; in the last order, odd keys are
- * large, so that nothing is young. */
+ * large, so that nothing is young. A weak reference to the end of the chain is cleared no earlier. */
 static void long_chains_of_ephemerons(void **state)
 {
     enum { PAUSES = 12, LARGE = 100000 };
@@ -257,6 +257,9 @@ static void long_chains_of_ephemerons(void **state)
             tn_handle_free(pair);
         }
         assert_int_equal(tn_handle_load(keys, 8, first, &err), 0);
+        assert_int_equal(tn_handle_load(keys, 8 + 8 * length, key, &err), 0);
+        struct tn_handle *weak = make(heap, &tn_weak_type, 0);
+        assert_int_equal(tn_handle_store(weak, 0, key, &err), 0);
         tn_handle_free(keys);
         tn_handle_set(key, NULL);
         tn_handle_set(value, NULL);
@@ -271,6 +274,9 @@ static void long_chains_of_ephemerons(void **state)
                 assert_int_equal(tn_handle_load(key, 8, value, &err), 0);
                 assert_int_equal(tn_handle_is_null(value), dead);
             }
+            assert_int_equal(tn_handle_load(weak, 0, key, &err), 0);
+            assert_int_equal(tn_handle_is_null(key), dead);
+            tn_handle_set(key, NULL);
             tn_handle_set(value, NULL);
             tn_handle_set(first, NULL);
         }
