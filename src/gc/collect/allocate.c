@@ -12,8 +12,9 @@ void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t p
     if (extent)
         tn__collect_now(heap, extent);
     void *object = collector->take(heap, mutator, size, type);
-    if (!object && extent < TN__FULL) {
-        tn__collect_now(heap, TN__FULL);
+    while (!object && extent < collector->last_resort) {
+        extent = extent < TN__FULL ? TN__FULL : TN__COMPACT;
+        tn__collect_now(heap, extent);
         object = collector->take(heap, mutator, size, type);
     }
     if (!object)

@@ -182,6 +182,7 @@ static void each_object(const struct tn_heap *heap, void (*visit)(void *context,
 
 const struct tn_collector tn_collector_copying = {
     .name = "copy",
+    .last_resort = TN__FULL,
     .open = open_copying,
     .close = close_copying,
     .due = due,

@@ -171,9 +171,9 @@ void tn__gen_clear(struct tn__generational *g)
     g->retry = false;
 }
 
-static uint32_t count_lines(const uint8_t *lines)
+uint32_t tn__gen_count_lines(const struct tn__generational *g, uint32_t block)
 {
-    const uint64_t *words = (const uint64_t *)(const void *)lines;
+    const uint64_t *words = (const uint64_t *)(const void *)(g->lines + (uint64_t)block * TN__LINES);
     uint64_t count = 0;
     for (int i = 0; i < TN__LINES / 8; i++)
         count += words[i] * 0x0101010101010101u >> 56;
@@ -215,7 +215,7 @@ static uint32_t count_used(const struct tn__generational *g, uint32_t block, con
 {
     if (g->blocks[block] == TN__BLOCK_REST)
         return 0;
-    return counts ? counts[block] : count_lines(g->lines + ((uint64_t)block << (TN__BLOCK_SHIFT - TN__LINE_SHIFT)));
+    return counts ? counts[block] : tn__gen_count_lines(g, block);
 }
 
 void tn__gen_sweep(struct tn__generational *g, const uint16_t *counts)
@@ -227,7 +227,7 @@ void tn__gen_sweep(struct tn__generational *g, const uint16_t *counts)
         if (g->blocks[i] != TN__BLOCK_FREE)
             sweep_block(g, i, count_used(g, i, counts), &is_live);
     memset(g->moving, 0, g->block_end);
-    g->any_moving = false;
+    g->any_moving = g->retry = false;
     forget_holes(g);
     g->first_free = g->next_hole = TN__FIRST_OLD;
 }

@@ -359,18 +359,39 @@ static bool is_out_of_order(struct tn__generational *g, uint64_t ns)
     return time > SLOW_NS || time > 2 * g->fastest;
 }
 
-static void collect_all(struct tn_heap *heap, struct tn_collection *done)
+static void mark_all(struct tn_heap *heap, struct tn_collection *done)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    uint64_t start = tn__os_now_ns(), began = tn__os_thread_ns(), before = g->used;
+    uint64_t began = tn__os_thread_ns();
     uint32_t workers = workers_for(heap, g->used, LEAST_MARKED);
-    tn__gen_major(heap, workers, heap->options.flags & TN_HEAP_STRESS, done);
+    tn__gen_major(heap, workers, done);
     const char *wrong = heap->options.flags & TN_HEAP_VERIFY ? tn__gen_check(g) : NULL;
     if (wrong)
         tn__corrupt(heap, wrong);
     if (is_out_of_order(g, (tn__os_thread_ns() - began) * workers) && g->used > LEAST_HUGE)
         tn__gen_use_huge(g);
+    done->full = 1;
+    done->cycle_ns = 0;
+}
+
+static void collect_all(struct tn_heap *heap, struct tn_collection *done)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    uint64_t start = tn__os_now_ns(), before = g->used;
+    tn__verify_heap(heap); /* the remembered words were complete */
+    tn__gen_choose_moving(heap);
+    mark_all(heap, done);
     tn__gen_set_budget(heap, before, start, tn__os_now_ns() - start);
+}
+
+/* After a full collection that did not make enough room: what one of these frees is room for the copies of the next. */
+static void compact(struct tn_heap *heap, struct tn_collection *done)
+{
+    enum { MOST = 4 };
+    struct tn__generational *g = tn__generational_of(heap);
+    for (int i = 0; i < MOST && tn__gen_choose_sparse(g); i++)
+        mark_all(heap, done);
+    g->live_before = g->used;
 }
 
 void tn__gen_collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
@@ -385,14 +406,13 @@ void tn__gen_collect(struct tn_heap *heap, enum tn__extent extent, struct tn_col
     g->promoted = done->survived;
     if (g->marks)
         done->full = g->beside->end(heap, done);
-    if (extent >= TN__FULL || (g->beside && g->used > heap->options.limit)) {
+    if (extent == TN__FULL || extent == TN__TRIM || (g->beside && g->used > heap->options.limit)) {
         if (g->beside)
             g->beside->begin(heap, TN__FULL);
-        tn__verify_heap(heap); /* the remembered words were complete */
         collect_all(heap, done);
-        done->full = 1;
-        done->cycle_ns = 0;
     }
+    if (extent > TN__FULL)
+        compact(heap, done);
     if (extent == TN__TRIM)
         tn__gen_trim(g);
     choose_mode(heap, nursery, done->survived, done->full);
@@ -423,6 +443,7 @@ void tn__gen_log_store(struct tn_heap *heap, void *object, void *slot, void *val
 
 const struct tn_collector tn_collector_generational = {
     .name = "generational",
+    .last_resort = TN__COMPACT,
     .open = open_generational,
     .close = tn__gen_close_heap,
     .due = tn__gen_due,

@@ -308,7 +308,6 @@ static void finish(struct tn_heap *heap, struct tn_collection *done)
     g->marks = NULL;
     g->lines = g->spare_lines;
     g->spare_lines = lines;
-    g->retry = false;
     tn__gen_sweep(g, g->counts);
     tn__marker_reset(cycle);
     set_dirty(cycle);
@@ -441,6 +440,7 @@ static int open_concurrent(struct tn_heap *heap, struct tn_error *err)
 
 const struct tn_collector tn_collector_concurrent = {
     .name = "concurrent",
+    .last_resort = TN__COMPACT,
     .open = open_concurrent,
     .close = close_concurrent,
     .due = tn__gen_due,

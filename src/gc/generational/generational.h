@@ -159,7 +159,7 @@ struct tn__generational {
     uint64_t tables;     /* address of all tables */
     uint8_t *units;      /* committed ones */
     uint8_t *blocks;     /* their states; those of young addresses are FULL */
-    bool *moving;        /* blocks whose objects are being moved */
+    uint8_t *moving;     /* of blocks, not 0: their objects are being moved */
     uint32_t block_count, block_end, first_free, next_hole; /* from `block_end` on, no block has ever been used */
     struct tn__cursor direct;                               /* of threads that allocate in holes */
     uint64_t used, large, budget; /* bytes of the old space; `used` at which it is collected */
@@ -303,6 +303,8 @@ void tn__gen_free_pieces(struct tn__generational *g, bool unmap);
 void tn__gen_settle_pieces(struct tn__generational *g);
 /* From now on copies go to free blocks only, and starts and lines are those of no object. */
 void tn__gen_clear(struct tn__generational *g);
+/* Used lines of the block, as the last full collection has found them. */
+uint32_t tn__gen_count_lines(const struct tn__generational *g, uint32_t block);
 /* Frees blocks and pieces in which no line is in use or no object starts, and finds holes in the others. `counts`: used
  * lines of each block; NULL: they have not been counted. */
 void tn__gen_sweep(struct tn__generational *g, const uint16_t *counts);
@@ -391,8 +393,13 @@ void tn__gen_free_logs(struct tn__generational *g);
 
 /* Empties the nursery (minor.c). */
 void tn__gen_minor(struct tn_heap *heap, uint32_t workers, struct tn_collection *done);
-/* Marks the old space and frees what is dead. The nursery is empty. `all`: moves all objects (major.c). */
-void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_collection *done);
+/* Marks the old space and frees what is dead; moves objects in blocks that were chosen. The nursery is empty
+ * (major.c). */
+void tn__gen_major(struct tn_heap *heap, uint32_t workers, struct tn_collection *done);
+/* Chooses blocks for the next of these: few or none of them usually; every one under stress (evacuate.c). */
+void tn__gen_choose_moving(struct tn_heap *heap);
+/* After a full collection, for another one: all blocks that are worth moving. False: that would gain little. */
+bool tn__gen_choose_sparse(struct tn__generational *g);
 
 /* ---- the collector (collector.c) ---- */
 

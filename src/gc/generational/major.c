@@ -168,17 +168,12 @@ static void drain(struct tn__collection *collection)
 
 /* ---- all of it ---- */
 
-static bool is_to_move(const struct tn__generational *g, uint32_t block, bool all)
-{
-    if (block < TN__FIRST_OLD)
-        return g->pieces[((uint64_t)block << TN__BLOCK_SHIFT) / TN__PIECE] == TN__PIECE_OLD;
-    return all && (g->blocks[block] == TN__BLOCK_FULL || g->blocks[block] == TN__BLOCK_HOLES);
-}
-
-static void choose_moving(struct tn__generational *g, bool all)
+static bool has_moving(const struct tn__generational *g)
 {
     for (uint32_t block = 0; block < g->block_end; block++)
-        g->any_moving |= g->moving[block] = is_to_move(g, block, all);
+        if (g->moving[block])
+            return true;
+    return false;
 }
 
 static void settle_object(void *context, void *object)
@@ -194,7 +189,7 @@ static void settle_headers(struct tn__generational *g)
             tn__gen_each_start(g, (uint64_t)block << TN__BLOCK_SHIFT, TN__BLOCK, settle_object, NULL);
 }
 
-void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_collection *done)
+void tn__gen_major(struct tn_heap *heap, uint32_t workers, struct tn_collection *done)
 {
     static const struct tn__tracing tracing = {forward, keep, is_live, drain};
     struct tn__generational *g = tn__generational_of(heap);
@@ -202,7 +197,7 @@ void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_c
     uint64_t before = g->used;
     w->all = (struct tn__collection){.tracing = &tracing, .heap = heap};
     w->promoted = w->marked = 0;
-    choose_moving(g, all);
+    g->any_moving = has_moving(g);
     tn__gen_clear(g);
     tn__find_roots(&w->all);
     tn__phase_end(heap, TN_COLLECTION_ROOTS);

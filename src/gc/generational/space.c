@@ -111,7 +111,7 @@ static bool open_tables(struct tn__generational *g, bool spares)
         g->counts = (uint16_t *)(uintptr_t)(base + t.counts);
     }
     g->blocks = (uint8_t *)(uintptr_t)(base + t.blocks);
-    g->moving = (bool *)(uintptr_t)(base + t.moving);
+    g->moving = (uint8_t *)(uintptr_t)(base + t.moving);
     g->units = (uint8_t *)(uintptr_t)(base + t.units);
     if (tn__os_commit(base + t.counts, t.end - t.counts, TN__PROT_RW)) {
         tn__os_release(base, t.end);

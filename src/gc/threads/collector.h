@@ -16,11 +16,13 @@
 
 struct tn__mutator;
 
-/* What a collection is to reclaim, from the least. TRIM: all, and free memory goes back to the system. */
-enum tn__extent { TN__NOTHING, TN__PARTIAL, TN__FULL, TN__TRIM };
+/* What a collection is to reclaim, from the least. COMPACT: right after a FULL one, what moving objects together makes
+ * of it. TRIM: all of this, and free memory goes back to the system. */
+enum tn__extent { TN__NOTHING, TN__PARTIAL, TN__FULL, TN__COMPACT, TN__TRIM };
 
 struct tn_collector {
-    const char *name; /* for TENON_GC */
+    const char *name;            /* for TENON_GC */
+    enum tn__extent last_resort; /* what makes the most room for an object: FULL or COMPACT */
 
     /* ---- a heap ---- */
 
