@@ -42,6 +42,46 @@ static inline uint64_t prepare_object(struct tn__generational *g, void *object)
     return header;
 }
 
+/* False: the object may refer to others. */
+static bool mark_leaf(struct tn__worker *w, void *object)
+{
+    if (tn__type_in(__atomic_load_n(tn__header(object), __ATOMIC_RELAXED))->kind != TN_KIND_LEAF)
+        return false;
+    if (mark(w, object)) {
+        tn__reached(&w->all, object);
+        prepare_object(w->g, object);
+    }
+    return true;
+}
+
+/* The stack is full: entries of its older half whose objects have been marked since are dropped, and those without
+ * references are marked now. What is left goes to a packet, if it is much. */
+static __attribute__((noinline)) void sift_stack(struct tn__worker *w)
+{
+    enum { HALF = TN__ENTRIES / 2 };
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < HALF; i++) {
+        const void *next = w->entries[(i + TN__AHEAD) % HALF];
+        void *entry = w->entries[i];
+        __builtin_prefetch((const char *)next - TN_GC_HEADER_SIZE);
+        __builtin_prefetch(tn__start_word(w->g, next));
+        if (!((uintptr_t)entry & MARKED) && (tn__has_bit(w->g, w->g->starts, entry) || mark_leaf(w, entry)))
+            continue;
+        w->entries[kept++] = entry;
+    }
+    memmove(w->entries + kept, w->entries + HALF, HALF * sizeof *w->entries);
+    w->count = kept + HALF;
+    if (kept > HALF / 2)
+        tn__gen_share(w);
+}
+
+static inline void push(struct tn__worker *w, void *entry)
+{
+    if (w->count == TN__ENTRIES)
+        sift_stack(w);
+    w->entries[w->count++] = entry;
+}
+
 /* Of an object in a block or piece that is to become empty. */
 static void move_object(struct tn__worker *w, void **slot)
 {
@@ -64,7 +104,7 @@ static void move_object(struct tn__worker *w, void **slot)
     if (moved == object)
         mark(w, object);
     mark_lines(w->g, moved, tn__size_by(moved, *tn__header(moved)));
-    tn__gen_push(w, (char *)moved + MARKED);
+    push(w, (char *)moved + MARKED);
 }
 
 static inline void reach(struct tn__worker *w, void **slot)
@@ -75,7 +115,7 @@ static inline void reach(struct tn__worker *w, void **slot)
     if (w->g->any_moving && w->g->moving[tn__block_of(w->g, object)])
         move_object(w, slot);
     else
-        tn__gen_push(w, object);
+        push(w, object);
 }
 
 static void forward(void *worker, void **slot)
@@ -90,7 +130,7 @@ static void keep(void *worker, void *object)
         return;
     prepare_object(w->g, object);
     w->all.pinned++;
-    tn__gen_push(w, (char *)object + MARKED);
+    push(w, (char *)object + MARKED);
     if (w->g->moving[tn__block_of(w->g, object)])
         *tn__header(object) |= TN__STAYS;
 }

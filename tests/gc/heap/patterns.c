@@ -117,6 +117,39 @@ static void arrays_survive(void **state)
     tn_heap_destroy(heap);
 }
 
+/* More references in one object than a stack of the collector has entries; a third of them leads to objects without
+ * references, a third to nodes that refer to another one. */
+static void full_stacks(void **state)
+{
+    const uint64_t count = is_stressed(state) ? 2500 : 20000;
+    struct tn_heap *heap = make_small(state, 0, TN_HEAP_VERIFY);
+    struct tn_handle *array = make(heap, &nodes_type, count), *got = copy_of(heap, NULL);
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < count; i++) {
+            struct tn_handle *next = i % 3 ? make_node(heap, &node_type, i, NULL) : make(heap, &bytes_type, 8);
+            struct tn_handle *node = i % 3 == 1 ? make_node(heap, &node_type, count + i, next) : next;
+            if (i % 3 == 0)
+                assert_int_equal(tn_handle_write(next, 8, &i, sizeof i, &err), 0);
+            assert_int_equal(tn_handle_store(array, 8 + sizeof(struct node) * i, node, &err), 0);
+            tn_handle_free(node);
+            if (next != node)
+                tn_handle_free(next);
+            if (is_stressed(state) && round)
+                break;
+        }
+        tn_heap_collect(heap, TN_COLLECT_FULL);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
+        for (uint64_t i = 0; i < count; i++) {
+            assert_int_equal(tn_handle_load(array, 8 + sizeof(struct node) * i, got, &err), 0);
+            assert_int_equal(value_of(got), i % 3 == 1 ? count + i : i);
+            if (i % 3 == 1)
+                assert_true(step(got) && value_of(got) == i);
+        }
+        tn_handle_set(got, NULL);
+    }
+    tn_heap_destroy(heap);
+}
+
 /* ---- barriers ---- */
 
 /* As compiled code does for each of its kinds of stores: with the word and the value, or without both. */
@@ -390,6 +423,7 @@ int main(void)
         BOTH(one_object_of_each_line_lives),
         BOTH(one_object_of_each_block_lives),
         BOTH(arrays_survive),
+        BOTH(full_stacks),
         BOTH(barriers_remember),
         BOTH(collections_at_each_step),
         BOTH(collections_at_each_place),
