@@ -320,8 +320,8 @@ windows_target.gnu := x86_64-w64-mingw32
 mingw_gcc := $(shell command -v x86_64-w64-mingw32-gcc)
 windows_kinds := msvc gnu $(if $(mingw_gcc),gcc)
 windows := $(if $(with_llvm),$(foreach kind,$(windows_kinds),$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
-	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once \
-	weak groups_1 groups_2 big) \
+	$(patsubst %,$(link_data)/windows/%.msvc.o,sections unwind comdat_1 comdat_2 small many other_size other_contents \
+	other_once weak groups_1 groups_2 big) \
 	$(patsubst %,$(link_data)/windows/%.lib,imports more comdats thin))
 windows_flags := -ffreestanding -fno-stack-check -w
 define windows_rule

@@ -3,6 +3,7 @@
 /* COFF objects for both kinds of Windows compilers, of clang and, where it is installed, of MinGW's gcc, linked and
  * called here. */
 
+#include "base/base.h"
 #include "coff_big.h"
 #include "coff_builder.h"
 
@@ -198,6 +199,28 @@ static void test_sections(void **state)
     assert_int_equal(call_windows(&f, "get_order"), 12345);
     tn_run_finalizers(f.library);
     assert_int_equal(call_windows(&f, "get_order"), 123456);
+    close_fixture(&f);
+}
+
+/* Entries of functions for unwinders (RUNTIME_FUNCTION): what they say holds here, and they are kept or stripped with
+ * their functions. Nothing reads them. */
+static void test_unwind_data(void **state)
+{
+    (void)state;
+    static const char *const roots[] = {"kept", "base"};
+    static const uint8_t information[] = {1, 4, 1, 0, 4, 0x42}; /* a prologue of 4 bytes, which takes 8 * (4 + 1) */
+    struct tn_error err;
+    void *address;
+    struct fixture f = open_windows();
+    add_windows(&f, "unwind", "msvc");
+    assert_ok(tn_link_roots(f.library, roots, COUNT(roots), &err), &err);
+    const uint8_t *entry = lookup(&f, "kept_entry");
+    uint64_t base = tn__get64(lookup(&f, "base")), start = base + tn__get32(entry), end = base + tn__get32(entry + 4);
+    assert_int_equal(start, (uintptr_t)lookup(&f, "kept"));
+    assert_int_equal(((const uint8_t *)(uintptr_t)end)[-1], 0xc3); /* ret */
+    assert_memory_equal((const void *)(uintptr_t)(base + tn__get32(entry + 8)), information, sizeof information);
+    assert_int_equal(call_windows(&f, "kept"), 40);
+    assert_error(tn_lookup(f.library, "dropped_entry", &address, &err), TN_EUNDEF, &err, "dropped_entry");
     close_fixture(&f);
 }
 
@@ -549,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_ordered_groups),
         cmocka_unit_test(test_stripped_groups),
         cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_unwind_data),
         cmocka_unit_test(test_base_of_the_client),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_copies_that_differ),
