@@ -21,6 +21,7 @@ passes: $(out)/sqlite3.bc kernels
 kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
 kernels: $(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,managed polls twin))
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
+heap: $(addprefix $(out)/,spawn heap)
 gc_names := bt gcbench lru young latency
 more_names := splay bdd strings ephemerons rewrite arrays
 gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
@@ -152,6 +153,9 @@ $(out)/sqlite3.bc: build/deps/sqlite3/sqlite3.c
 # ---- an image of many small functions, each with a loop, so that there is a version for every target ----
 
 $(out)/image: bench/image.c bench/measure.c $(headers) $(BUILD)/libtenon.a
+	$(compile) $(filter %.c %.a,$^) -o $@
+
+$(out)/heap: bench/heap.c bench/measure.c $(headers) $(BUILD)/libtenon.a
 	$(compile) $(filter %.c %.a,$^) -o $@
 
 # glibc warns of dlopen there; it is not called.

@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-passes bench-image bench-gc \
+.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-passes bench-image bench-heap bench-gc \
 	bench-instructions size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
@@ -122,6 +122,12 @@ $(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(call stamp,compile_mimal
 $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 	$(call step,BIND)$(cross)ld -r $^ -o $@.tmp && $(cross)objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
 	@rm $@.tmp
+
+# What runs once for a save of objects, and not for each object, is compiled for size.
+saving := $(addprefix src/image/save/,base.c file.c path.c save.c tables.c types.c) src/image/format/writer.c \
+	src/base/os_linux_maps.c src/base/os_linux_replace.c
+$(call obj,$(saving)): extra := -Os
+$(call obj,$(saving)): $(call stamp,saving)
 
 # ---- archives ----
 
@@ -290,8 +296,10 @@ demo: all
 
 bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
-bench-link bench-instructions: $(BUILD)/libtenon.a
-	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" $(if $(filter %link,$@),bench/run link,bench/instructions)
+bench-link bench-heap: $(BUILD)/libtenon.a
+	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
+bench-instructions: $(BUILD)/libtenon.a
+	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/instructions
 bench-jit bench-passes bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
