@@ -100,6 +100,29 @@ TN_API int tn_image_root(const struct tn_image *image, const char *name, struct 
 /* The type of saved objects that has this name in the image, valid as long as its heap; NULL: there is none. */
 TN_API const struct tn_type *tn_image_type(const struct tn_image *image, const char *name);
 
+/* Functions of the program that tn_image_open calls for each image with saved objects, when these are in place and
+ * before it returns, in the order of their priorities, the lowest first:
+ *
+ *     static int reopen_log(struct tn_image *image, struct tn_error *err) { ... }
+ *     TN_RESTORE(reopen_log, 100);
+ *
+ * An error ends the opening and undoes it: none of them may have left a reference to the image's objects then. */
+struct tn_restore {
+    int (*function)(struct tn_image *image, struct tn_error *err);
+    intptr_t priority;
+};
+
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define TN_RETAINED __attribute__((used, retain, section("tenon_restore")))
+#endif
+#endif
+#ifndef TN_RETAINED
+#define TN_RETAINED __attribute__((used, section("tenon_restore")))
+#endif
+#define TN_RESTORE(function, priority)                                                                                 \
+    static const struct tn_restore tn_restore_##function TN_RETAINED = {function, priority}
+
 struct tn_image_memory {
     size_t size;                      /* in: sizeof(struct tn_image_memory) as the caller knows it */
     uint64_t address, length;         /* of the heap */

@@ -6,6 +6,7 @@
  *     lists.c    lists of words, coded as RELR
  *     check.c    TN_IMAGE_VERIFY: every object, and every reference
  *     types.c    descriptors of types
+ *     restore.c  what the program does when an image was opened
  * Programs that do not name tn_image_heaps or tn_save_create contain none of this. */
 
 #ifndef TENON_IMAGE_HEAP_H
@@ -85,6 +86,11 @@ const char *tn__type_difference(const struct tn_type *a, const struct tn_type *b
 /* Whether a descriptor can be used without reading outside of the `size` bytes from `start` on, or dividing by 0. Its
  * `visit` is not looked at. */
 bool tn__type_is_sound(const struct tn_type *type, const char *start, uint64_t size);
+
+/* ---- restore.c ---- */
+
+/* Calls the program's functions (TN_RESTORE) until one fails. */
+int tn__image_heap_restore(struct tn_image *image, struct tn_error *err);
 
 /* ---- check.c ---- */
 

@@ -190,7 +190,7 @@ static void close_heap(struct tn_image *image)
 
 const struct tn_image_heaps *tn_image_heaps(void)
 {
-    static const struct tn_image_heaps heaps = {open_heap, close_heap};
+    static const struct tn_image_heaps heaps = {open_heap, close_heap, tn__image_heap_restore};
     return &heaps;
 }
 

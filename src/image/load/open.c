@@ -232,6 +232,18 @@ static int load_file(struct tn_image *image, int fd, const char *name, const str
     return code;
 }
 
+/* The program's functions run last; when one fails, the heap has not used the image. */
+static int restore(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+{
+    int code = options->heaps->restore(image, err);
+    if (code == TN_OK)
+        return TN_OK;
+    options->heaps->close(image);
+    tn__image_leave(image);
+    tn_image_close(image);
+    return code;
+}
+
 /* `from` has bytes, or an open file. */
 static int open_source(const struct tn__image_source *from, const char *name, const struct tn_image_load_options *given,
                        struct tn_image **out, struct tn_error *err)
@@ -253,8 +265,9 @@ static int open_source(const struct tn__image_source *from, const char *name, co
     }
     image->file->mapping.name = NULL; /* the caller's */
     image->unload = unload;
-    *out = image;
-    return TN_OK;
+    code = image->heap ? restore(image, &options, err) : TN_OK;
+    *out = code == TN_OK ? image : NULL;
+    return code;
 }
 
 int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,

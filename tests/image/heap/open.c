@@ -152,6 +152,39 @@ static void what_is_taken_is_not_replaced(void **state)
     unlink(path);
 }
 
+/* Whether it was asked for before the objects were saved, or by a process that opened the image. */
+static void hashes_are_kept(void **state)
+{
+    const char *path = saved_path("hash"), *again = saved_path("hash-again");
+    struct tn_heap *heap = saved_heap();
+    struct tn_handle *list = saved_link(heap, &link_type, 1, saved_link(heap, &link_type, 2, NULL));
+    struct tn_save_options options = {.size = sizeof options, .name = "hash"};
+    struct tn_image *image;
+    uint64_t hashes[2] = {tn_handle_hash(list)};
+    (void)state;
+    assert_int_equal(saved_write(heap, &options, list, NULL, path), 0);
+    tn_heap_destroy(heap);
+    for (int i = 0; i < 3; i++) {
+        heap = saved_heap();
+        struct tn_image_load_options load = load_options(heap, i == 1 ? TN_IMAGE_RELOCATE : 0);
+        assert_int_equal(tn_image_open(i == 0 ? path : again, &load, &image, &err), 0);
+        list = saved_root(heap, image);
+        assert_true(tn_handle_hash(list) == hashes[0]);
+        struct tn_handle *next = saved_root(heap, image);
+        assert_int_equal(tn_handle_load(list, 0, next, &err), 0);
+        if (i == 0)
+            hashes[1] = tn_handle_hash(next);
+        assert_true(tn_handle_hash(next) == hashes[1]);
+        options.name = "again";
+        if (i == 0)
+            assert_int_equal(saved_write(heap, &options, list, NULL, again), 0);
+        tn_heap_destroy(heap);
+        tn_image_close(image);
+    }
+    unlink(path);
+    unlink(again);
+}
+
 static void base_is_kept(void **state)
 {
     struct tn_heap *heap = saved_heap();
@@ -214,6 +247,84 @@ static void frozen_objects_are_read_only(void **state)
                                         : WIFEXITED(status) && WEXITSTATUS(status) == 77);
 #endif
         }
+    unlink(path);
+}
+
+/* ---- what the program does then ---- */
+
+static char order[8];
+static int restore_fails = -1;
+static const struct tn_image *restored;
+
+static int note(struct tn_image *image, char letter, struct tn_error *error)
+{
+    size_t length = strlen(order);
+    restored = image;
+    if (restore_fails >= 0 && length < sizeof order - 1)
+        order[length] = letter;
+    if (restore_fails != letter)
+        return 0;
+    *error = (struct tn_error){.code = TN_EIO, .text = "it was refused"};
+    return TN_EIO;
+}
+
+static int restore_b(struct tn_image *image, struct tn_error *error)
+{
+    return note(image, 'b', error);
+}
+
+static int restore_c(struct tn_image *image, struct tn_error *error)
+{
+    return note(image, 'c', error);
+}
+
+static int restore_a(struct tn_image *image, struct tn_error *error)
+{
+    struct tn_image_memory memory = {.size = sizeof memory};
+    tn_image_memory(image, &memory);
+    assert_true(memory.length > 0);
+    return note(image, 'a', error);
+}
+
+TN_RESTORE(restore_b, 5);
+TN_RESTORE(restore_c, 100);
+TN_RESTORE(restore_a, -5);
+
+static void functions_run_by_priority(void **state)
+{
+    const char *path = saved_path("restore");
+    struct tn_image *image;
+    static const struct {
+        int fails;
+        const char *order;
+    } cases[] = {{0, "abc"}, {'a', "a"}, {'b', "ab"}, {'c', "abc"}};
+    (void)state;
+    make_file(path, "restore");
+    for (size_t i = 0; i < TN_COUNT(cases); i++) {
+        struct tn_heap *heap = saved_heap();
+        struct tn_image_load_options options = load_options(heap, 0);
+        size_t before = saved_mappings();
+        memset(order, 0, sizeof order);
+        restore_fails = cases[i].fails;
+        int code = tn_image_open(path, &options, &image, &err);
+        assert_string_equal(order, cases[i].order);
+        restore_fails = -1;
+        if (!cases[i].fails) {
+            assert_int_equal(code, 0);
+            assert_ptr_equal(restored, image);
+            tn_image_close(image);
+        } else {
+            assert_int_equal(code, TN_EIO);
+            assert_string_equal(err.text, "it was refused");
+            assert_null(image);
+            assert_true(saved_mappings() <= before + 1);
+            assert_int_equal(tn_image_open(path, &options, &image, &err), 0); /* at its place again */
+            assert_true(memory_of(image).address == memory_of(image).intended);
+            check_list(heap, image);
+            tn_image_close(image);
+        }
+        tn_heap_destroy(heap);
+    }
     unlink(path);
 }
 
@@ -464,6 +575,34 @@ static void changed_objects_are_found(void **state)
     unlink(path);
 }
 
+/* The word of a root, and so any reference, has to lead to the start of an object. */
+static void references_lead_to_starts(void **state)
+{
+    const char *path = saved_path("starts");
+    size_t size;
+    (void)state;
+    make_file(path, "starts");
+    uint8_t *bytes = saved_read(path, &size);
+    size_t header = header_at(bytes, size), root = 0;
+    for (uint32_t e = 0; e < tn__get32(bytes + header + TN__IMAGE_AT_DIRECTORY); e++) {
+        const uint8_t *entry = bytes + header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
+        if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) == TN__IMAGE_ROOT_TABLE)
+            root = 4096 + tn__get64(bytes + header + tn__get32(entry + TN__IMAGE_ENTRY_OFFSET) + TN__IMAGE_ROOT_PLACE);
+    }
+    for (uint64_t distance = 8; distance <= 1 << 20; distance *= 2) {
+        uint64_t reference = tn__get64(bytes + root);
+        tn__put64(bytes + root, reference + distance);
+        sign(bytes, size, header);
+        assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), TN_EFORMAT);
+        assert_non_null(strstr(err.text, "a reference leads "));
+        tn__put64(bytes + root, reference);
+    }
+    sign(bytes, size, header);
+    assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), 0);
+    free(bytes);
+    unlink(path);
+}
+
 static void truncated_files_are_refused(void **state)
 {
     const char *path = saved_path("cut");
@@ -588,11 +727,19 @@ static void every_failure_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_taken_is_not_replaced), cmocka_unit_test(base_is_kept),
-        cmocka_unit_test(frozen_objects_are_read_only),  cmocka_unit_test(objects_stay_until_the_heap_ends),
-        cmocka_unit_test(what_is_missing_is_named),      cmocka_unit_test(images_that_it_needs_are_checked),
-        cmocka_unit_test(changed_bytes_are_found),       cmocka_unit_test(changed_objects_are_found),
-        cmocka_unit_test(truncated_files_are_refused),   cmocka_unit_test(wrong_fields_are_named),
+        cmocka_unit_test(what_is_taken_is_not_replaced),
+        cmocka_unit_test(base_is_kept),
+        cmocka_unit_test(hashes_are_kept),
+        cmocka_unit_test(frozen_objects_are_read_only),
+        cmocka_unit_test(objects_stay_until_the_heap_ends),
+        cmocka_unit_test(functions_run_by_priority),
+        cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test(images_that_it_needs_are_checked),
+        cmocka_unit_test(changed_bytes_are_found),
+        cmocka_unit_test(changed_objects_are_found),
+        cmocka_unit_test(references_lead_to_starts),
+        cmocka_unit_test(truncated_files_are_refused),
+        cmocka_unit_test(wrong_fields_are_named),
         cmocka_unit_test(every_failure_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

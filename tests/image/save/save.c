@@ -137,6 +137,39 @@ static void large_objects_have_pages(void **state)
     unlink(path);
 }
 
+/* Neither what only weak references lead to is saved, nor values of keys that no root reaches; a value that keeps the
+ * key of another ephemeron alive is, and that one's value. */
+static void weak_references_keep_nothing(void **state)
+{
+    enum { CHAIN = 20 };
+    struct tn_heap *heap = saved_heap();
+    struct tn_handle *list = list_of(heap, 1), *weak, *dead = list_of(heap, 1), *pairs[CHAIN], *keys[CHAIN + 1];
+    struct tn_save_options options = options_of(NULL, 0);
+    struct tn_save_stats stats = {.size = sizeof stats};
+    (void)state;
+    assert_int_equal(tn_handle_new(heap, &tn_weak_type, 0, &weak, &err), 0);
+    assert_int_equal(tn_handle_store(weak, 0, dead, &err), 0);
+    assert_int_equal(tn_handle_store(list, offsetof(struct link, other), weak, &err), 0);
+    assert_int_equal(saved_write(heap, &options, list, &stats, NULL), 0);
+    assert_int_equal(stats.objects, 2);
+    for (size_t i = 0; i <= CHAIN; i++)
+        keys[i] = list_of(heap, 1);
+    for (size_t i = 0; i < CHAIN; i++) { /* in the list, the last one comes first */
+        assert_int_equal(tn_handle_new(heap, &tn_ephemeron_type, 0, &pairs[i], &err), 0);
+        assert_int_equal(tn_handle_store(pairs[i], 0, keys[i], &err), 0);
+        assert_int_equal(tn_handle_store(pairs[i], 8, keys[i + 1], &err), 0);
+        list = saved_link(heap, &link_type, 1, list);
+        assert_int_equal(tn_handle_store(list, offsetof(struct link, other), pairs[i], &err), 0);
+    }
+    assert_int_equal(saved_write(heap, &options, list, &stats, NULL), 0);
+    assert_int_equal(stats.objects, 2 + 2 * CHAIN);
+    list = saved_link(heap, &link_type, 1, list);
+    assert_int_equal(tn_handle_store(list, offsetof(struct link, other), keys[0], &err), 0);
+    assert_int_equal(saved_write(heap, &options, list, &stats, NULL), 0);
+    assert_int_equal(stats.objects, 2 + 2 * CHAIN + 1 + CHAIN + 1);
+    tn_heap_destroy(heap);
+}
+
 /* ---- words ---- */
 
 struct record {
@@ -423,11 +456,17 @@ static void files_are_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deep_lists_take_no_stack),          cmocka_unit_test(equal_heaps_give_equal_files),
-        cmocka_unit_test(large_objects_have_pages),          cmocka_unit_test(declared_words_are_not_copied),
-        cmocka_unit_test(undeclared_addresses_are_reported), cmocka_unit_test(finalizers_and_refusals_are_errors),
-        cmocka_unit_test(types_of_one_name_are_alike),       cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(every_failure_is_an_error),         cmocka_unit_test(files_are_replaced),
+        cmocka_unit_test(deep_lists_take_no_stack),
+        cmocka_unit_test(equal_heaps_give_equal_files),
+        cmocka_unit_test(large_objects_have_pages),
+        cmocka_unit_test(weak_references_keep_nothing),
+        cmocka_unit_test(declared_words_are_not_copied),
+        cmocka_unit_test(undeclared_addresses_are_reported),
+        cmocka_unit_test(finalizers_and_refusals_are_errors),
+        cmocka_unit_test(types_of_one_name_are_alike),
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(every_failure_is_an_error),
+        cmocka_unit_test(files_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The program's functions that run when an image was opened: TN_RESTORE puts them into a section. */
+
+#include "image/heap/heap.h"
+
+/* Defined by the linker if there are any. */
+extern const struct tn_restore __start_tenon_restore[] __attribute__((weak, visibility("hidden")));
+extern const struct tn_restore __stop_tenon_restore[] __attribute__((weak, visibility("hidden")));
+
+/* Whether a comes before b; functions of one priority run in the order of their addresses. */
+static bool is_before(const struct tn_restore *a, const struct tn_restore *b)
+{
+    return a->priority != b->priority ? a->priority < b->priority : a < b;
+}
+
+/* There are few, so they are not sorted. */
+static const struct tn_restore *next_of(const struct tn_restore *last)
+{
+    const struct tn_restore *next = NULL;
+    for (const struct tn_restore *row = __start_tenon_restore; row < __stop_tenon_restore; row++)
+        if ((!last || is_before(last, row)) && (!next || is_before(row, next)))
+            next = row;
+    return next;
+}
+
+int tn__image_heap_restore(struct tn_image *image, struct tn_error *err)
+{
+    int code = TN_OK;
+    for (const struct tn_restore *row = next_of(NULL); row && code == TN_OK; row = next_of(row))
+        code = row->function(image, err);
+    return code;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* An image with saved objects of which some words are others: the input says which, and what they become. With right
+ * checksums, it is opened with every object checked, at the intended address or elsewhere; what can be opened is
+ * collected beside. Nothing of it is called but a type's function.
+ *
+ * Steps of 11 bytes: two for the word of those that are not zero in the file, one for what is done, and eight. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "fuzz.h"
+#include "image/format/format.h"
+#include "tenon_save.h"
+
+struct link {
+    struct link *next, *other;
+    uint64_t value;
+};
+
+struct array {
+    uint64_t length;
+    struct link *items[];
+};
+
+static void visit(void *object, tn_visit_slot *slot, void *context)
+{
+    slot(context, object);
+}
+
+static const uint32_t offsets[] = {8, 0};
+static const struct tn_type link_type = {
+    .name = "link", .kind = TN_KIND_FIXED, .alignment = 8, .size = sizeof(struct link), .references = 3};
+static const struct tn_type listed_type = {.name = "listed",
+                                           .kind = TN_KIND_FIXED,
+                                           .alignment = 16,
+                                           .size = sizeof(struct link),
+                                           .offsets = offsets,
+                                           .offset_count = 2};
+static const struct tn_type host_type = {
+    .name = "host", .kind = TN_KIND_FIXED, .alignment = 8, .size = sizeof(struct link), .references = 3};
+static const struct tn_type custom_type = {
+    .name = "custom", .kind = TN_KIND_CUSTOM, .alignment = 8, .size = sizeof(struct link), .visit = visit};
+static const struct tn_type table_type = {
+    .name = "table", .kind = TN_KIND_REFERENCES, .alignment = 8, .size = 8, .element = 8, .length = 0};
+static const struct tn_type rows_type = {
+    .name = "rows", .kind = TN_KIND_STRUCTS, .alignment = 8, .size = 8, .element = 16, .length = 0, .references = 1};
+
+static const struct tn_save_type rows[] = {
+    {.size = sizeof *rows, .type = &listed_type, .flags = TN_SAVE_FROZEN},
+    {.size = sizeof *rows, .type = &host_type, .flags = TN_SAVE_HOST_TYPE},
+    {.size = sizeof *rows, .type = &custom_type, .flags = TN_SAVE_FROZEN},
+};
+
+static int name_visit(void *context, const void *address, struct tn_save_name *out)
+{
+    (void)context, (void)address;
+    *out = (struct tn_save_name){"visit", 0};
+    return 0;
+}
+
+static void *find_visit(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "visit") == 0 ? (void *)(uintptr_t)visit : NULL;
+}
+
+/* ---- the image ---- */
+
+static struct {
+    uint8_t *bytes, *copy;
+    size_t size, header;
+    uint32_t *words; /* offsets of those that are not zero */
+    size_t word_count;
+} image;
+
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        if (call)                                                                                                      \
+            abort();                                                                                                   \
+    } while (0)
+
+static struct tn_heap *make_heap(void)
+{
+    const struct tn_heap_options options = {.size = sizeof options, .limit = 64 << 20, .workers = 1};
+    struct tn_heap *heap;
+    MUST(tn_heap_create(&options, &heap, NULL));
+    return heap;
+}
+
+static struct tn_handle *make_objects(struct tn_heap *heap)
+{
+    static const struct {
+        const struct tn_type *type;
+        uint64_t length, next;
+    } made[] = {{&link_type, 0, 0},    {&listed_type, 0, 0},       {&custom_type, 0, 0},
+                {&host_type, 0, 0},    {&table_type, 3, 24},       {&rows_type, 2, 8},
+                {&tn_weak_type, 0, 0}, {&tn_ephemeron_type, 0, 8}, {&link_type, 0, 8}};
+    struct tn_handle *last = NULL, *next;
+    for (size_t i = 0; i < TN_COUNT(made); i++, last = next) {
+        MUST(tn_handle_new(heap, made[i].type, made[i].length, &next, NULL));
+        if (last)
+            MUST(tn_handle_store(next, made[i].next, last, NULL));
+        if (i % 2)
+            tn_handle_hash(next);
+    }
+    return last;
+}
+
+static void read_image(const char *path)
+{
+    struct tn__os_file file;
+    MUST(tn__os_map_file(path, &file));
+    image.size = file.size;
+    image.bytes = malloc(2 * file.size);
+    image.copy = image.bytes + file.size;
+    image.words = malloc(file.size);
+    memcpy(image.bytes, file.bytes, file.size);
+    tn__os_unmap_file(&file);
+    for (size_t at = 0; at + 8 <= image.size; at += 8)
+        if (tn__get64(image.bytes + at))
+            image.words[image.word_count++] = (uint32_t)at;
+    image.header = (size_t)((uint8_t *)memmem(image.bytes, image.size, TN__IMAGE_MAGIC, 8) - image.bytes);
+}
+
+static void make_image(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/tenon-fuzz-heap-%d", (int)getpid());
+    struct tn_heap *heap = make_heap();
+    struct tn_handle *root = make_objects(heap);
+    const struct tn_save_options options = {
+        .size = sizeof options, .name = "fuzz", .types = rows, .type_count = TN_COUNT(rows), .name_of = name_visit};
+    struct tn_save *save;
+    MUST(tn_save_create(heap, &options, &save, NULL));
+    MUST(tn_save_root(save, "root", root, NULL));
+    MUST(tn_save_root(save, "none", root, NULL));
+    MUST(tn_save_take(save, NULL, NULL));
+    MUST(tn_save_write(save, path, NULL));
+    tn_save_destroy(save);
+    tn_heap_destroy(heap);
+    read_image(path);
+    unlink(path);
+}
+
+/* ---- an input ---- */
+
+static void change(const uint8_t *step)
+{
+    uint8_t *at = image.copy + image.words[tn__get16(step) % image.word_count];
+    uint64_t value = tn__get64(step + 3), old = tn__get64(at);
+    switch (step[2] % 4) {
+    case 0:
+        tn__put64(at, value);
+        break;
+    case 1:
+        tn__put64(at, old + (uint64_t)(int64_t)(int8_t)value * 8);
+        break;
+    case 2:
+        tn__put64(at, old ^ UINT64_C(1) << value % 64);
+        break;
+    default: /* what is somewhere else */
+        tn__put64(at, tn__get64(image.bytes + image.words[value % image.word_count]));
+    }
+}
+
+static void sign(void)
+{
+    uint64_t sum, at;
+    uint32_t tables = tn__get32(image.copy + image.header + TN__IMAGE_AT_SIZE);
+    if (tables >= TN__IMAGE_HEADER && tables <= image.size - image.header)
+        tn__put64(image.copy + image.header + TN__IMAGE_AT_CHECKSUM,
+                  tn__image_header_checksum(image.copy + image.header, tables));
+    if (tn__image_file_sum(image.copy, image.size, &sum, &at))
+        tn__put64(image.copy + at, sum);
+}
+
+static void open_image(uint64_t flags)
+{
+    static const struct tn_image_type host_types[] = {{"host", &host_type}};
+    struct tn_heap *heap = make_heap();
+    const struct tn_image_load_options options = {.size = sizeof options,
+                                                  .heap = heap,
+                                                  .heaps = tn_image_heaps(),
+                                                  .resolver = find_visit,
+                                                  .host_types = host_types,
+                                                  .host_type_count = 1,
+                                                  .flags = flags};
+    struct tn_image *opened;
+    struct tn_error err;
+    if (tn_image_open_memory("fuzz", image.copy, image.size, &options, &opened, &err) == TN_OK) {
+        struct tn_handle *root;
+        MUST(tn_handle_of(heap, NULL, &root, NULL));
+        if (tn_image_root(opened, "root", root, NULL) == TN_OK)
+            tn_handle_type(root);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
+        tn_image_close(opened);
+    }
+    tn_heap_destroy(heap);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    enum { STEP = 11 };
+    if (!image.bytes)
+        make_image();
+    memcpy(image.copy, image.bytes, image.size);
+    for (size_t at = 0; at + STEP <= size; at += STEP)
+        change(bytes + at);
+    sign();
+    open_image(TN_IMAGE_VERIFY | (size % STEP % 2 ? TN_IMAGE_RELOCATE : 0));
+    return 0;
+}
