@@ -36,6 +36,15 @@ struct tn_image_type {
     const struct tn_type *type;
 };
 
+/* A saved object of which a heap is to have only one that has its key: a symbol, a string, a singleton. */
+struct tn_image_unique {
+    const struct tn_type *type;
+    const void *key; /* as `key` of struct tn_save_type gave it; valid as long as the image is open */
+    size_t key_size;
+    void *object;                    /* the image's, which does not move */
+    const struct tn_handle *instead; /* out: the heap's object that takes its place; NULL: there is none */
+};
+
 struct tn_image_load_options {
     size_t size;                    /* sizeof(struct tn_image_load_options) */
     const struct tn_cpu *cpu;       /* the CPU to choose a target for; NULL: this machine */
@@ -53,6 +62,10 @@ struct tn_image_load_options {
     const struct tn_image_heaps *heaps;
     const struct tn_image_type *host_types; /* for objects of types with TN_SAVE_HOST_TYPE */
     size_t host_type_count;
+    /* Called once for an image with unique objects, before the functions of TN_RESTORE: says which of them give way to
+     * objects of the heap, and may enter the others in tables of the program. Words of the image that refer to those
+     * that give way are stored to; no others are. An error ends the opening, and undoes it. NULL: none gives way. */
+    int (*unique)(void *context, struct tn_image_unique *rows, size_t count, struct tn_error *err);
 };
 
 /* Verify the checksum of everything loaded from a file, which takes as long as reading it; otherwise only that of
@@ -84,6 +97,11 @@ TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_op
  * the program, relocations that shared libraries do not have), TN_ENOMEM (also: the reserve is full). */
 TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                          struct tn_error *err);
+
+/* The same for a file in memory, which is copied. `name` (NULL: "<memory>") appears in error messages. */
+TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size,
+                                const struct tn_image_load_options *options, struct tn_image **out,
+                                struct tn_error *err);
 
 /* What opens heaps of images: `heaps` of the options. Programs that do not name it contain none of this. With
  * TN_IMAGE_VERIFY, saved objects are checked one by one; otherwise they are trusted as code is. The objects become
@@ -133,11 +151,6 @@ struct tn_image_memory {
 
 /* Where the saved objects are. All zeros: the image has no heap. */
 TN_API void tn_image_memory(const struct tn_image *image, struct tn_image_memory *memory);
-
-/* The same for a file in memory, which is copied. `name` (NULL: "<memory>") appears in error messages. */
-TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size,
-                                const struct tn_image_load_options *options, struct tn_image **out,
-                                struct tn_error *err);
 
 /* Shows a loaded file to gdb, through its interface for JIT compilers (see tn_observe_gdb). Until the image is closed,
  * gdb then knows its symbols and frames and, for code compiled with -g, source lines and variables. `path` names the

@@ -52,6 +52,9 @@ struct tn_save_type {
      * reference. Called while the world is stopped: see "Callbacks" in tenon_heap.h. An error ends tn_save_take. NULL:
      * there is nothing to change. */
     int (*prepare)(void *context, const void *object, void *copy, struct tn_error *err);
+    /* Copies the key of an object into `room` bytes, if it fits, and returns its size. For TN_SAVE_UNIQUE only. The world
+     * is stopped. */
+    size_t (*key)(void *context, const void *object, void *bytes, size_t room);
 };
 
 #define TN_SAVE_FROZEN         UINT64_C(1) /* objects never change from now on: they are read-only in the image */
@@ -59,6 +62,10 @@ struct tn_save_type {
 #define TN_SAVE_DROP_FINALIZER UINT64_C(4) /* objects are saved without their finalizers; else they are refused */
 /* The program that opens the image has the type (host_types of struct tn_image_load_options); the image has none. */
 #define TN_SAVE_HOST_TYPE UINT64_C(8)
+/* A heap is to have only one of these objects for each key: the program that opens the image is asked for each whether
+ * it has one (`unique` of struct tn_image_load_options). Frozen objects that refer to such objects are saved as objects
+ * that change. */
+#define TN_SAVE_UNIQUE UINT64_C(16)
 
 struct tn_save_name {
     const char *symbol; /* copied */

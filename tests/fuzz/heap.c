@@ -48,7 +48,15 @@ static const struct tn_type table_type = {
 static const struct tn_type rows_type = {
     .name = "rows", .kind = TN_KIND_STRUCTS, .alignment = 8, .size = 8, .element = 16, .length = 0, .references = 1};
 
+static size_t key_of(void *context, const void *object, void *bytes, size_t room)
+{
+    (void)context, (void)object, (void)room;
+    memcpy(bytes, "key", 3);
+    return 3;
+}
+
 static const struct tn_save_type rows[] = {
+    {.size = sizeof *rows, .type = &table_type, .flags = TN_SAVE_UNIQUE, .key = key_of},
     {.size = sizeof *rows, .type = &listed_type, .flags = TN_SAVE_FROZEN},
     {.size = sizeof *rows, .type = &host_type, .flags = TN_SAVE_HOST_TYPE},
     {.size = sizeof *rows, .type = &custom_type, .flags = TN_SAVE_FROZEN},
@@ -58,6 +66,15 @@ static int name_visit(void *context, const void *address, struct tn_save_name *o
 {
     (void)context, (void)address;
     *out = (struct tn_save_name){"visit", 0};
+    return 0;
+}
+
+static int give_way(void *context, struct tn_image_unique *unique, size_t count, struct tn_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < count; i++)
+        if (unique[i].key_size == 3)
+            unique[i].instead = *(struct tn_handle **)context;
     return 0;
 }
 
@@ -181,10 +198,14 @@ static void open_image(uint64_t flags)
 {
     static const struct tn_image_type host_types[] = {{"host", &host_type}};
     struct tn_heap *heap = make_heap();
+    struct tn_handle *table;
+    MUST(tn_handle_new(heap, &table_type, 1, &table, NULL));
     const struct tn_image_load_options options = {.size = sizeof options,
                                                   .heap = heap,
                                                   .heaps = tn_image_heaps(),
                                                   .resolver = find_visit,
+                                                  .context = &table,
+                                                  .unique = give_way,
                                                   .host_types = host_types,
                                                   .host_type_count = 1,
                                                   .flags = flags};

@@ -63,6 +63,8 @@ enum tn__image_table {
     TN__IMAGE_BINDING_TABLE, /* words that hold addresses of the program */
     TN__IMAGE_TYPE_TABLE,    /* by name */
     TN__IMAGE_ROOT_TABLE,    /* by name */
+    TN__IMAGE_UNIQUE_TABLE,  /* objects that may give way to others */
+    TN__IMAGE_USE_TABLE,     /* words that refer to these */
     TN__IMAGE_TABLES         /* how many kinds are known */
 };
 
@@ -139,6 +141,19 @@ enum { TN__IMAGE_TYPE_NAME = 0, TN__IMAGE_TYPE_FLAGS = 4, TN__IMAGE_TYPE_PLACE =
 
 /* A row of the root table: the word that refers to the object. */
 enum { TN__IMAGE_ROOT_NAME = 0, TN__IMAGE_ROOT_PLACE = 8, TN__IMAGE_ROOT = 16 };
+
+/* A row of the table of unique objects. Its uses are rows that follow each other. */
+enum {
+    TN__IMAGE_UNIQUE_KEY = 0, /* offset in the text table */
+    TN__IMAGE_UNIQUE_KEY_SIZE = 4,
+    TN__IMAGE_UNIQUE_FIRST = 8, /* use */
+    TN__IMAGE_UNIQUE_USES = 12,
+    TN__IMAGE_UNIQUE_PLACE = 16,
+    TN__IMAGE_UNIQUE = 24
+};
+
+/* A row of the table of uses: an object that refers to a unique one, and the word. */
+enum { TN__IMAGE_USE_OBJECT = 0, TN__IMAGE_USE_PLACE = 8, TN__IMAGE_USE = 16 };
 
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
  * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. */

@@ -2,16 +2,22 @@
 
 #include "image/format/writer.h"
 
-uint32_t tn__image_add_text(struct tn__image_text *text, const char *string)
+uint32_t tn__image_add_bytes(struct tn__image_text *text, const void *bytes, size_t size)
 {
-    size_t at = text->size, size = strlen(string) + 1;
+    size_t at = text->size;
     if (!tn__grow(NULL, &text->bytes, &text->capacity, at + size, 1)) {
         text->full = true;
         return 0;
     }
-    memcpy(text->bytes + at, string, size);
+    if (size)
+        memcpy(text->bytes + at, bytes, size);
     text->size += size;
     return (uint32_t)at;
+}
+
+uint32_t tn__image_add_text(struct tn__image_text *text, const char *string)
+{
+    return tn__image_add_bytes(text, string, strlen(string) + 1);
 }
 
 void tn__image_write_header(uint8_t *header, const struct tn__image_numbers *numbers)

@@ -20,6 +20,9 @@ struct tn__image_text {
 /* Appends a string and returns its offset; 0, and `full`, if memory is out. */
 uint32_t tn__image_add_text(struct tn__image_text *text, const char *string);
 
+/* The same for bytes that are no string. */
+uint32_t tn__image_add_bytes(struct tn__image_text *text, const void *bytes, size_t size);
+
 /* What of a header is not the same for all images. */
 struct tn__image_numbers {
     uint16_t machine;

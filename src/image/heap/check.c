@@ -195,6 +195,23 @@ static int check_roots(struct checker *c)
     return TN_OK;
 }
 
+/* What refers to unique objects is a word of the object that is said to have it. */
+static int check_unique(struct checker *c)
+{
+    const struct tn__image_rows *unique = &c->image->view.tables[TN__IMAGE_UNIQUE_TABLE],
+                                *uses = &c->image->view.tables[TN__IMAGE_USE_TABLE];
+    for (uint32_t i = 0; i < unique->count; i++)
+        if (!tn__word_is_in(c->starts, tn__get64(tn__image_row(unique, i) + TN__IMAGE_UNIQUE_PLACE)))
+            return tn__fail(c->err, TN_EFORMAT, "%s: unique object %u is none", c->name, i);
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const uint8_t *row = tn__image_row(uses, i);
+        uint64_t object = tn__get64(row + TN__IMAGE_USE_OBJECT), place = tn__get64(row + TN__IMAGE_USE_PLACE);
+        if (!tn__word_is_in(c->starts, object) || !tn__inside(place - object, 8, tn__payload(c->heap->start + object)))
+            return tn__fail(c->err, TN_EFORMAT, "%s: use %u is no word of an object", c->name, i);
+    }
+    return TN_OK;
+}
+
 int tn__image_heap_check(const struct tn_image *image, const struct tn_image_load_options *options,
                          struct tn_error *err)
 {
@@ -206,6 +223,8 @@ int tn__image_heap_check(const struct tn_image *image, const struct tn_image_loa
         code = check_references(&c, &image->heap->zones[kind]);
     if (code == TN_OK)
         code = check_roots(&c);
+    if (code == TN_OK)
+        code = check_unique(&c);
     tn__free(NULL, c.types);
     tn__free(NULL, c.starts);
     tn__free(NULL, c.bound);

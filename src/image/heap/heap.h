@@ -6,6 +6,7 @@
  *     lists.c    lists of words, coded as RELR
  *     check.c    TN_IMAGE_VERIFY: every object, and every reference
  *     types.c    descriptors of types
+ *     unique.c   objects that give way to others
  *     restore.c  what the program does when an image was opened
  * Programs that do not name tn_image_heaps or tn_save_create contain none of this. */
 
@@ -87,10 +88,17 @@ const char *tn__type_difference(const struct tn_type *a, const struct tn_type *b
  * `visit` is not looked at. */
 bool tn__type_is_sound(const struct tn_type *type, const char *start, uint64_t size);
 
+/* ---- unique.c ---- */
+
+/* Checks the tables of unique objects. TN_EFORMAT. */
+int tn__image_check_unique(const struct tn_image *image, struct tn_error *err);
+/* Asks the client which of them give way, and adjusts the words that refer to these. */
+int tn__image_give_way(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+
 /* ---- restore.c ---- */
 
-/* Calls the program's functions (TN_RESTORE) until one fails. */
-int tn__image_heap_restore(struct tn_image *image, struct tn_error *err);
+/* The last steps of opening, which run functions of the program (TN_RESTORE) until one fails. */
+int tn__image_heap_restore(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
 
 /* ---- check.c ---- */
 

@@ -170,6 +170,8 @@ static int open_heap(struct tn_image *image, const struct tn_image_load_options 
     if (code == TN_OK)
         code = check_roots(image, err);
     if (code == TN_OK)
+        code = tn__image_check_unique(image, err);
+    if (code == TN_OK)
         code = tn__image_heap_adjust(image, options, err);
     if (code == TN_OK && (options->flags & TN_IMAGE_VERIFY))
         code = tn__image_heap_check(image, options, err);

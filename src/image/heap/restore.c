@@ -24,9 +24,9 @@ static const struct tn_restore *next_of(const struct tn_restore *last)
     return next;
 }
 
-int tn__image_heap_restore(struct tn_image *image, struct tn_error *err)
+int tn__image_heap_restore(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
-    int code = TN_OK;
+    int code = tn__image_give_way(image, options, err);
     for (const struct tn_restore *row = next_of(NULL); row && code == TN_OK; row = next_of(row))
         code = row->function(image, err);
     return code;

@@ -172,7 +172,7 @@ struct tn_image_heaps {
     /* Undoes that. */
     void (*close)(struct tn_image *image);
     /* Runs what the program has to do before the objects are used. */
-    int (*restore)(struct tn_image *image, struct tn_error *err);
+    int (*restore)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
 };
 
 /* ---- image.c ---- */

@@ -235,7 +235,7 @@ static int load_file(struct tn_image *image, int fd, const char *name, const str
 /* The program's functions run last; when one fails, the heap has not used the image. */
 static int restore(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
-    int code = options->heaps->restore(image, err);
+    int code = options->heaps->restore(image, options, err);
     if (code == TN_OK)
         return TN_OK;
     options->heaps->close(image);

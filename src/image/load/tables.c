@@ -82,7 +82,9 @@ static const struct {
                                     {"lists", TN__IMAGE_LIST},
                                     {"bindings", TN__IMAGE_BINDING},
                                     {"types", TN__IMAGE_TYPE},
-                                    {"roots", TN__IMAGE_ROOT}};
+                                    {"roots", TN__IMAGE_ROOT},
+                                    {"unique objects", TN__IMAGE_UNIQUE},
+                                    {"uses", TN__IMAGE_USE}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {

@@ -21,6 +21,7 @@ struct copier {
     bool full;                /* memory is out */
     uint64_t *own;            /* the bits of the first list */
     size_t prepared;          /* how many prepared copies were used */
+    uint64_t object;          /* the place of the one that is being copied */
 };
 
 /* ---- lists and bindings ---- */
@@ -89,11 +90,13 @@ static void store(struct copier *c, void *word, uint64_t value, uint32_t image)
 static void translate(void *context, void **slot)
 {
     struct copier *c = context;
-    const struct tn_save *save = c->save;
+    struct tn_save *save = c->save;
     if (!*slot)
         return;
     uint32_t number = tn__numbers_find(&save->numbers, *slot), image = 0;
     if (number != TN__NOT_FOUND) {
+        if (save->unique_count)
+            c->full |= !tn__save_note_use(save, number, c->object, (uint64_t)((uint8_t *)slot - save->bytes));
         store(c, slot, tn__save_item(save, number)->place, 0);
         return;
     }
@@ -128,7 +131,7 @@ static int take_word(struct copier *c, const struct tn__save_item *item, uint8_t
 
 static int take_words(struct copier *c, const struct tn__save_item *item, uint8_t *copy, uint64_t payload)
 {
-    const struct tn__save_kind *kind = &tn__save_kinds(c->save)[item->type];
+    const struct tn__save_kind *kind = &tn__save_kinds(c->save)[item->kind];
     const struct tn_type *type = kind->type;
     int code = TN_OK;
     for (size_t i = 0; kind->row && i < kind->row->word_count; i++) {
@@ -151,7 +154,7 @@ static bool is_mapped(const struct copier *c, uint64_t address)
 static int report(struct copier *c, const struct tn__save_item *item, uint64_t offset, uint64_t value)
 {
     struct tn_save *save = c->save;
-    const char *type = tn__save_kinds(save)[item->type].name;
+    const char *type = tn__save_kinds(save)[item->kind].name;
     save->stats.suspects++;
     if (save->options.flags & TN_SAVE_STRICT) {
         char text[200];
@@ -222,11 +225,12 @@ static uint64_t hash_of(const struct tn_save *save, const void *object)
     return save->heap->permanent_work ? save->heap->permanent_work->identity(save->heap, object) : (uintptr_t)object;
 }
 
-static void write_header(struct copier *c, const struct tn__save_kind *kind, uint8_t *copy, bool has_hash)
+static void write_header(struct copier *c, const struct tn__save_kind *kind, enum tn__image_zone zone, uint8_t *copy,
+                         bool has_hash)
 {
     struct tn_save *save = c->save;
     uint64_t bits = has_hash ? TN_GC_HASHED | TN_GC_HASH_STORED : 0;
-    if (kind->type->kind != TN_KIND_LEAF && kind->zone >= TN__ZONE_BOUND)
+    if (kind->type->kind != TN_KIND_LEAF && zone >= TN__ZONE_BOUND)
         bits |= TN_PERMANENT;
     uint8_t *header = copy - TN_GC_HEADER_SIZE;
     if (!kind->is_host) {
@@ -257,7 +261,7 @@ static int copy_object(struct copier *c, uint32_t number)
 {
     struct tn_save *save = c->save;
     const struct tn__save_item *item = tn__save_item(save, number);
-    const struct tn__save_kind *kind = &tn__save_kinds(save)[item->type];
+    const struct tn__save_kind *kind = &tn__save_kinds(save)[item->kind];
     uint8_t *copy = save->bytes + item->place;
     uint64_t payload = tn__payload(item->object), hash = hash_of(save, item->object);
     memcpy(copy, contents_of(c, number, item->object), payload);
@@ -265,12 +269,13 @@ static int copy_object(struct copier *c, uint32_t number)
     if (hash)
         tn__put64(copy - TN_GC_HEADER_SIZE + tn__allocation_size(payload), hash);
     clear_link(copy, kind->type);
+    c->object = item->place;
     if (kind->type->kind != TN_KIND_LEAF)
         tn__visit_all_references(copy, translate, c);
     int code = take_words(c, item, copy, payload);
     if (!code && c->mapped_count)
         code = look_for_addresses(c, item, copy, payload);
-    write_header(c, kind, copy, hash);
+    write_header(c, kind, item->zone, copy, hash);
     return code;
 }
 
@@ -282,12 +287,13 @@ static void copy_roots(struct copier *c)
     const struct tn__save_zone *zone = &save->zones[TN__ZONE_MUTABLE];
     uint8_t *copy = save->bytes + zone->start + zone->objects - 8 - 8 * save->root_count;
     tn__put64(copy, save->root_count);
+    c->object = (uint64_t)(copy - save->bytes);
     for (size_t i = 0; i < save->root_count; i++) {
         void **slot = (void **)(void *)(save->bytes + save->roots[i].place);
         *slot = save->roots[i].handle->object;
         translate(c, slot);
     }
-    write_header(c, &tn__save_kinds(save)[number], copy, false);
+    write_header(c, &tn__save_kinds(save)[number], TN__ZONE_MUTABLE, copy, false);
 }
 
 int tn__save_copy(struct tn_save *save)
@@ -310,6 +316,7 @@ int tn__save_copy(struct tn_save *save)
         code = copy_object(&c, (uint32_t)i);
     if (!code)
         copy_roots(&c);
+    tn__save_settle_unique(save);
     if (!code)
         code = c.full ? tn__no_memory(save->err, save->options.name) : tn__save_write_types(save);
     tn__free(NULL, c.mapped);

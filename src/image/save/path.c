@@ -32,7 +32,7 @@ static size_t append(char *path, size_t used, const char *text)
 
 static const char *name_of(const struct tn_save *save, const struct tn__save_item *item)
 {
-    return tn__save_kinds(save)[item->type].name;
+    return tn__save_kinds(save)[item->kind].name;
 }
 
 static size_t append_step(const struct tn_save *save, char *path, size_t used, uint32_t owner, const void *object)

@@ -13,10 +13,12 @@
 static int check_row(const struct tn_save_options *options, size_t index, struct tn_error *err)
 {
     const struct tn_save_type *row = &options->types[index];
-    const uint64_t known = TN_SAVE_FROZEN | TN_SAVE_REFUSE | TN_SAVE_DROP_FINALIZER | TN_SAVE_HOST_TYPE;
-    if (row->size != sizeof *row || !row->type || row->flags & ~known)
-        return tn__fail(err, TN_EINVAL, "type %zu: a size of %zu, not %zu, no type, or unknown flags", index, row->size,
-                        sizeof *row);
+    const uint64_t known =
+        TN_SAVE_FROZEN | TN_SAVE_REFUSE | TN_SAVE_DROP_FINALIZER | TN_SAVE_HOST_TYPE | TN_SAVE_UNIQUE;
+    if (row->size != sizeof *row || !row->type || row->flags & ~known || !(row->flags & TN_SAVE_UNIQUE) != !row->key)
+        return tn__fail(err, TN_EINVAL,
+                        "type %zu: a size of %zu, not %zu, no type, unknown flags, or unique without a key", index,
+                        row->size, sizeof *row);
     for (size_t i = 0; i < row->word_count; i++) {
         uint64_t at = row->words[i].offset;
         bool in_element = at >= row->type->size && row->type->element;
@@ -55,8 +57,10 @@ static int check_options(struct tn_save *save, struct tn_error *err)
     if (options->flags & ~TN_SAVE_STRICT || options->base % page || options->base >= end)
         return tn__fail(err, TN_EINVAL, "unknown flags, or an address that is none: 0x%llx",
                         (unsigned long long)options->base);
-    for (size_t i = 0; i < options->type_count && !code; i++)
+    for (size_t i = 0; i < options->type_count && !code; i++) {
         code = check_row(options, i, err);
+        save->has_unique |= !code && (options->types[i].flags & TN_SAVE_UNIQUE);
+    }
     return code ? code : check_images(save, err);
 }
 
@@ -226,6 +230,8 @@ void tn_save_destroy(struct tn_save *save)
         tn__os_release((uintptr_t)save->bytes, save->size);
     tn__free(NULL, save->roots);
     tn__free(NULL, save->bindings);
+    tn__free(NULL, save->unique);
+    tn__free(NULL, save->uses);
     tn__free(NULL, save->tail.data);
     tn__arena_free(&save->arena);
     tn__free(NULL, save);

@@ -6,6 +6,7 @@
  *     trace.c    what is saved: the objects that roots reach, and their places
  *     types.c    types of these objects, and their descriptors
  *     copy.c     the copies, whose references become places
+ *     unique.c   objects that may give way to others
  *     path.c     how an object is reached, for messages
  *     base.c     the address that the image is intended for
  *     tables.c   header and tables
@@ -78,8 +79,10 @@ void tn__numbers_free(struct tn__numbers *all);
 struct tn__save_item {
     void *object;
     uint64_t place; /* of its payload: in its zone until that is placed, then in the heap */
-    uint32_t parent, type;
+    uint32_t parent;
+    uint32_t kind : 30, zone : 2; /* enum tn__image_zone */
 };
+_Static_assert(TN__ZONES <= 4, "two bits");
 
 struct tn__save_kind {
     const struct tn_type *type;
@@ -118,6 +121,19 @@ struct tn__save_binding {
     const char *symbol;
 };
 
+/* An object that may give way to another. */
+struct tn__save_unique {
+    uint32_t item, key_size;
+    uint64_t place;
+    void *key; /* in the arena */
+};
+
+/* A word that refers to one. */
+struct tn__save_use {
+    uint32_t unique;
+    uint64_t object, place;
+};
+
 /* A copy that the client prepared. */
 struct tn__save_prepared {
     uint32_t item;
@@ -145,7 +161,12 @@ struct tn_save {
     size_t binding_count, binding_capacity;
     struct tn__save_prepared *prepared; /* by item */
     size_t prepared_count, prepared_capacity;
-    uint64_t base; /* of the file */
+    struct tn__save_unique *unique; /* by item */
+    size_t unique_count, unique_capacity;
+    struct tn__save_use *uses; /* by unique object and place when the objects were copied */
+    size_t use_count, use_capacity;
+    bool has_unique; /* some row has TN_SAVE_UNIQUE */
+    uint64_t base;   /* of the file */
     uint64_t id[2];
     struct tn_buffer tail; /* what follows the heap in the file */
     uint8_t head[1024];    /* what the file begins with */
@@ -196,6 +217,17 @@ bool tn__save_note(struct tn_save *save, enum tn__image_list of, uint32_t index,
  * word of the item. TN_ENOMEM. */
 int tn__save_bind(struct tn_save *save, uint64_t place, const void *address, const struct tn__save_item *item,
                   const char *what);
+
+/* ---- unique.c ---- */
+
+/* Enters an object whose kind is unique. */
+int tn__save_unique(struct tn_save *save, const void *object, uint32_t item);
+/* Whether the object refers to unique ones. */
+bool tn__save_refers_to_unique(struct tn_save *save, void *object);
+/* Notes that a word of the object at the place refers to the item. False: no memory. */
+bool tn__save_note_use(struct tn_save *save, uint32_t item, uint64_t object, uint64_t place);
+/* When all objects were copied: what is written of them. */
+void tn__save_settle_unique(struct tn_save *save);
 
 /* ---- path.c ---- */
 

@@ -29,6 +29,8 @@ static void count_rows(const struct writer *w, size_t counts[TN__IMAGE_TABLES])
     counts[TN__IMAGE_BINDING_TABLE] = save->binding_count;
     counts[TN__IMAGE_TYPE_TABLE] = w->kind_count;
     counts[TN__IMAGE_ROOT_TABLE] = save->root_count;
+    counts[TN__IMAGE_UNIQUE_TABLE] = save->unique_count;
+    counts[TN__IMAGE_USE_TABLE] = save->use_count;
 }
 
 static const uint32_t row_sizes[TN__IMAGE_TABLES] = {
@@ -43,6 +45,8 @@ static const uint32_t row_sizes[TN__IMAGE_TABLES] = {
     [TN__IMAGE_BINDING_TABLE] = TN__IMAGE_BINDING,
     [TN__IMAGE_TYPE_TABLE] = TN__IMAGE_TYPE,
     [TN__IMAGE_ROOT_TABLE] = TN__IMAGE_ROOT,
+    [TN__IMAGE_UNIQUE_TABLE] = TN__IMAGE_UNIQUE,
+    [TN__IMAGE_USE_TABLE] = TN__IMAGE_USE,
 };
 
 /* ---- rows ---- */
@@ -119,6 +123,31 @@ static void write_roots(struct writer *w, uint8_t *row)
     }
 }
 
+static void write_unique(struct writer *w, uint8_t *row)
+{
+    const struct tn_save *save = w->save;
+    size_t use = 0;
+    for (size_t i = 0; i < save->unique_count; i++, row += TN__IMAGE_UNIQUE) {
+        const struct tn__save_unique *unique = &save->unique[i];
+        size_t first = use;
+        while (use < save->use_count && save->uses[use].unique == i)
+            use++;
+        tn__put32(row + TN__IMAGE_UNIQUE_KEY, tn__image_add_bytes(&w->text, unique->key, unique->key_size));
+        tn__put32(row + TN__IMAGE_UNIQUE_KEY_SIZE, unique->key_size);
+        tn__put32(row + TN__IMAGE_UNIQUE_FIRST, (uint32_t)first);
+        tn__put32(row + TN__IMAGE_UNIQUE_USES, (uint32_t)(use - first));
+        tn__put64(row + TN__IMAGE_UNIQUE_PLACE, unique->place);
+    }
+}
+
+static void write_uses(struct writer *w, uint8_t *row)
+{
+    for (size_t i = 0; i < w->save->use_count; i++, row += TN__IMAGE_USE) {
+        tn__put64(row + TN__IMAGE_USE_OBJECT, w->save->uses[i].object);
+        tn__put64(row + TN__IMAGE_USE_PLACE, w->save->uses[i].place);
+    }
+}
+
 static void write_dependencies(struct writer *w, uint8_t *row)
 {
     for (size_t i = 0; i < w->save->options.image_count; i++, row += TN__IMAGE_DEPENDENCY) {
@@ -139,7 +168,8 @@ static void (*const write_rows[TN__IMAGE_TABLES])(struct writer *w, uint8_t *row
     [TN__IMAGE_TARGET_TABLE] = write_targets,   [TN__IMAGE_DEPENDENCY_TABLE] = write_dependencies,
     [TN__IMAGE_ZONE_TABLE] = write_zones,       [TN__IMAGE_LIST_TABLE] = write_lists,
     [TN__IMAGE_BINDING_TABLE] = write_bindings, [TN__IMAGE_TYPE_TABLE] = write_types,
-    [TN__IMAGE_ROOT_TABLE] = write_roots,
+    [TN__IMAGE_ROOT_TABLE] = write_roots,       [TN__IMAGE_UNIQUE_TABLE] = write_unique,
+    [TN__IMAGE_USE_TABLE] = write_uses,
 };
 
 /* ---- lists ---- */
@@ -185,6 +215,7 @@ static void write_all(struct writer *w, const size_t counts[TN__IMAGE_TABLES])
         if (write_rows[kind])
             write_rows[kind](w, rows);
     }
+    tn__image_add_text(&w->text, ""); /* a key need not end with a zero, but the table does */
     uint8_t *text = tn__image_begin_table(w->header, entry, TN__IMAGE_TEXT_TABLE, w->text.size,
                                           row_sizes[TN__IMAGE_TEXT_TABLE], &w->size);
     memcpy(text, w->text.bytes, w->text.size);
@@ -204,13 +235,15 @@ static void write_all(struct writer *w, const size_t counts[TN__IMAGE_TABLES])
 static size_t text_bound(const struct writer *w)
 {
     const struct tn_save *save = w->save;
-    size_t size = strlen(save->options.name) + sizeof "generic" + 2;
+    size_t size = strlen(save->options.name) + sizeof "generic" + 3;
     for (size_t i = 0; i < save->binding_count; i++)
         size += strlen(save->bindings[i].symbol) + 1;
     for (size_t i = 0; i < w->kind_count; i++)
         size += strlen(w->kinds[i]->name) + 1;
     for (size_t i = 0; i < save->root_count; i++)
         size += strlen(save->roots[i].name) + 1;
+    for (size_t i = 0; i < save->unique_count; i++)
+        size += save->unique[i].key_size;
     for (size_t i = 0; i < save->options.image_count; i++)
         size += strlen(tn__image_name(&save->options.images[i]->view)) + 1;
     return size;

@@ -95,10 +95,11 @@ static bool keeps_hash(const struct tn_save *save, const void *object)
 }
 
 /* The place of the payload in its zone. Large objects have pages of their own. */
-static uint64_t take_place(struct tn_save *save, const struct tn__save_kind *kind, const void *object)
+static uint64_t take_place(struct tn_save *save, const struct tn__save_kind *kind, enum tn__image_zone where,
+                           const void *object)
 {
     enum { LARGE = 64 << 10 };
-    struct tn__save_zone *zone = &save->zones[kind->zone];
+    struct tn__save_zone *zone = &save->zones[where];
     uint64_t size = tn__allocation_size(tn__payload(object)) + (keeps_hash(save, object) ? 8 : 0);
     uint64_t start = size > LARGE ? tn__align_up(zone->objects, save->page) : zone->objects;
     if (kind->type->alignment == 16 && (start + TN_GC_HEADER_SIZE) % 16)
@@ -198,6 +199,13 @@ static void push_children(struct tracer *t, void *object, uint32_t number)
     }
 }
 
+/* What refers to a unique object may have to refer to another one. */
+static enum tn__image_zone zone_of(struct tn_save *save, const struct tn__save_kind *kind, void *object)
+{
+    bool may_change = kind->zone < TN__ZONE_BOUND && tn__save_refers_to_unique(save, object);
+    return !may_change ? kind->zone : kind->zone == TN__ZONE_FROZEN ? TN__ZONE_MUTABLE : TN__ZONE_BOUND;
+}
+
 static int enter(struct tracer *t, void *object, uint32_t parent)
 {
     struct tn_save *save = t->save;
@@ -214,9 +222,13 @@ static int enter(struct tracer *t, void *object, uint32_t parent)
     struct tn__save_item *item = tn__chunked_add(&save->items, sizeof *item);
     if (!item || !tn__numbers_set(&save->numbers, object, number))
         return no_memory(save);
-    *item = (struct tn__save_item){object, take_place(save, kind, object), parent, type};
+    enum tn__image_zone zone = zone_of(save, kind, object);
+    kind = &tn__save_kinds(save)[type]; /* others may have come */
+    *item = (struct tn__save_item){object, take_place(save, kind, zone, object), parent, type & 0x3fffffff, zone & 3};
     if (prepares)
         code = prepare(save, kind->row, object, number);
+    if (!code && kind->row && (kind->row->flags & TN_SAVE_UNIQUE))
+        code = tn__save_unique(save, object, number);
     void *children = prepares && !code ? save->prepared[save->prepared_count - 1].words + 1 : object;
     if (code)
         return code;
@@ -246,7 +258,7 @@ static int check_finalizers(const struct tn_save *save, const struct tn__finaliz
     for (; list; list = list->next) {
         uint32_t number = tn__numbers_find(&save->numbers, list->object);
         const struct tn__save_item *item = number == TN__NOT_FOUND ? NULL : tn__save_item(save, number);
-        const struct tn_save_type *row = item ? tn__save_kinds(save)[item->type].row : NULL;
+        const struct tn_save_type *row = item ? tn__save_kinds(save)[item->kind].row : NULL;
         if (item && !(row && (row->prepare || (row->flags & TN_SAVE_DROP_FINALIZER))))
             return tn__save_fail(save, TN_ENOTSUP, item->object, item->parent, "the object has a finalizer");
     }
@@ -307,7 +319,7 @@ static int place_zones(struct tn_save *save)
     }
     for (size_t i = 0; i < save->items.count; i++) {
         struct tn__save_item *item = tn__save_item(save, i);
-        item->place += save->zones[tn__save_kinds(save)[item->type].zone].start;
+        item->place += save->zones[item->zone].start;
     }
     for (size_t i = 0; i < save->kinds.count; i++) {
         struct tn__save_kind *kind = &tn__save_kinds(save)[i];
