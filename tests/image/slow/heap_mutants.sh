@@ -48,7 +48,8 @@ while IFS=$'\t' read -r what change; do
     done
     if [ -z "$changed" ]; then
         echo "not ok $name: no file changes"
-    elif ! $compile -I"${changed%/*}" -c "$out/mutant.c" -o "$out/mutant.o" 2>"$out/got" || ! link "$out/mutant.o" 2>>"$out/got"; then
+    elif ! { $compile -I"${changed%/*}" -c "$out/mutant.c" -o "$out/mutant.o" && link "$out/mutant.o"; } 2>"$out/got"
+    then
         echo "not ok $name: $changed does not compile: $(head -1 "$out/got")"
     else
         found=$(finder 2>/dev/null)
