@@ -52,8 +52,8 @@ struct tn_save_type {
      * reference. Called while the world is stopped: see "Callbacks" in tenon_heap.h. An error ends tn_save_take. NULL:
      * there is nothing to change. */
     int (*prepare)(void *context, const void *object, void *copy, struct tn_error *err);
-    /* Copies the key of an object into `room` bytes, if it fits, and returns its size. For TN_SAVE_UNIQUE only. The world
-     * is stopped. */
+    /* Copies the key of an object into `room` bytes, if it fits, and returns its size. For TN_SAVE_UNIQUE only. The
+     * world is stopped. */
     size_t (*key)(void *context, const void *object, void *bytes, size_t room);
 };
 
