@@ -123,11 +123,12 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 	$(call step,BIND)$(cross)ld -r $^ -o $@.tmp && $(cross)objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
 	@rm $@.tmp
 
-# What runs once for a save of objects, and not for each object, is compiled for size.
-saving := $(addprefix src/image/save/,base.c file.c path.c save.c tables.c types.c) src/image/format/writer.c \
+# What runs once when objects are saved or an image with some is opened, and not for each object, is compiled for size.
+once := $(addprefix src/image/save/,base.c file.c path.c save.c tables.c types.c unique.c) src/image/format/writer.c \
+	$(addprefix src/image/heap/,adjust.c check.c open.c restore.c types.c unique.c) \
 	src/base/os_linux_maps.c src/base/os_linux_replace.c
-$(call obj,$(saving)): extra := -Os
-$(call obj,$(saving)): $(call stamp,saving)
+$(call obj,$(once)): extra := -Os
+$(call obj,$(once)): $(call stamp,once)
 
 # ---- archives ----
 
