@@ -430,7 +430,7 @@ static void every_failure_is_an_error(void **state)
                 assert_int_equal(access(path, F_OK), -1);
             }
         }
-#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+#ifndef __SANITIZE_ADDRESS__                     /* which keeps what was freed */
     assert_true(saved_mappings() <= before + 4); /* those of the allocator */
 #else
     (void)before;
