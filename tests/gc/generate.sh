@@ -5,6 +5,7 @@
 #     tests/gc/generate.sh [FIRST [COUNT [LEVELS [KIND]]]]
 # LEVELS is a list like "0 1 2 3": each program then runs at all of these. Of the kind KIND are most statements.
 # Several programs are compiled and run as one, of two modules; if they fail, each by itself.
+# Programs at odd levels poll in loops; POLLS says how at all levels.
 # With STRESS=0, they run without stress: for TENON_GC=concurrent, of which stress sees nothing.
 # TWIN_SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which
 # is an error if they find something, for then the generator is wrong; if programs fail, under each of them.
@@ -44,7 +45,10 @@ build() {
 differs() {
     local modules=("$1.bc" "$1.other.bc")
     [ $(($2 % 2)) = 0 ] || modules=("$1.other.bc" "$1.bc")
-    TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" "${modules[@]}" \
+    local polls=none
+    [ $(($2 % 2)) = 0 ] || polls=loops
+    TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" \
+        "--polls=${POLLS:-$polls}" "${modules[@]}" \
         >"$1.got" 2>"$1.err" ||
         { echo "-O$2: status $? $(head -1 "$1.err")"; return; }
     cmp -s "$1.want" "$1.got" || echo "-O$2: $(head -1 "$1.got"), not $(head -1 "$1.want")"

@@ -12,7 +12,7 @@
 
 static void define(void)
 {
-    static const struct kinds *const tables[] = {&vector_steps, &stack_steps, &value_steps, &call_steps};
+    static const struct kinds *const tables[] = {&vector_steps, &stack_steps, &value_steps, &call_steps, &loop_steps};
     if (language == IR)
         printf("define " P " @v%u_%u(" P " %%a, " P " %%b, " P
                " %%memory, i64 %%x) personality ptr @__gcc_personality_v0 {\n",
@@ -64,6 +64,8 @@ static const char declarations[] =
     "declare " P " @ir_buffer(i64)\n"
     "declare " P " @ir_holder(" P ", " P ")\n"
     "declare i32 @__gcc_personality_v0(...)\n"
+    "declare double @llvm.fmuladd.f64(double, double, double)\n"
+    "!99 = distinct !{!99, !\"tenon.simdloop\"}\n"
     "declare ptr @julia.pointer_from_objref(" P ")\n"
     "declare ptr addrspace(13) @julia.gc_loaded(" P ", ptr)\n"
     "declare token @llvm.julia.gc_preserve_begin(...)\n"

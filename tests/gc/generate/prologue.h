@@ -310,6 +310,48 @@ static __attribute__((noinline)) node caught(node (*f)(node, node, long), node a
     return f(a, b, x);
 }
 
+/* ---- handlers ---- */
+
+struct handler {
+    sigjmp_buf buffer; /* first */
+    struct handler *outer;
+};
+
+STATE _Thread_local struct handler *handlers;
+void tenon_enter_handler(struct handler *handler);
+void tenon_pop_handler(int count);
+
+#ifdef TN_UNMANAGED
+#define HANDLER(name) struct handler name
+#define TRY(handler)  (tenon_enter_handler(&(handler)), __sigsetjmp((handler).buffer, 0))
+#else
+int except_enter(void) __asm__("tenon.except_enter") __attribute__((returns_twice));
+#define HANDLER(name)
+#define TRY(handler) except_enter()
+#endif
+
+static __attribute__((noinline)) void throwing(node list, int depth)
+{
+    node mine = cons(depth, list);
+    if (depth == 1)
+        siglongjmp(handlers->buffer, 1);
+    if (depth)
+        throwing(mine, depth - 1);
+    note(value(mine));
+}
+
+static int throw_from(const void *a, const void *b)
+{
+    called_back = cons(*(const int *)a, called_back);
+    siglongjmp(handlers->buffer, 1 + (*(const int *)b & 0));
+}
+
+static __attribute__((noinline)) void throwing_callback(int count)
+{
+    int numbers[8] = {0};
+    qsort(numbers, (size_t)count, sizeof *numbers, throw_from);
+}
+
 node ir_cons(long value, node next);
 node ir_once(node list, long x);
 
@@ -317,6 +359,19 @@ node ir_once(node list, long x);
 
 #ifndef OTHER_MODULE
 #include "prologue_ir.h"
+
+void tenon_enter_handler(struct handler *handler)
+{
+    handler->outer = handlers;
+    handlers = handler;
+}
+
+/* Without a loop, in which there would be a poll: this is called as a leaf. Programs end one handler at a time. */
+void tenon_pop_handler(int count)
+{
+    if (count > 0)
+        handlers = handlers->outer;
+}
 
 /* Each program begins in the same state, whatever others did before. */
 static void begin(void)
