@@ -2,13 +2,13 @@
 
 /* The JIT; orc.cpp does the same by LLVM's own means.
  *
- *     jit small COUNT             so many one-function modules, each added, looked up and called before the next: the
+ *     jit small COUNT [LEVEL]     so many one-function modules, each added, looked up and called before the next: the
  *                                 time of each in all and beyond what LLVM took; memory of each beyond its code and
- *                                 data
+ *                                 data; with the passes and the code generation of this level
  *     jit empty                   a session with nothing in it
  *     jit query MODE BITCODE      SQLite, `lazy` or `eager`: until it has answered a first query
  *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
- * Codegen is that of -O2 without passes over the IR, as the peer's is. */
+ * Without LEVEL, codegen is that of -O2 without passes over the IR, as the peer's is. */
 
 #include <pthread.h>
 #include <stdio.h>
@@ -40,9 +40,11 @@ static void failed(void)
     fail("a function could not be compiled");
 }
 
+/* `small`: at which level, with its passes. */
+static struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2, .passes = ""};
+
 static struct tn_jit *create(int lazy, size_t threads)
 {
-    static const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2, .passes = ""};
     struct tn_jit_options options = {.size = sizeof options,
                                      .threads = threads,
                                      .compile = &compile,
@@ -215,7 +217,9 @@ static void measure_pair(size_t threads, const char *path)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    if (strcmp(mode, "small") == 0 && argc == 3)
+    if (strcmp(mode, "small") == 0 && argc == 4)
+        compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = atoi(argv[3])};
+    if (strcmp(mode, "small") == 0 && (argc == 3 || argc == 4))
         small((unsigned)atoi(argv[2]));
     else if (strcmp(mode, "empty") == 0)
         empty();
@@ -224,7 +228,7 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "pair") == 0 && argc == 4)
         measure_pair((size_t)atoi(argv[2]), argv[3]);
     else
-        fail("usage: jit small COUNT | empty | query lazy|eager BITCODE | pair THREADS BITCODE");
+        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE | pair THREADS BITCODE");
     fflush(stdout);
     _Exit(0); /* taking everything down again is nobody's figure */
 }

@@ -6,7 +6,7 @@
 ; RUN: FileCheck %s --input-file=%t.ll --implicit-check-not='@julia.write_barrier(ptr addrspace(10) %'
 ; RUN: FileCheck %s --input-file=%t.stats --check-prefix=STATS
 ; STATS: 3 allocations removed
-; STATS: 5 allocations split into fields
+; STATS: 6 allocations split into fields
 ; STATS: 2 allocations in stack memory
 ; What is left keeps the contract, and becomes machine code.
 ; RUN: %tenon opt --passes=gc-verify-strong %t.ll -o -  | FileCheck %s --check-prefix=GOOD
@@ -360,6 +360,37 @@ define i64 @twice(ptr %task, ptr addrspace(10) %tag, ptr %buffer) {
   store i64 %w, ptr addrspace(10) %o
   %v = load i64, ptr addrspace(10) %o
   ret i64 %v
+}
+
+; A block that is never reached uses it; a region of preservation that never ends; a way that ends in a call of an error.
+; CHECK-LABEL: @dead_block(
+; CHECK-NOT: @julia.gc_alloc_obj
+; CHECK: @llvm.julia.gc_preserve_begin(ptr addrspace(10) null)
+; CHECK: ret i64
+define i64 @dead_block(ptr %task, ptr addrspace(10) %tag, i64 %x) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 8, ptr addrspace(10) %tag)
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  %t = call token (...) @llvm.julia.gc_preserve_begin(ptr addrspace(10) %o)
+  store i64 %x, ptr addrspace(11) %d
+  call void @native()
+  %v = load i64, ptr addrspace(11) %d
+  ret i64 %v
+dead:
+  %w = load i64, ptr addrspace(11) %d
+  store i64 1, ptr addrspace(11) %d
+  br label %dead
+}
+; CHECK-LABEL: @error_path(
+; CHECK: @julia.gc_alloc_obj
+define i64 @error_path(ptr %task, ptr addrspace(10) %tag, i1 %c) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 8, ptr addrspace(10) %tag)
+  br i1 %c, label %good, label %bad
+good:
+  %v = load i64, ptr addrspace(10) %o
+  ret i64 %v
+bad:
+  call void @takes(ptr addrspace(10) %o)
+  unreachable
 }
 
 !0 = !{}
