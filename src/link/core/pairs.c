@@ -72,7 +72,7 @@ struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__se
     struct tn__reloc *relocs =
         tn__arena_alloc(&link->arena, count * sizeof *relocs); /* as many bytes are there already */
     bool sorted = true;
-    if (relocs)
+    if (relocs && count) /* without relocations, a section has no table */
         tn__relocs_copy(section, 0, relocs, count);
     for (uint64_t i = 1; relocs && sorted && i < count; i++)
         sorted = relocs[i - 1].offset <= relocs[i].offset;

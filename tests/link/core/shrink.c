@@ -58,6 +58,7 @@ static struct bytes object_with(const struct reloc *relocs, size_t count)
     elf_symbol(&elf, "last", STB_GLOBAL, STT_FUNC, text, 30, SECTION - 30); /* 4 */
     elf_symbol(&elf, "all", STB_GLOBAL, STT_FUNC, text, 0, SECTION);        /* 5 */
     elf_symbol(&elf, "end", STB_LOCAL, STT_NOTYPE, text, SECTION, 0);       /* 6 */
+    elf_symbol(&elf, "datum", STB_LOCAL, STT_NOTYPE, 2, 0, 0);              /* 7 */
     for (size_t i = 0; i < count; i++)
         elf_reloc(&elf, relocs[i].type >= ADD32 && relocs[i].type <= SUB32 ? 2 : text, relocs[i].offset,
                   relocs[i].symbol, relocs[i].type, relocs[i].addend);
@@ -161,7 +162,8 @@ static void mistakes(void **state)
     }
 }
 
-/* The second half of a pair before everything else, the first one behind it, or nowhere. */
+/* The second half of a pair before everything else, the first one behind it, or nowhere, also because the section that
+ * it names has no relocations. */
 static struct bytes apart(bool complete)
 {
     enum { BETWEEN = 200 };
@@ -189,6 +191,9 @@ static void pairs_in_no_order(void **state)
     int code = link_object(apart(false), &err);
     assert_error(code, TN_EFORMAT, &err, "shrink.o(.text+0xc)",
                  "R_RISCV_PCREL_LO12_I against 'call' is half of a pair");
+    static const struct reloc without_relocs = {12, LOW, 7, 0};
+    code = link_object(object_with(&without_relocs, 1), &err);
+    assert_error(code, TN_EFORMAT, &err, "shrink.o(.text+0xc)", "against 'datum' is half of a pair");
     fail_each_request(link_apart, NULL, 1);
 }
 
