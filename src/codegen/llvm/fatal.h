@@ -38,7 +38,7 @@ struct tn__once {
 /* Runs the step unless it has succeeded before. False: out of memory; nothing is abandoned then. */
 bool tn__once(struct tn__once *once);
 
-/* ---- the stack that LLVM runs on (host_ARCH.c) ----
+/* ---- the stack that LLVM runs on (stacks.c) ----
  * LLVM's functions recurse with the nesting of the IR, and threads of programs may have little stack. */
 
 /* Calls `body` with TN__STACK bytes of stack below it; debuggers and exceptions pass through. TN_ENOMEM: there is no
@@ -46,6 +46,10 @@ bool tn__once(struct tn__once *once);
  * memory is given back, except for the little that every call uses. */
 enum { TN__STACK = 64 << 20 };
 int tn__stack_call(void (*body)(void *context), void *context, struct tn_error *err);
+
+/* Calls body(context) with the stack pointer at `top`. The frame pointer tells unwinders where the caller is. Of the
+ * host: host_ARCH.c. */
+void tn__stack_switch(uint64_t top, void (*body)(void *context), void *context);
 
 #ifdef __cplusplus
 }

@@ -1,58 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stacks for LLVM, see fatal.h. Only built for x86-64. */
+/* Runs code on another stack, on x86-64. */
 
-#include <stdatomic.h>
-
-#include "base/os.h"
 #include "codegen/llvm/fatal.h"
 
-/* Stacks not in use; 0: none. As many as the cores of a large machine, which each need one at a time. Without a
- * lock, so forks need not wait: the child keeps the idle ones, and what other threads were using stays mapped, like
- * these threads' own stacks. */
-enum { MOST_IDLE = 32 };
-static atomic_uintptr_t idle[MOST_IDLE];
-
-/* What most calls use; it stays in memory. */
-enum { KEPT = 256 << 10 };
-
-static int make_stack(uint64_t *low)
-{
-    uint64_t guard = tn__os_page_size();
-    int error = tn__os_reserve(0, guard + TN__STACK, false, low);
-    if (error)
-        return error;
-    error = tn__os_commit(*low + guard, TN__STACK, TN__PROT_RW);
-    if (error)
-        tn__os_release(*low, guard + TN__STACK);
-    *low += guard;
-    return error;
-}
-
-static int take_stack(uint64_t *low)
-{
-    for (size_t i = 0; i < MOST_IDLE; i++) {
-        *low = atomic_exchange(&idle[i], 0);
-        if (*low)
-            return 0;
-    }
-    return make_stack(low);
-}
-
-static void give_stack(uint64_t low)
-{
-    uint64_t guard = tn__os_page_size();
-    if (!tn__os_zero_private(low, TN__STACK - KEPT))
-        for (size_t i = 0; i < MOST_IDLE; i++) {
-            uintptr_t none = 0;
-            if (atomic_compare_exchange_strong(&idle[i], &none, (uintptr_t)low))
-                return;
-        }
-    tn__os_release(low - guard, guard + TN__STACK);
-}
-
-/* Calls body(context) with the stack pointer at `top`. The frame pointer tells unwinders where the caller is. */
-void tn__stack_switch(uint64_t top, void (*body)(void *context), void *context);
 __asm__(".pushsection .text.tn__stack_switch,\"ax\",@progbits\n"
         ".globl tn__stack_switch\n"
         ".hidden tn__stack_switch\n"
@@ -75,52 +26,3 @@ __asm__(".pushsection .text.tn__stack_switch,\"ax\",@progbits\n"
         "    .cfi_endproc\n"
         ".size tn__stack_switch, .-tn__stack_switch\n"
         ".popsection\n");
-
-#if __SANITIZE_ADDRESS__
-
-#include <sanitizer/common_interface_defs.h>
-
-/* AddressSanitizer has to be told which stack a thread runs on. */
-struct call {
-    void (*body)(void *context);
-    void *context;
-};
-
-static void run_call(void *user)
-{
-    const struct call *call = user;
-    const void *bottom;
-    size_t size;
-    __sanitizer_finish_switch_fiber(NULL, &bottom, &size);
-    call->body(call->context);
-    __sanitizer_start_switch_fiber(NULL, bottom, size);
-}
-
-static void call_on(uint64_t low, void (*body)(void *context), void *context)
-{
-    struct call call = {body, context};
-    void *frames;
-    __sanitizer_start_switch_fiber(&frames, (const void *)(uintptr_t)low, TN__STACK);
-    tn__stack_switch(low + TN__STACK, run_call, &call);
-    __sanitizer_finish_switch_fiber(frames, NULL, NULL);
-}
-
-#else
-
-static void call_on(uint64_t low, void (*body)(void *context), void *context)
-{
-    tn__stack_switch(low + TN__STACK, body, context);
-}
-
-#endif
-
-int tn__stack_call(void (*body)(void *context), void *context, struct tn_error *err)
-{
-    uint64_t low;
-    int error = take_stack(&low);
-    if (error)
-        return tn__fail(err, TN_ENOMEM, "no room for a stack of %d MiB: %s", TN__STACK >> 20, strerror(error));
-    call_on(low, body, context);
-    give_stack(low);
-    return TN_OK;
-}

@@ -9,7 +9,7 @@
  *     cpu_features.cpp  intrinsics that ask about the CPU that code is compiled for
  *     diagnostics.c  LLVM's diagnostics as struct tn_error (diagnostics.h)
  *     fatal.cpp      what would end the process, as an error code (fatal.h)
- *     host_x86_64.c  the stack that LLVM runs on (fatal.h)
+ *     stacks.c       the stacks that LLVM runs on (fatal.h); host_ARCH.c is how to get there
  *     watch.cpp      reports passes to an observer (watch.h)
  *     arguments.cpp  LLVM's own options (arguments.h) */
 
