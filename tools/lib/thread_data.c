@@ -9,6 +9,8 @@
  *
  *     lower addresses    [ spare space of glibc | area of loaded programs | the command's TLS segment ] thread pointer
  *
+ * or, where thread-local data lies above the thread pointer, the same the other way round.
+ *
  * glibc does not know what is in the area, so the values are set here when it initialises a thread's block. The linker
  * leads calls within glibc here (--wrap in rules.mk). */
 
@@ -44,11 +46,11 @@ static struct {
 
 /* ---- the main thread's block: nothing thread-local exists yet ---- */
 
-/* Its one caller makes the main thread's block, which ends at the end of this memory. */
+/* Its one caller makes the main thread's block: at the end of this memory, or at its beginning. */
 __attribute__((no_stack_protector)) void *__wrap__dl_early_allocate(size_t size)
 {
     char *block = __real__dl_early_allocate(ROOM + size);
-    return block ? block + ROOM : NULL;
+    return block && !tn__arch_host->tls_above ? block + ROOM : block;
 }
 
 /* ---- blocks of other threads ---- */
@@ -90,6 +92,7 @@ static bool set_size(size_t size)
 bool tool_thread_data_start(void)
 {
     pthread_attr_t attributes;
+    bool above = tn__arch_host->tls_above;
     uint8_t *initial = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (initial == MAP_FAILED || pthread_getattr_default_np(&attributes) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
@@ -98,8 +101,8 @@ bool tool_thread_data_start(void)
     self.static_size = _dl_tls_static_size;
     self.static_used = tn__align_up(_dl_tls_static_used, TN_TLS_RESERVE_ALIGNMENT);
     self.area = (struct tn__tls_area){
-        .end = -self.static_used,
-        .initial_end = initial + ROOM,
+        .edge = above ? self.static_used : -self.static_used,
+        .initial_edge = above ? initial : initial + ROOM,
         .size = ROOM,
         .advice = "executables made by tenon build --kind=exe can have more",
     };

@@ -26,7 +26,8 @@ static struct {
     bool read_only;        /* the image has to be opened for writing */
     struct reserve *image; /* the reserve's part of the initialisation image */
     struct tn__tls_area *area;
-    uint64_t end;     /* of the ranges, counted from the beginning of the reserve */
+    uint64_t edge;    /* from where ranges are counted, as a distance from the beginning of the reserve; */
+    bool upwards;     /* in which direction */
     uint8_t *initial; /* bytes_of(initial, range): the initial values */
     struct tn__range_pool pool;
     struct tn__ranges space;
@@ -38,11 +39,11 @@ static uint64_t reserve_offset(void)
     return (uint64_t)((uint8_t *)tn_tls_reserve - tn__thread_pointer());
 }
 
-/* Ranges are counted downwards from their end, so that what is in use lies next to it: an area need not be larger than
- * that. */
+/* Ranges are counted from the edge, so that what is in use lies next to it: an area need not be larger than that. */
 static uint8_t *bytes_of(void *reserve, const struct tn__range *range)
 {
-    return (uint8_t *)reserve + (tls.end - range->address - range->size);
+    uint64_t distance = tls.upwards ? range->address : -range->address - range->size;
+    return (uint8_t *)reserve + (tls.edge + distance);
 }
 
 static struct reserve *reserve_of(const struct tn__thread *thread)
@@ -136,16 +137,17 @@ void tn__tls_use(struct tn__tls_area *area)
 static bool open_ranges(void)
 {
     struct tn__tls_area *area = tls.area;
+    tls.upwards = area && tn__arch_host->tls_above;
     if (area) {
         area->used = 0;
-        tls.end = area->end - reserve_offset();
-        tls.initial = area->initial_end - tls.end;
+        tls.edge = area->edge - reserve_offset();
+        tls.initial = area->initial_edge - tls.edge;
         return tn__ranges_open(&tls.space, &tls.pool, 0, area->size, NULL);
     }
     size_t size = tn_tls_reserve_size & -(size_t)TN__RANGE_GRANULE;
-    tls.end = tn__align_up(size, TN_TLS_RESERVE_ALIGNMENT);
+    tls.edge = tn__align_up(size, TN_TLS_RESERVE_ALIGNMENT);
     tls.initial = (uint8_t *)tls.image;
-    return tn__ranges_open(&tls.space, &tls.pool, tls.end - size, size - sizeof(struct reserve), NULL);
+    return tn__ranges_open(&tls.space, &tls.pool, tls.edge - size, size - sizeof(struct reserve), NULL);
 }
 
 static int find_reserve(struct tn_error *err)
@@ -182,7 +184,7 @@ static int take_variables(size_t size, size_t alignment, struct tn__range **rang
     if (alignment > TN_TLS_RESERVE_ALIGNMENT)
         return tn__fail(err, TN_ENOTSUP, "thread-local storage aligned to %zu bytes; at most %d are supported",
                         alignment, TN_TLS_RESERVE_ALIGNMENT);
-    /* The end of a range is what has to be aligned; the maximum is for sizes that cannot be rounded up. */
+    /* Both ends of a range have to be aligned, for both directions; the maximum is for sizes that cannot be rounded up. */
     *range = tn__ranges_take(&tls.space, tn__max64(size, tn__align_up(size, alignment)), alignment, &no_memory);
     if (*range && is_in_area(*range))
         return 0;

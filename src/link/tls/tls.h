@@ -33,14 +33,16 @@ void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint6
 
 /* ---- a larger reserve ---- */
 
-/* Space below the program's TLS segment, of a program that adds some to the block of every thread: it is used instead
- * of the reserve. */
+/* Space beside the program's TLS segment, of a program that adds some to the block of every thread: it is used instead
+ * of the reserve. It lies on the side where the system's blocks grow: below the segment, or above it where thread-local
+ * data lies above the thread pointer (tls_above of struct tn__arch). What is in use is next to the segment. */
 struct tn__tls_area {
-    uint64_t end;         /* distance of its end from the thread pointer; aligned to TN_TLS_RESERVE_ALIGNMENT */
-    uint8_t *initial_end; /* the end of `size` bytes for the initial values, zero at first */
-    size_t size;          /* every thread that uses loaded variables has this much; may be lowered to `used` or more */
-    size_t used;          /* set by tn__tls_take: how much has ever been in use, counted from the end */
-    const char *advice;   /* what to do if this is not enough, for messages */
+    uint64_t edge;         /* distance from the thread pointer, of the end that is next to the segment; aligned to
+                            * TN_TLS_RESERVE_ALIGNMENT */
+    uint8_t *initial_edge; /* the same end of `size` bytes for the initial values, zero at first */
+    size_t size;           /* every thread that uses loaded variables has this much; may be lowered to `used` or more */
+    size_t used;           /* set by tn__tls_take: how much has ever been in use, counted from the edge */
+    const char *advice;    /* what to do if this is not enough, for messages */
 };
 
 /* Before the first object is linked, and while no thread is attached. */
