@@ -18,7 +18,8 @@ static const char *base_name(const char *path)
 /* The largest that Linux has on the machine; 0: the usual one. */
 static uint64_t page_size_for(const struct tn_format *const *formats)
 {
-    return formats && (*formats)->arch == &tn__arch_aarch64 ? 64 << 10 : 0;
+    const struct tn__arch *arch = formats ? (*formats)->arch : tn__arch_host;
+    return arch == &tn__arch_aarch64 ? 64 << 10 : 0;
 }
 
 /* Returns a code of enum tn_code. */
@@ -63,14 +64,16 @@ static bool link_program(struct job *job)
 {
     struct tn_error err = {.text = "this tenon was built without stubs of executables"};
     int code = TN_EUNDEF;
-    for (size_t i = 0; code == TN_EUNDEF && tool_has_stub(i); i++) {
+    bool there = true;
+    for (size_t i = 0; code == TN_EUNDEF && there && tool_has_stub(job->settings, i); i++) {
         struct tn_buffer stub;
-        code = tool_unfold_stub(i, &stub) ? link_file(job, TN_IMAGE_PROGRAM, &stub, &err) : TN_ENOMEM;
+        there = tool_unfold_stub(job->settings, i, &stub);
+        code = there ? link_file(job, TN_IMAGE_PROGRAM, &stub, &err) : code;
         free(stub.data);
     }
-    if (code == TN_ENOMEM)
-        tool_fail(STATUS_FAILURE, "out of memory");
-    else if (code)
+    if (!there)
+        return false;
+    if (code)
         tool_fail(STATUS_FAILURE, "%s", err.text);
     if (code == TN_EUNDEF)
         tool_fail(STATUS_FAILURE, "what an executable cannot have, the system's linker may: build --kind=archive, and "

@@ -72,9 +72,10 @@ void tool_free_offer(struct job *job);
 
 /* ---- stubs.c ---- */
 
-bool tool_has_stub(size_t index);
-/* The bytes are malloc's, also if the result is false: out of memory. */
-bool tool_unfold_stub(size_t index, struct tn_buffer *out);
+/* Those of --stubs, or what the command carries; the smallest one is 0. */
+bool tool_has_stub(const struct settings *settings, size_t index);
+/* The bytes are malloc's, also if the result is false: an error was reported. */
+bool tool_unfold_stub(const struct settings *settings, size_t index, struct tn_buffer *out);
 
 /* ---- build_ninja.c ---- */
 

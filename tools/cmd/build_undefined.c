@@ -62,14 +62,15 @@ static bool read_symbols(struct offer *offer)
 bool tool_expect_stub(struct job *job)
 {
     size_t last = 0;
-    if (job->settings->kind != KIND_EXE || job->object_count > 1 || !tool_has_stub(0))
+    if (job->settings->kind != KIND_EXE || job->object_count > 1 || !tool_has_stub(job->settings, 0))
         return true;
-    while (tool_has_stub(last + 1))
+    while (tool_has_stub(job->settings, last + 1))
         last++;
     struct offer *offer = job->offer = calloc(1, sizeof *offer);
-    if (!offer || !tool_unfold_stub(last, &offer->bytes) ||
-        !(offer->missing = open_memstream(&offer->text, &offer->length)))
+    if (!offer || !(offer->missing = open_memstream(&offer->text, &offer->length)))
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    if (!tool_unfold_stub(job->settings, last, &offer->bytes))
+        return false;
     if (read_symbols(offer))
         job->options.undefined = note_undefined;
     return job->options.undefined;

@@ -33,6 +33,8 @@ static const struct option options[] = {
     {FOR_BUILD, "--kind", NULL, "KIND", "archive|shared|image|exe", M(kind),
      "an archive for the system's linker (default), a shared library, a file that only tn_image_open loads, or a "
      "static executable"},
+    {FOR_BUILD, "--stubs", NULL, "FOLDER", NULL, M(stubs),
+     "begin executables with a stub in FOLDER, which the build of tenon for another machine made"},
     {FOR_BUILD, "--name", NULL, "NAME", NULL, M(image_name), "the symbol of the image; default tn_image"},
     {FOR_BUILD, "--root", NULL, "SYM", NULL, ITEM,
      "keep this symbol and what it refers to; default: all public symbols"},

@@ -31,7 +31,7 @@ struct settings {
     const char *cpu, *features, *triple, *output, *entry;
     const char *map, *only, *table;
     const char *targets;
-    const char *image_name, *shards, *shard, *ninja;
+    const char *image_name, *shards, *shard, *ninja, *stubs;
     int kind;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;

@@ -5,9 +5,9 @@
 # tools/stub/NAME.names says. MUSL_CC= (empty) leaves them out.
 
 STUBS := small managed full
-STUB_PARTS_small := stub thread_exits
-STUB_PARTS_managed := stub thread_exits managed default_heap
-STUB_PARTS_full := stub thread_exits managed default_heap
+STUB_PARTS_small := stub host_$(machine) thread_exits
+STUB_PARTS_managed := $(STUB_PARTS_small) managed default_heap
+STUB_PARTS_full := $(STUB_PARTS_managed)
 
 stub := $(BUILD)/obj/stub
 compile_stub := $(MUSL_CC) -std=c11 -O2 -fPIE -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections \
@@ -38,12 +38,12 @@ $(stub)/default_heap.o: tools/lib/default_heap.c $(call stamp,compile_stub)
 $(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/names $(stub_archives) \
 	$(stub)/thread_exits.o
 	@mkdir -p $(@D)
-	$(call step,GEN)tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) -D_GNU_SOURCE >$@
+	$(call step,GEN)NM=$(cross)nm tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) -D_GNU_SOURCE >$@
 
 define stub_rule
 $(stub)/$(1): $(stub)/$(1).list tools/stub/link tools/stub/stub.ld $(STUB_PARTS_$(1):%=$(stub)/%.o) $(stub)/alloc.o \
 	$(stub_archives)
-	$$(call step,LINK)tools/stub/link $$@ $$< $(musl_lib) $$(filter %.o %.a,$$^)
+	$$(call step,LINK)CROSS=$(cross) tools/stub/link $$@ $$< $(musl_lib) $$(filter %.o %.a,$$^)
 endef
 $(foreach name,$(STUBS),$(eval $(call stub_rule,$(name))))
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "stub.h"
 #include "tenon_image.h"
@@ -20,24 +21,17 @@ const volatile struct tn__program tn__program = {0};
 
 extern char __ehdr_start[] __attribute__((visibility("hidden"))); /* the linker's */
 
-enum { PAGE = 4096, CANNOT_RUN = 126 /* what shells say of a file that is there but cannot be executed */ };
+enum { CANNOT_RUN = 126 /* what shells say of a file that is there but cannot be executed */ };
 
 void *tn__stub_at(uint64_t distance)
 {
     return __ehdr_start + distance;
 }
 
-/* The kernel jumps here: addresses in the image's data come first, because libc copies the initial values of
- * thread-local data for its first thread. The stack is aligned; but for what it points to, libc expects nothing of the
- * kernel. */
-__asm__(".pushsection .text.tn__stub_start, \"ax\"\n"
-        ".globl tn__stub_start\n"
-        "tn__stub_start:\n"
-        "    call tn__stub_relocate\n"
-        "    jmp _start\n"
-        ".popsection");
-
-/* gABI draft, "Relative Relocation Table": an even word is an address; an odd one is a bitmap of the 63 words behind
+/* What the program begins with (host_*.c): addresses in the image's data come first, because libc copies the initial
+ * values of thread-local data for its first thread.
+ *
+ * gABI draft, "Relative Relocation Table": an even word is an address; an odd one is a bitmap of the 63 words behind
  * the last. The stub itself is not relocated yet: no address is read from its own data. */
 __attribute__((used)) void tn__stub_relocate(void);
 void tn__stub_relocate(void)
@@ -65,11 +59,12 @@ void *__tls_get_addr(const uint64_t *index)
     return (char *)__builtin_thread_pointer() + index[1];
 }
 
-/* If the system refuses, the program runs all the same. */
+/* If the system refuses, the program runs all the same. An image ends at the end of a page of any size, a stub of the
+ * smallest: what is in a larger page with other data stays writable. */
 static void seal(uint64_t start, uint64_t size)
 {
-    uint64_t begin = start & -(uint64_t)PAGE, end = (start + size + PAGE - 1) & -(uint64_t)PAGE;
-    if (size)
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = start & -page, end = (start + size) & -page;
+    if (begin < end)
         mprotect(tn__stub_at(begin), end - begin, PROT_READ);
 }
 

@@ -14,6 +14,7 @@
 #include <elf.h>
 
 #include "image/format/program.h"
+#include "link/arch/reloc.h"
 #include "link/file/output.h"
 #include "link/format/elf/writer.h"
 #include "tenon_image.h"
@@ -43,6 +44,7 @@ enum { TN__STUB_SEGMENTS = 24 };
 struct tn__stub {
     uint8_t *bytes; /* a copy, which is changed */
     Elf64_Ehdr header;
+    const struct tn__arch *arch;
     Elf64_Phdr segments[TN__STUB_SEGMENTS], tls;
     size_t segment_count, room;       /* room: spare program headers */
     struct tn__elf_section *sections; /* those that are loaded; [i] has number i + 1 */
@@ -54,7 +56,7 @@ struct tn__stub {
     uint64_t end_address, end_offset; /* of its segments, in memory and in the file */
 };
 
-/* The distance of its thread-local data from the thread pointer, which comes after it. */
+/* How much its thread-local data takes. */
 static inline uint64_t tn__stub_tls_size(const struct tn__stub *stub)
 {
     return tn__align_up(stub->tls.p_memsz, stub->tls.p_align);
@@ -64,7 +66,7 @@ static inline uint64_t tn__stub_tls_size(const struct tn__stub *stub)
 int tn__stub_read(const char *name, const void *bytes, size_t size, struct tn__arena *arena, struct tn__stub *stub,
                   struct tn_error *err);
 
-/* Makes its thread-local data the end of the program's, which begins at `address`: initial values are copied, their
+/* Makes its thread-local data a part of the program's, which begins at `address`: initial values are copied, their
  * relocations apply to the copy, and symbols belong to the section with this number. The data begins at `offset` in the
  * program's; `values` is that place among the bytes of the file (NULL: all are zeros). */
 void tn__stub_move_tls(struct tn__stub *stub, uint64_t address, uint64_t offset, uint8_t *values, uint32_t section);

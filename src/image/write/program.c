@@ -32,21 +32,28 @@ static const struct tn__output_symbol *find_symbol(const struct tn__elf_file *f,
     return NULL;
 }
 
-/* Programs have one block of thread-local data: if the image has some, it lies in the image, with the stub's at the
- * end. */
-static void join_tls(const struct tn__elf_file *f)
+/* Programs have one block of thread-local data: if the image has some, it lies in the image, with the stub's at the end
+ * that is next to the thread pointer. There, the distance of a beginning from the thread pointer depends on its
+ * alignment, and the stub's code has this distance in it. */
+static int join_tls(const struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
+    bool above = f->stub->arch->tls_above;
     uint64_t size = tn__stub_tls_size(f->stub);
-    size_t last = output->section_count;
+    size_t found = output->section_count;
     for (size_t i = 0; i < output->section_count; i++)
-        if (output->sections[i].tls)
-            last = i;
-    if (last == output->section_count || !size)
-        return;
-    const struct tn__output_section *section = &output->sections[last];
-    tn__stub_move_tls(f->stub, output->tls_address, output->tls_size - size,
-                      section->bytes ? section->bytes + section->size - size : NULL, f->section_numbers[last]);
+        if (output->sections[i].tls && (!above || found == output->section_count))
+            found = i;
+    if (found == output->section_count || !size)
+        return TN_OK;
+    if (above && output->tls_alignment > f->stub->tls.p_align)
+        return FAIL(f, TN_ENOTSUP, "a program has thread-local data aligned to %llu bytes; at most %llu are supported",
+                    (unsigned long long)output->tls_alignment, (unsigned long long)f->stub->tls.p_align);
+    const struct tn__output_section *section = &output->sections[found];
+    uint64_t at = above ? 0 : output->tls_size - size, in_section = above ? 0 : section->size - size;
+    tn__stub_move_tls(f->stub, output->tls_address, at, section->bytes ? section->bytes + in_section : NULL,
+                      f->section_numbers[found]);
+    return TN_OK;
 }
 
 /* ---- what the stub learns ---- */
@@ -89,6 +96,8 @@ int tn__program_settle(struct tn__elf_file *f)
 {
     const char *name = f->options->image ? f->options->image : "tn_image";
     const struct tn__output_symbol *image = find_symbol(f, name), *main = find_symbol(f, "main");
+    if (f->stub->arch != f->output->arch)
+        return FAIL(f, TN_EINVAL, "the stub is for %s, the image for %s", f->stub->arch->name, f->output->arch->name);
     int code = check_imports(f);
     if (code != TN_OK)
         return code;
@@ -96,7 +105,6 @@ int tn__program_settle(struct tn__elf_file *f)
         return FAIL(f, TN_EUNDEF, "there is no image with the symbol %s to make a program of", name);
     if (!main || !main->exported)
         return FAIL(f, TN_EUNDEF, "a program needs a public function 'main'");
-    join_tls(f);
     fill_program(f, image);
-    return TN_OK;
+    return join_tls(f);
 }

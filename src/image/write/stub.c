@@ -26,6 +26,12 @@ static int read_file_header(struct reader *r)
     memcpy(h, r->bytes, sizeof *h);
     if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_type != ET_DYN)
         return FAIL(r, "not a position-independent program of 64 bits, little-endian");
+    static const struct tn__arch *const all[] = {&tn__arch_x86_64, &tn__arch_aarch64, &tn__arch_riscv64};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]->elf_machine == h->e_machine)
+            r->stub->arch = all[i];
+    if (!r->stub->arch)
+        return FAIL(r, "for another machine");
     if (h->e_phoff != sizeof *h || h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phnum > TN__STUB_SEGMENTS ||
         !tn__inside(h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr), r->size))
         return FAIL(r, "its program headers");
@@ -133,10 +139,14 @@ static int read_sections(struct reader *r, struct tn__arena *arena)
 
 /* ---- symbols ---- */
 
-/* Thread-local data lies before the thread pointer, the end of the block: variant II of the TLS ABI, as on x86-64. */
+/* Thread-local data ends at the thread pointer, or begins at some distance above it. */
 static uint64_t address_of(const struct tn__stub *stub, const Elf64_Sym *symbol)
 {
-    return ELF64_ST_TYPE(symbol->st_info) == STT_TLS ? symbol->st_value - tn__stub_tls_size(stub) : symbol->st_value;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_TLS)
+        return symbol->st_value;
+    uint64_t start = stub->arch->tls_above ? tn__align_up(stub->arch->tls_gap, tn__max64(stub->tls.p_align, 1))
+                                           : -tn__stub_tls_size(stub);
+    return symbol->st_value + start;
 }
 
 static int add_symbol(struct reader *r, const Elf64_Sym *symbol)

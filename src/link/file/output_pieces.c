@@ -133,6 +133,9 @@ static int join_named(struct tn__output_link *o)
     return 0;
 }
 
+/* Ranks of the room for other thread-local data; that of the objects is between them. */
+enum { ROOM_FIRST, ROOM_LAST = ROOM_FIRST + 2 };
+
 static int classify(struct tn__output_link *o)
 {
     for (size_t i = 0; i < o->piece_count; i++) {
@@ -146,6 +149,8 @@ static int classify(struct tn__output_link *o)
             piece->rank = piece->section->priority;
         else if (piece->class == TN__CLASS_DATA)
             piece->rank = !piece->fixups;
+        else if (tn__output_classes[piece->class].tls)
+            piece->rank = ROOM_FIRST + 1;
     }
     return join_named(o);
 }
@@ -244,7 +249,7 @@ static int add_object(struct tn__output_link *o, struct tn__object *object, stru
                         "%s: it has indirect functions, which only shared libraries made by this linker can have",
                         object->name);
     object->window = &o->link->session->memory.windows[TN__WINDOW_NEAR];
-    plan->tls_apart = !o->options->fixed;
+    plan->tls_apart = !o->options->fixed && !o->options->program;
     as->pieces = tn__arena_array(&o->arena, data->section_count, sizeof *as->pieces);
     if (!as->pieces)
         return tn__output_no_memory(o);
@@ -276,22 +281,24 @@ static int add_all(struct tn__output_link *o)
     return !code ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
 }
 
-/* Room for the rest of the program's thread-local data. Its end is the end of the whole block, whatever the
- * alignment. */
+/* Room for the rest of the program's thread-local data, at the end of the whole block, whatever the alignment; where
+ * data lies above the thread pointer, at its beginning. */
 static int add_tls_room(struct tn__output_link *o)
 {
     uint64_t alignment = tn__max64(o->options->tls_room.alignment, 1);
-    bool any = false;
+    bool any = false, above = o->output->arch->tls_above, has_values = o->options->tls_room.has_values;
     for (size_t i = 0; i < o->piece_count; i++)
         if (tn__output_classes[o->pieces[i].class].tls) {
             alignment = tn__max64(alignment, o->pieces[i].alignment);
+            has_values |= above && o->pieces[i].class == TN__CLASS_TLS; /* zeros before values are in the file, too */
             any = true;
         }
     uint64_t size = any ? tn__align_up(o->options->tls_room.size, alignment) : 0;
-    uint8_t class = o->options->tls_room.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
-    int code = add_own(o, o->link->objects[0], class, size, NULL);
-    if (!code && size)
+    int code = add_own(o, o->link->objects[0], has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO, size, NULL);
+    if (!code && size) {
         o->pieces[o->piece_count - 1].alignment = alignment;
+        o->pieces[o->piece_count - 1].rank = above ? ROOM_FIRST : ROOM_LAST;
+    }
     return code;
 }
 
