@@ -7,8 +7,8 @@
 #   make          the static tool and both archives; reports what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
-#   make HOST=aarch64-linux-gnu, make HOST=riscv64-linux-gnu
-#                 the runtime for another machine, by Debian's cross compiler, in build/HOST
+#   make HOST=aarch64-linux-gnu, make HOST=riscv64-linux-gnu LLVM=0
+#                 the same for another machine, by Debian's cross compiler, in build/HOST; for RISC-V the runtime alone
 #   make opt-plugin  build/tenon-passes.so: passes for managed code in LLVM's own opt, by -load-pass-plugin
 #   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl,
 #                 uninstall-musl
@@ -35,6 +35,7 @@
 #   TARGETS="X86 AArch64 RISCV"    code generators in the tool; TARGETS=X86 makes the smallest one
 #   LLVM_CONFIG=llvm-config-22     which LLVM
 #   MIMALLOC_DIR=build/deps/mimalloc
+#   SYSROOT=build/deps/HOST        where HOST's LLVM, libelf, zlib, zstd and musl are, as SYSROOT/usr/...
 #   SMALL=1       0: a command without the tricks that make it smaller (tools/build/small)
 #   INLINE=1 VECTORIZE=1 SANITIZERS=1    0: a code generator without the inliner, the vectorisers, or what instruments
 #                 code for sanitizers, is smaller
@@ -43,7 +44,6 @@
 
 HOST ?=
 ifneq ($(HOST),)
-LLVM := 0
 BUILD := build/$(HOST)
 endif
 LLVM ?= 1
@@ -64,7 +64,7 @@ INLINE ?= 1
 VECTORIZE ?= 1
 SANITIZERS ?= 1
 
-export HOST LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL INLINE \
+export HOST SYSROOT LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL INLINE \
 	VECTORIZE SANITIZERS
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.

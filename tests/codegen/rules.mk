@@ -13,10 +13,12 @@ $(call obj,$(wildcard tests/codegen/support/*.c)) $(codegen_tests:$(BUILD)/%=$(B
 # Contraction off: a fused multiply-add would round differently from the C compiler's code. The other architectures have
 # no C library here; the programs do without its headers.
 front_ends := O0 O2 aarch64 riscv64
-front_end_O0 := -O0 -Xclang -disable-O0-optnone
-front_end_O2 := -O2 -Xclang -disable-llvm-passes
-front_end_aarch64 := $(front_end_O2) --target=aarch64-linux-gnu -nostdlibinc
-front_end_riscv64 := $(front_end_O2) --target=riscv64-linux-gnu -nostdlibinc
+# For another machine without calls of libgcc's atomic operations, which are hidden in every program.
+front_end_host := $(if $(HOST),--target=$(HOST) $(if $(filter aarch64,$(machine)),-mno-outline-atomics))
+front_end_O0 := $(front_end_host) -O0 -Xclang -disable-O0-optnone
+front_end_O2 := $(front_end_host) -O2 -Xclang -disable-llvm-passes
+front_end_aarch64 := -O2 -Xclang -disable-llvm-passes --target=aarch64-linux-gnu -nostdlibinc
+front_end_riscv64 := -O2 -Xclang -disable-llvm-passes --target=riscv64-linux-gnu -nostdlibinc
 
 corpus_ir := $(foreach way,$(front_ends),$(corpus:%=$(codegen_data)/%.$(way).bc))
 extra_of_corpus := -DCORPUS='$(foreach name,$(corpus),"$(codegen_data)/$(name)",)'
@@ -29,7 +31,7 @@ $(BUILD)/tests/codegen/compile/reuse: | $(corpus_ir)
 
 # ---- split.c and jit.c: the same programs, function by function; they see LLVM, or inside the code generator ----
 
-extra_of_split := $(extra_of_corpus) -isystem $(word 2,$(llvm))
+extra_of_split := $(extra_of_corpus) -isystem $(llvm_include)
 extra_of_jit := $(extra_of_split)
 $(BUILD)/tests/codegen/parts/split $(BUILD)/tests/codegen/jit/jit: | $(corpus_ir)
 
@@ -43,7 +45,7 @@ $(foreach way,$(front_ends),$(eval $(call front_end_rule,$(way))))
 
 # ---- plan.c: inside the code generator, too; hooks.c, jit_memory.c and llvm_module.c: see LLVM ----
 
-extra_of_plan := -isystem $(word 2,$(llvm))
+extra_of_plan := -isystem $(llvm_include)
 extra_of_jit_memory := $(extra_of_plan)
 extra_of_hooks := $(extra_of_plan)
 extra_of_llvm_module := $(extra_of_plan)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# HOST=aarch64-linux-gnu, HOST=riscv64-linux-gnu: the runtime for another machine, by the cross compiler of that name. A
-# build directory belongs to one machine, so a make of its own builds there: the archive, `cross_tests`, which are those
-# of the runtime's tests that run under qemu, and what areas add to `cross_wanted`.
+# HOST=aarch64-linux-gnu, HOST=riscv64-linux-gnu: for another machine, by the cross compiler of that name. A build
+# directory belongs to one machine, so a make of its own builds there: the archives and the command, `cross_tests`, which
+# are those of the unit tests that run under qemu, and what areas add to `cross_wanted`. What the code generator is linked
+# with lies in a sysroot (setup.sh); Debian has LLVM for AArch64 only.
 
 cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
+cross_llvm_hosts := $(if $(with_llvm),aarch64-linux-gnu)
 cross_tests := $(addprefix base/,error faults fork memory options thread thread_end tree) \
 	$(addprefix gc/,object/objects threads/threads) \
 	$(addprefix link/core/,alias ifunc matrix symbols symtab undefined) \
@@ -14,7 +16,10 @@ cross_tests := $(addprefix base/,error faults fork memory options thread thread_
 	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
 	$(addprefix link/session/,libraries options order thread_exits) \
 	$(addprefix link/,tls/tls unwind/unwind unwind/unwind_data unwind/unwind_sets)
-cross_programs = $(foreach host,$(cross_hosts),$(cross_tests:%=$(BUILD)/$(host)/tests/%))
+cross_llvm_tests := $(addprefix codegen/,compile/emit jit/jit llvm/fatal llvm/stack)
+cross_programs = $(foreach host,$(cross_hosts),$(cross_tests:%=$(BUILD)/$(host)/tests/%)) \
+	$(foreach host,$(cross_llvm_hosts),$(cross_llvm_tests:%=$(BUILD)/$(host)/tests/%))
+cross_suites = $(cross_llvm_hosts:%=tests/tool:%)
 # Kernels for AArch64 may have pages of 64 KiB. qemu 7.2 pretends to have them on a machine with pages of 4 KiB, and
 # shows that in two places. Its mincore writes a byte for each of the machine's pages, beyond the array of base/memory,
 # which has one for each of the pretended ones. And the loader takes the rest of the last page of its own data for
@@ -27,6 +32,8 @@ ifneq ($(HOST),)
 cross := $(HOST)-
 CC := $(HOST)-gcc
 CXX := $(HOST)-g++
+SYSROOT := $(or $(SYSROOT),build/deps/$(HOST))
+MUSL_CC := $(addprefix $(CC) -specs ,$(wildcard $(SYSROOT)/usr/lib/*/musl-gcc.specs))
 
 # Debian has cmocka for few machines, but it is one file.
 cmocka := build/deps/cmocka
@@ -36,9 +43,10 @@ $(BUILD)/obj/cmocka.o: $(cmocka)/src/cmocka.c
 	@mkdir -p $(@D)
 	$(call step,CC)$(CC) -O1 -w $(cmocka_has:%=-DHAVE_%) -I$(cmocka)/include -c $< -o $@
 else
-make_there = $(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk HOST=$* LLVM=0 BUILD=$(BUILD)/$* \
-	SANITIZE= \
-	LLVM_BIN="$(llvm_bin)"
+make_there = $(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk HOST=$* BUILD=$(BUILD)/$* SANITIZE= \
+	LLVM=$(words $(filter $*,$(cross_llvm_hosts))) LLVM_BIN="$(llvm_bin)"
+cross_all = $(cross_wanted) $(cross_tests:%=tests/%) \
+	$(if $(filter $*,$(cross_llvm_hosts)),tenon $(cross_llvm_tests:%=tests/%))
 
 $(cross_hosts:%=$(BUILD)/%/libtenon.a): $(BUILD)/%/libtenon.a: FORCE
 	+@$(make_there) $@
@@ -46,5 +54,5 @@ $(cross_hosts:%=$(BUILD)/%/libtenon.a): $(BUILD)/%/libtenon.a: FORCE
 .PHONY: cross $(cross_hosts:%=cross-%)
 cross: $(cross_hosts:%=cross-%)
 $(cross_hosts:%=cross-%): cross-%: $(BUILD)/%/libtenon.a
-	+@$(make_there) $(addprefix $(BUILD)/$*/,$(cross_tests:%=tests/%) $(cross_wanted))
+	+@$(make_there) $(addprefix $(BUILD)/$*/,$(cross_all))
 endif

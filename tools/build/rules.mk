@@ -59,24 +59,32 @@ common := $(OPT) -g -fPIC $(unwind_tables) -ffunction-sections -fdata-sections -
 dependencies = -MMD -MP -MF $@.d
 
 compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)
+# Programs that the build itself runs.
+compile_here := $(if $(HOST),gcc -std=c11 -O2 -D_GNU_SOURCE -Iinclude -Isrc $(c_warnings),$(compile_c))
 compile_mimalloc := $(CC) -O2 -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden -w -DNDEBUG \
 	$(mimalloc_options) -I$(MIMALLOC_DIR)/include $(CFLAGS)
 
 ifdef with_llvm
 # LLVM_COMPONENTS, LLVM_DEFINES and LLVM_CXXFLAGS are files next to the code that needs them.
 include $(wildcard src/codegen/libs.mk)
-llvm := $(shell $(LLVM_CONFIG) --bindir --includedir)
-llvm_bin := $(word 1,$(llvm))
+# Tools of LLVM run here; its headers and archives are those of the machine that is compiled for.
+llvm_bin := $(shell $(LLVM_CONFIG) --bindir)
+llvm_prefix := $(shell $(LLVM_CONFIG) --prefix)
+there = $(if $(HOST),$(subst $(llvm_prefix),$(SYSROOT)$(llvm_prefix),$(1)),$(1))
+llvm_include := $(call there,$(shell $(LLVM_CONFIG) --includedir))
+llvm_libdir := $(call there,$(shell $(LLVM_CONFIG) --libdir))
+libraries_there := $(if $(HOST),-L$(SYSROOT)/usr/lib/$(HOST))
 llvm_defines := $(TARGETS:%=-DTN_TARGET_%=1) $(LLVM_DEFINES)
-compile_codegen := $(compile_c) -isystem $(word 2,$(llvm)) $(llvm_defines)
+compile_codegen := $(compile_c) -isystem $(llvm_include) $(llvm_defines)
 # The C++ dialect and the ABI macros are LLVM's; warnings and optimisation are ours. No sanitizers: LLVM was built
 # without, and the linker would merge inline functions of its headers that poison memory with copies that do not
 # unpoison it.
-llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(word 2,$(llvm)) -fno-rtti
+llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(llvm_include) -fno-rtti
 compile_cxx := $(CXX) $(llvm_cxxflags) $(filter-out $(sanitizer),$(common)) $(warnings) $(llvm_defines) \
 	$(LLVM_CXXFLAGS) \
 	$(CXXFLAGS)
-llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
+llvm_libs_named := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
+llvm_libs := $(call there,$(llvm_libs_named)) $(libraries_there)
 link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,-O2,--gc-sections,--icf=all $(LLVM_LDFLAGS) $(sanitizer) $(LDFLAGS)
 else ifneq ($(HOST),)
 # Whose clang compiles for that machine too; empty: it is not tested.
@@ -146,7 +154,7 @@ $(BUILD)/libtenon.a: $(runtime_obj) $(call stamp,runtime_obj)
 ifdef with_llvm
 $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 	@rm -f $@
-	$(call step,AR)ar rcsD $@ $(codegen_obj)
+	$(call step,AR)$(cross)ar rcsD $@ $(codegen_obj)
 
 # ---- our passes for LLVM's own tools, with LLVM's shared library ----
 
@@ -175,11 +183,11 @@ include tools/stub/rules.mk
 
 tool_parts = $(tool_obj) $(TOOL_ABSENT) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED)
 # Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it,
-# is never in the way. A page off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each
+# is never in the way. 64 KiB, the largest page, off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each
 # of which would count as 2 MiB of resident memory for the few tables in it that are read at start.
 # --wrap: exit handlers (tools/lib/exit.c) and thread-local variables (thread_data.c) of the programs that it runs.
 wrapped := __cxa_atexit pthread_create __pthread_create _dl_allocate_tls _dl_allocate_tls_init _dl_early_allocate
-link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 \
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48010000 \
 	$(foreach name,$(wrapped) $(TOOL_WRAPPED),-Wl,--wrap=$(name)) \
 	$(tool_parts) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
@@ -199,7 +207,7 @@ $(BUILD)/tenon.map: $(BUILD)/tenon.debug
 for_debuggers := __jit_debug_register_code __jit_debug_descriptor
 
 $(BUILD)/tenon: $(BUILD)/tenon.debug
-	$(call step,STRIP)objcopy --strip-all $(for_debuggers:%=--keep-symbol=%) --remove-section='.gnu.*' \
+	$(call step,STRIP)$(cross)objcopy --strip-all $(for_debuggers:%=--keep-symbol=%) --remove-section='.gnu.*' \
 		--remove-section=.comment \
 		$< $@.tmp && mv $@.tmp $@
 endif
@@ -235,7 +243,7 @@ $(foreach area,$(runtime_areas) $(llvm_areas),$(eval $(call area_rule,$(area))))
 
 # Another machine has no cmocka of its own (cross.mk).
 ifneq ($(HOST),)
-$(runtime_tests): $(BUILD)/obj/cmocka.o
+$(runtime_tests) $(llvm_tests): $(BUILD)/obj/cmocka.o
 endif
 
 # The flags that areas add in `extra` depend on what is tested.
@@ -250,7 +258,7 @@ $(runtime_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(BUILD)/libtenon.a
 
 $(llvm_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(TOOL_ABSENT) $(archives)
 	@mkdir -p $(@D)
-	$(call step,LINK)$(link_llvm) $(filter %.o,$^) $(filter %.a,$^) $(llvm_libs) $(test_libs) -lzstd -o $@
+	$(call step,LINK)$(link_llvm) $(filter %.o,$^) $(filter %.a,$^) $(llvm_libs) $(test_libs) -lelf -lz -lzstd -o $@
 
 $(BUILD)/tests/%.o: tests/%.c $(call stamp,compile_c)
 	@mkdir -p $(@D)
@@ -290,7 +298,7 @@ test-slow: $(if $(SANITIZE),,all) $(slow_tests) $(test_data)
 
 # On machines that are not there: programs for others (cross.mk), and scripts tests/AREA/qemu/*.sh.
 test-qemu: all cross
-	@$(run_tests) $(cross_programs) $(wildcard tests/*/qemu/*.sh)
+	@$(run_tests) $(cross_suites) $(cross_programs) $(wildcard tests/*/qemu/*.sh)
 
 demo: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" examples/demo.sh
@@ -310,7 +318,7 @@ size: $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/tenon)
 	@tools/build/size $^ $(if $(with_llvm),$(size_limit))
 
 # What programs link besides libtenon_codegen.a; LLVM needs the C++ library.
-llvm_link := $(if $(with_llvm),$(strip $(llvm_libs)) -lz -lzstd -lstdc++ -lm)
+llvm_link := $(if $(with_llvm),$(strip $(llvm_libs_named)) -lz -lzstd -lstdc++ -lm)
 run_install = STRIP=$(cross)strip LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
 	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
 

@@ -5,10 +5,11 @@
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is
-# left alone: mimalloc and programs for tests come as Debian's source packages through a list of ours, see fetch_source.
+# left alone: mimalloc and programs for tests come as Debian's source packages through a list of ours, see fetch_source;
+# LLVM and other libraries for another machine come as its binary packages, see fetch_sysroot.
 #
-# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; HOST; SUDO (the word before
-# apt-get).
+# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; HOST; SYSROOT; SUDO (the word
+# before apt-get).
 
 set -eu
 
@@ -19,6 +20,8 @@ lua=build/deps/lua5.4
 zstd=build/deps/libzstd
 zlib=build/deps/zlib
 cmocka=build/deps/cmocka
+# The libraries of machines that the code generator is compiled for; SYSROOT is the user's.
+aarch64=build/deps/aarch64-linux-gnu
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -82,6 +85,7 @@ file_of() {
     zstd) echo $zstd/lib/zstd.h ;;
     zlib) echo $zlib/zlib.h ;;
     cmocka) echo $cmocka/src/cmocka.c ;;
+    aarch64) echo "$aarch64/usr/lib/llvm-${LLVM_CONFIG#llvm-config-}/lib/libLLVMCore.a" ;;
     esac
 }
 
@@ -90,7 +94,19 @@ sources_of() {
     bench-*) echo sqlite ;;
     test-0) ;;
     test-*) echo sqlite lua zstd zlib ;;
-    qemu-*) echo sqlite lua zstd cmocka ;;
+    qemu-0) echo sqlite lua zstd cmocka ;;
+    qemu-*) echo "$(LLVM=0 sources_of qemu)" aarch64 ;;
+    cross-0) ;;
+    cross-*) sysroot_of "$HOST" ;;
+    esac
+}
+
+# What LLVM is unpacked as for a machine; nothing where the user has it elsewhere.
+sysroot_of() {
+    case ${SYSROOT:+user}-$1 in
+    user-*) ;;
+    *-aarch64-linux-gnu) echo aarch64 ;;
+    *) fail "there is no package of LLVM for $1; what works:  make HOST=$1 LLVM=0" ;;
     esac
 }
 
@@ -127,8 +143,9 @@ install_packages() {
     fail "not installed; the command was:  $(apt_command "$@")"
 }
 
-# The machine's own Debian mirrors as deb-src lines. A key that the machine names for a mirror is named here too.
-source_lines() {
+# The machine's own Debian mirrors as lines that begin with $1, with the options $2. A key that the machine names for a
+# mirror is named here too.
+mirrors() {
     apt-get indextargets --format '$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)' \
         'Created-By: Packages' |
         sort -u | while IFS='|' read -r origin uri release component entry; do
@@ -136,43 +153,68 @@ source_lines() {
         key=$(sed -n 's/^[Ss]igned-[Bb]y: *\(\/[^ ]*\).*/\1/p; s/^deb.*signed-by=\([^] ]*\).*/\1/p' "${entry%:*}" \
             2>/dev/null |
             head -n 1)
-        echo "deb-src ${key:+[signed-by=$key] }$uri $release $component"
+        options=$2${key:+ signed-by=$key}
+        echo "$1 ${options:+[$options] }$uri $release $component"
     done
 }
 
-download_source() {
-    rm -f "$work/source/"*
-    apt-get $apt update </dev/null && (cd "$work/source" && apt-get $apt source -qq --download-only "$1" </dev/null)
+download() {
+    rm -f "$work/files/"*
+    # shellcheck disable=SC2086
+    apt-get $apt update </dev/null && (cd "$work/files" && apt-get $apt "$@" </dev/null)
 }
 
-# The source package $1, unpacked into the folder $2, without Debian's patches. apt checks the archive's signature and
-# the checksum of each file; the lists and caches it makes are ours and go away.
-fetch_source() {
-    say "fetching the source package of $1"
-    command -v apt-get >/dev/null || fail "there is no apt-get; put the unpacked source of $1 into $2"
+# download_from LINE OPTIONS FOLDER WHAT APT-GET...: runs apt-get for files from mirrors(LINE, OPTIONS), into
+# $work/files. apt checks the signatures and checksums; the lists and caches that it makes are ours and go away.
+download_from() {
+    line=$1 options=$2 folder=$3 what=$4
+    shift 4
+    say "fetching $what"
+    command -v apt-get >/dev/null || fail "there is no apt-get; put $what, unpacked, into $folder"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     chmod 755 "$work"
-    mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/source"
-    if [ "$(id -u)" = 0 ]; then chown _apt "$work/source" 2>/dev/null || true; fi
-    source_lines >"$work/sources.list"
+    mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/files" "$work/tree" "$(dirname "$folder")"
+    if [ "$(id -u)" = 0 ]; then chown _apt "$work/files" 2>/dev/null || true; fi
+    mirrors "$line" "$options" >"$work/sources.list"
     [ -s "$work/sources.list" ] || as_root apt-get update </dev/null # the mirrors' origin stands in their lists
-    [ -s "$work/sources.list" ] || source_lines >"$work/sources.list"
-    [ -s "$work/sources.list" ] ||
-        fail "apt knows no Debian mirror; put the unpacked source of $1 into $2"
+    [ -s "$work/sources.list" ] || mirrors "$line" "$options" >"$work/sources.list"
+    [ -s "$work/sources.list" ] || fail "apt knows no Debian mirror; put $what, unpacked, into $folder"
     apt="-o Dir::Etc::SourceList=$work/sources.list -o Dir::Etc::SourceParts=/dev/null
-        -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
-    download_source "$1" || {
+        -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache ${apt_options-}"
+    download "$@" || {
         say "trying the release without its updates" # a mirror may list a version that it has no longer
         sed -i '/-security\|-updates/d' "$work/sources.list"
-        download_source "$1"
+        download "$@"
     }
-    mkdir -p "$work/tree" "$(dirname "$2")"
-    rm -f "$work/source/"*.asc
-    tar -xf "$work/source/"*.orig.tar.* -C "$work/tree" --strip-components=1
-    rm -rf "$2"
-    mv "$work/tree" "$2"
+}
+
+# Puts what was unpacked in $work/tree into its place.
+keep_tree() {
+    rm -rf "$1"
+    mv "$work/tree" "$1"
     rm -rf "$work"
+}
+
+# The source package $1, unpacked into the folder $2, without Debian's patches.
+fetch_source() {
+    download_from deb-src "" "$2" "the source package of $1" source -qq --download-only "$1"
+    rm -f "$work/files/"*.asc
+    tar -xf "$work/files/"*.orig.tar.* -C "$work/tree" --strip-components=1
+    keep_tree "$2"
+}
+
+# What the code generator and the command are linked with on Debian's architecture $1, unpacked into the folder $2: 48
+# MB are fetched, 390 MB are unpacked. The machine's own packages are left alone. musl's compiler options name paths.
+fetch_sysroot() {
+    apt_options="-o APT::Architecture=$1 -o APT::Architectures=$1 -o Dir::State::status=/dev/null"
+    # shellcheck disable=SC2046
+    download_from deb "arch=$1" "$2" "the libraries for $1" download $(llvm_packages 'llvm-%s-dev') \
+        libelf-dev zlib1g-dev libzstd-dev musl-dev
+    apt_options=
+    for package in "$work/files/"*.deb; do dpkg-deb -x "$package" "$work/tree"; done
+    sed -i "s|/usr/|$2&|g" "$work/tree"/usr/lib/*/musl-gcc.specs
+    keep_tree "$2"
 }
 
 fetch_mimalloc() {
@@ -187,6 +229,7 @@ get_source() {
     zstd) fetch_source libzstd $zstd ;;
     zlib) fetch_source zlib $zlib ;;
     cmocka) fetch_source cmocka $cmocka ;;
+    aarch64) fetch_sysroot arm64 $aarch64 ;;
     esac
     [ -f "$(file_of "$1")" ] || fail "the source of $1 has no $(file_of "$1")"
 }

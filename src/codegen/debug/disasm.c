@@ -13,14 +13,20 @@ struct tn__disasm {
 
 /* ---- architectures: those whose objects the linker reads ---- */
 
-#if TN_TARGET_X86
-static bool init_x86(void)
-{
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86Disassembler();
-    return true;
-}
+/* Those that src/codegen/libs.mk names. */
+#define INIT(Target)                                                                                                   \
+    static bool init_##Target(void)                                                                                    \
+    {                                                                                                                  \
+        LLVMInitialize##Target##TargetInfo();                                                                          \
+        LLVMInitialize##Target##TargetMC();                                                                            \
+        LLVMInitialize##Target##Disassembler();                                                                        \
+        return true;                                                                                                   \
+    }
+#if TN_DISASM_X86
+INIT(X86)
+#endif
+#if TN_DISASM_AArch64
+INIT(AArch64)
 #endif
 
 static struct row {
@@ -28,8 +34,11 @@ static struct row {
     const char *triple;
     struct tn__once init;
 } rows[] = {
-#if TN_TARGET_X86
-    {62, "x86_64-linux-gnu", TN__ONCE(init_x86)},
+#if TN_DISASM_X86
+    {62, "x86_64-linux-gnu", TN__ONCE(init_X86)},
+#endif
+#if TN_DISASM_AArch64
+    {183, "aarch64-linux-gnu", TN__ONCE(init_AArch64)},
 #endif
     {0, NULL, TN__ONCE(NULL)},
 };

@@ -7,9 +7,9 @@
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 TOOL_ORDER := $(BUILD)/gen/order.txt
 
-$(BUILD)/gen/order: tools/build/small/order.c $(call stamp,compile_c)
+$(BUILD)/gen/order: tools/build/small/order.c $(call stamp,compile_here)
 	@mkdir -p $(@D)
-	$(call step,CC)$(compile_c) $< -o $@ -lelf
+	$(call step,CC)$(compile_here) $< -o $@ -lelf
 
 # The least program first, what others need behind it. Names that come again are passed over.
 watched := tools/build/small/start.ll tools/build/small/order.ll

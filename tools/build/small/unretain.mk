@@ -4,11 +4,11 @@
 # archives themselves: they make the tool 0.4 MB smaller. tools/build/small/unretain.c.
 
 TOOL_UNRETAINED := $(BUILD)/gen/unretained.a
-unretained_from := $(patsubst -l%,$(shell $(LLVM_CONFIG) --libdir)/lib%.a,$(filter -lLLVM%,$(llvm_libs)))
+unretained_from := $(patsubst -l%,$(llvm_libdir)/lib%.a,$(filter -lLLVM%,$(llvm_libs)))
 
-$(BUILD)/gen/unretain: tools/build/small/unretain.c $(call stamp,compile_c)
+$(BUILD)/gen/unretain: tools/build/small/unretain.c $(call stamp,compile_here)
 	@mkdir -p $(@D)
-	$(call step,CC)$(compile_c) $< -o $@ -lelf
+	$(call step,CC)$(compile_here) $< -o $@ -lelf
 
 $(TOOL_UNRETAINED): $(BUILD)/gen/unretain $(unretained_from) $(call stamp,unretained_from)
 	$(call step,COPY)$< $@ $(unretained_from)
