@@ -4,6 +4,7 @@
 #   BUILD=build LLVM_BIN=$(llvm-config-22 --bindir) $(llvm-config-22 --bindir)/lit -v tests/tool
 
 import os
+import platform
 import shutil
 
 import lit.formats
@@ -24,12 +25,20 @@ config.environment["TENON_VERIFY_IR"] = "1"
 for variable in ("TENON_TEST_MEM", "TENON_CPU", "TENON_CPU_TARGET"):
     config.environment.pop(variable, None)
 
+# On another machine, $EMULATOR runs the command and what it makes (%run), and compilers make programs for it.
+host = os.environ.get("HOST", "")
+run = os.environ["EMULATOR"] + " " if host else ""
+target = " --target=" + host if host else ""
+config.available_features.add((host or platform.machine()).split("-")[0] + "-host")
+
 # A command that hangs ends its test, not the whole run.
-limit = "timeout --foreground 60 "
+limit = "timeout --foreground " + ("300 " if host else "60 ")
 config.substitutions += [
-    ("%tenon", limit + os.path.join(build, "tenon")),
+    ("%tenon", limit + run + os.path.join(build, "tenon")),
+    ("%run ", run),
+    ("%{medium}", "" if host else "-mcmodel=medium"),  # only of x86-64
     ("%{build}", build),
-    ("%clang", os.path.join(llvm_bin, "clang")),
+    ("%clang", os.path.join(llvm_bin, "clang") + target),
     ("%cc", os.environ.get("CC", "gcc")),
     ("%split-file", os.path.join(llvm_bin, "split-file")),
     ("%include", os.path.join(top, "include")),
