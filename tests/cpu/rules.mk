@@ -7,7 +7,7 @@ cpu_oracle := $(BUILD)/tests/cpu/llvm/oracle
 llvm_tests += $(cpu_oracle)
 unit_tests += $(cpu_oracle)
 $(cpu_oracle): $(BUILD)/obj/tests/cpu/llvm/oracle.cpp.o
-$(cpu_oracle:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/cpu/llvm -isystem $(word 2,$(llvm))
+$(cpu_oracle:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/cpu/llvm -isystem $(llvm_include)
 endif
 
 # ---- qemu/: a program of three architectures runs on CPUs that are not there ----

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # HOST=aarch64-linux-gnu, HOST=riscv64-linux-gnu: for another machine, by the cross compiler of that name. A build
-# directory belongs to one machine, so a make of its own builds there: the archives and the command, `cross_tests`, which
-# are those of the unit tests that run under qemu, and what areas add to `cross_wanted`. What the code generator is linked
-# with lies in a sysroot (setup.sh); Debian has LLVM for AArch64 only.
+# directory belongs to one machine, so a make of its own builds there: the archives and the command, `cross_tests`,
+# which are those of the unit tests that run under qemu, and what areas add to `cross_wanted`. What the code generator
+# is linked with lies in a sysroot (setup.sh); Debian has LLVM for AArch64 only.
 
 cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
 cross_llvm_hosts := $(if $(with_llvm),aarch64-linux-gnu)

@@ -8,7 +8,8 @@
 # information, which names the folders they were made in; *.in files get the paths and versions of this installation.
 # `describe` writes package descriptions of the build tree itself into $BUILD/pkgconfig.
 #
-# Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR; BUILD MIMALLOC_DIR STRIP; and, where the code
+# Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR; BUILD MIMALLOC_DIR STRIP; MACHINE_LIBS (what a
+# program links besides libtenon.a); and, where the code
 # generator was built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_VERSION, TARGETS.
 
 set -eu
@@ -69,6 +70,7 @@ filled() {
         -e "s|@INCLUDES_FROM_CMAKE@|$(realpath -m --relative-to="$2" "$INCLUDEDIR")|" \
         -e "s|@VERSION@|$version|g; s|@VERSION_MINOR@|$version_minor|" \
         -e "s|@LLVM_VERSION@|${LLVM_VERSION-}|; s|@LLVM_BIN@|${LLVM_BIN-}|; s|@TARGETS@|${TARGETS-}|" \
+        -e "s|@MACHINE_LIBS@|${MACHINE_LIBS:+ $MACHINE_LIBS}|; s|@CMAKE_LIBS@|${MACHINE_LIBS:+;$MACHINE_LIBS}|" \
         -e "s|@LLVM_ARCHIVES@|$(llvm_archives)|; s|@LLVM_LIBS@|${LLVM_LINK-}|" \
         -e "s|@LLVM_FOLDERS@|$(llvm_words -L)|; s|@LLVM_NAMES@|$(llvm_words -l)|" "$1"
 }

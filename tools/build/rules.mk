@@ -65,7 +65,7 @@ compile_mimalloc := $(CC) -O2 -g -fPIC -ffunction-sections -fdata-sections -fvis
 	$(mimalloc_options) -I$(MIMALLOC_DIR)/include $(CFLAGS)
 
 ifdef with_llvm
-# LLVM_COMPONENTS, LLVM_DEFINES and LLVM_CXXFLAGS are files next to the code that needs them.
+# LLVM_COMPONENTS and LLVM_CXXFLAGS are files next to the code that needs them.
 include $(wildcard src/codegen/libs.mk)
 # Tools of LLVM run here; its headers and archives are those of the machine that is compiled for.
 llvm_bin := $(shell $(LLVM_CONFIG) --bindir)
@@ -74,7 +74,7 @@ there = $(if $(HOST),$(subst $(llvm_prefix),$(SYSROOT)$(llvm_prefix),$(1)),$(1))
 llvm_include := $(call there,$(shell $(LLVM_CONFIG) --includedir))
 llvm_libdir := $(call there,$(shell $(LLVM_CONFIG) --libdir))
 libraries_there := $(if $(HOST),-L$(SYSROOT)/usr/lib/$(HOST))
-llvm_defines := $(TARGETS:%=-DTN_TARGET_%=1) $(LLVM_DEFINES)
+llvm_defines := $(TARGETS:%=-DTN_TARGET_%=1)
 compile_codegen := $(compile_c) -isystem $(llvm_include) $(llvm_defines)
 # The C++ dialect and the ABI macros are LLVM's; warnings and optimisation are ours. No sanitizers: LLVM was built
 # without, and the linker would merge inline functions of its headers that poison memory with copies that do not
@@ -108,7 +108,7 @@ $(BUILD)/obj/%.c.o: %.c $(call stamp,compile_c)
 ifdef with_llvm
 $(BUILD)/obj/src/codegen/%.c.o: src/codegen/%.c $(call stamp,compile_codegen)
 	@mkdir -p $(@D)
-	$(call step,CC)$(compile_codegen) $(dependencies) -c $< -o $@
+	$(call step,CC)$(compile_codegen) $(extra) $(dependencies) -c $< -o $@
 
 $(BUILD)/obj/%.cpp.o: %.cpp $(call stamp,compile_cxx)
 	@mkdir -p $(@D)
@@ -183,8 +183,8 @@ include tools/stub/rules.mk
 
 tool_parts = $(tool_obj) $(TOOL_ABSENT) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED)
 # Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it,
-# is never in the way. 64 KiB, the largest page, off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each
-# of which would count as 2 MiB of resident memory for the few tables in it that are read at start.
+# is never in the way. 64 KiB, the largest page, off a multiple of 2 MiB, so that the kernel cannot map huge pages of
+# the page cache, each of which would count as 2 MiB of resident memory for the few tables in it that are read at start.
 # --wrap: exit handlers (tools/lib/exit.c) and thread-local variables (thread_data.c) of the programs that it runs.
 wrapped := __cxa_atexit pthread_create __pthread_create _dl_allocate_tls _dl_allocate_tls_init _dl_early_allocate
 link_tool = $(link_llvm) -static -Wl,--image-base=0x48010000 \
@@ -231,7 +231,8 @@ runtime_tests := $(call programs_of,$(runtime_areas)) $(call programs_of,$(runti
 llvm_tests := $(filter-out $(runtime_tests),$(unit_tests) $(slow_tests))
 test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
 # gcc 12 has no atomic bytes for RISC-V without libatomic.
-test_libs := $(if $(HOST),$(if $(filter riscv64,$(machine)),-latomic),-lcmocka -lelf -lz)
+machine_libs := $(if $(filter riscv64,$(machine)),-latomic)
+test_libs := $(machine_libs) $(if $(HOST),,-lcmocka -lelf -lz)
 
 # Areas add their own rules, prerequisites and variables in tests/AREA/rules.mk.
 -include $(wildcard tests/*/rules.mk)
@@ -319,7 +320,7 @@ size: $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/tenon)
 
 # What programs link besides libtenon_codegen.a; LLVM needs the C++ library.
 llvm_link := $(if $(with_llvm),$(strip $(llvm_libs_named)) -lz -lzstd -lstdc++ -lm)
-run_install = STRIP=$(cross)strip LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
+run_install = STRIP=$(cross)strip MACHINE_LIBS="$(machine_libs)" LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
 	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
 
 # The build tree has the same descriptions as an installation, so that examples and products can be built from it.

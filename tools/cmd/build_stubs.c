@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The stubs of programs, which the command carries compressed: tools/stub/rules.mk. Those of another machine are files. */
+/* The stubs of programs, which the command carries compressed (tools/stub/rules.mk). Those of another machine are
+ * files. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,7 +38,8 @@ $(stub)/default_heap.o: tools/lib/default_heap.c $(call stamp,compile_stub)
 $(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/names $(stub_archives) \
 	$(stub)/thread_exits.o
 	@mkdir -p $(@D)
-	$(call step,GEN)NM=$(cross)nm tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) -D_GNU_SOURCE >$@
+	$(call step,GEN)NM=$(cross)nm tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) \
+		-D_GNU_SOURCE >$@
 
 define stub_rule
 $(stub)/$(1): $(stub)/$(1).list tools/stub/link tools/stub/stub.ld $(STUB_PARTS_$(1):%=$(stub)/%.o) $(stub)/alloc.o \

@@ -4,8 +4,8 @@
 
 #include "codegen/llvm/fatal.h"
 
-/* The first instruction is "bti c", which is a hint where branch targets are not checked. The return address lies on the
- * caller's stack unsigned, as in the rest of the library's assembly. */
+/* The first instruction is "bti c", which is a hint where branch targets are not checked. The return address lies on
+ * the caller's stack unsigned, as in the rest of the library's assembly. */
 __asm__(".pushsection .text.tn__stack_switch,\"ax\",@progbits\n"
         ".globl tn__stack_switch\n"
         ".hidden tn__stack_switch\n"

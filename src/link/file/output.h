@@ -128,7 +128,8 @@ struct tn__output_options {
     const struct tn_definition *definitions;
     size_t definition_count;
     /* Room for the thread-local data of the rest of the program, if the objects have some too: at that end of the block
-     * which is next to the thread pointer (program or fixed). has_values: that data has initial values; else it is all zeros. */
+     * which is next to the thread pointer (program or fixed). has_values: that data has initial values; else it is all
+     * zeros. */
     struct {
         uint64_t size, alignment;
         bool has_values;

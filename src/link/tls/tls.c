@@ -184,7 +184,8 @@ static int take_variables(size_t size, size_t alignment, struct tn__range **rang
     if (alignment > TN_TLS_RESERVE_ALIGNMENT)
         return tn__fail(err, TN_ENOTSUP, "thread-local storage aligned to %zu bytes; at most %d are supported",
                         alignment, TN_TLS_RESERVE_ALIGNMENT);
-    /* Both ends of a range have to be aligned, for both directions; the maximum is for sizes that cannot be rounded up. */
+    /* Both ends of a range have to be aligned, for both directions; the maximum is for sizes that cannot be rounded
+     * up. */
     *range = tn__ranges_take(&tls.space, tn__max64(size, tn__align_up(size, alignment)), alignment, &no_memory);
     if (*range && is_in_area(*range))
         return 0;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# AArch64's own command, under qemu: it writes what the command writes here for AArch64, byte for byte, for several CPUs;
-# programs run on each of these, and the version that fits is taken.
+# AArch64's own command, under qemu: it writes what the command writes here for AArch64, byte for byte, for several
+# CPUs; programs run on each of these, and the version that fits is taken.
 #
 # time limit: 900
 
