@@ -20,6 +20,7 @@
 #                 make fuzz-corpus keeps useful inputs
 #   make test-qemu  the runtime on AArch64 and RISC-V, and CPU detection on models of three architectures, under
 #                 qemu-user
+#   make test-aarch64  the code generator and the command on AArch64, under qemu-user; fetches 48 MB
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file
 #                 lengths, cppcheck
 #   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-passes, bench-image,
@@ -76,7 +77,8 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow \
-	test-qemu demo models asan tsan lint bench bench-link bench-jit bench-passes bench-image bench-heap bench-gc \
+	test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-passes bench-image bench-heap \
+	bench-gc \
 	bench-instructions size clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
@@ -125,6 +127,11 @@ models:
 test-qemu:
 	@$(setup) install build test qemu
 	@$(make_in) test-qemu
+
+test-aarch64:
+	$(needs_llvm)
+	@$(setup) install build test qemu aarch64
+	@$(make_in) test-aarch64
 
 demo:
 	$(needs_llvm)

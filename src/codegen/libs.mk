@@ -3,9 +3,9 @@
 # What the code generator takes from LLVM, for each of $(TARGETS).
 
 # Reading and writing IR; inliner and vectorisers; the targets with their assemblers (inline assembly); disassemblers:
-# for X86 and for the machine that is compiled for. Everything else is what these bring along. Of the system libraries that
-# llvm-config lists only libz is used (a checksum, the command's tables); libzstd too where tools/build/small/absent.cpp
-# is not linked.
+# for X86 and for the machine that is compiled for. Everything else is what these bring along. Of the system libraries
+# that llvm-config lists only libz is used (a checksum, the command's tables); libzstd too where
+# tools/build/small/absent.cpp is not linked.
 disassembled := $(filter X86 $(if $(filter aarch64,$(machine)),AArch64),$(TARGETS))
 $(call obj,src/codegen/debug/disasm.c): extra := $(disassembled:%=-DTN_DISASM_%=1)
 LLVM_COMPONENTS := irreader bitreader bitwriter linker ipo vectorize $(foreach t,$(TARGETS),$(t)codegen $(t)asmparser) \

@@ -7,7 +7,8 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-passes bench-image bench-heap bench-gc \
+.PHONY: all unit test test-slow test-qemu test-aarch64 demo bench bench-link bench-jit bench-passes bench-image \
+	bench-heap bench-gc \
 	bench-instructions size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
@@ -299,7 +300,11 @@ test-slow: $(if $(SANITIZE),,all) $(slow_tests) $(test_data)
 
 # On machines that are not there: programs for others (cross.mk), and scripts tests/AREA/qemu/*.sh.
 test-qemu: all cross
-	@$(run_tests) $(cross_suites) $(cross_programs) $(wildcard tests/*/qemu/*.sh)
+	@$(run_tests) $(cross_programs) $(wildcard tests/*/qemu/*.sh)
+
+test-aarch64: all cross-aarch64-linux-gnu
+	@$(run_tests) $(cross_suites) $(foreach host,$(cross_llvm_hosts),$(cross_llvm_tests:%=$(BUILD)/$(host)/tests/%)) \
+		$(wildcard tests/*/qemu/command/*.sh)
 
 demo: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" examples/demo.sh

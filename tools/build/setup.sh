@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # setup.sh check|install GROUP...     GROUP: build cross musl demo test slow models lint bench peers fuzz qemu
+#                                     aarch64
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is
@@ -56,6 +57,7 @@ packages_of() {
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     cross-*) echo "g++-$HOST" ;;
     qemu-*) echo qemu-user-static g++-aarch64-linux-gnu g++-riscv64-linux-gnu ;;
+    aarch64-*) ;;
     lint-*) echo clang-format-14 cppcheck python3 ;;
     *) fail "unknown group '$1'" ;;
     esac
@@ -94,8 +96,8 @@ sources_of() {
     bench-*) echo sqlite ;;
     test-0) ;;
     test-*) echo sqlite lua zstd zlib ;;
-    qemu-0) echo sqlite lua zstd cmocka ;;
-    qemu-*) echo "$(LLVM=0 sources_of qemu)" aarch64 ;;
+    qemu-*) echo sqlite lua zstd cmocka ;;
+    aarch64-*) echo aarch64 ;;
     cross-0) ;;
     cross-*) sysroot_of "$HOST" ;;
     esac
