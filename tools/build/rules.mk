@@ -23,7 +23,7 @@ stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
 
 # ---- sources ----
 
-runtime_parts := base cpu link gc image
+runtime_parts := base cpu cache link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
 codegen_src := $(wildcard src/codegen/*/*.c src/codegen/*/*/*.c)
 include tools/build/cross.mk
@@ -145,7 +145,7 @@ runtime_obj := $(call obj,$(runtime_src))
 ifndef SANITIZE
 runtime_obj := $(patsubst $(alloc),$(BUILD)/obj/alloc.o,$(runtime_obj))
 endif
-codegen_obj := $(call obj,$(codegen_src) $(codegen_cxx))
+codegen_obj := $(call obj,$(codegen_src) $(codegen_cxx)) $(if $(with_llvm),$(BUILD)/obj/codegen_build.o)
 
 # The lists are stamps too: a member whose source was removed leaves the archive.
 $(BUILD)/libtenon.a: $(runtime_obj) $(call stamp,runtime_obj)
@@ -156,6 +156,17 @@ ifdef with_llvm
 $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 	@rm -f $@
 	$(call step,AR)$(cross)ar rcsD $@ $(codegen_obj)
+
+# Which build of the code generator this is, for caches of what it makes: all its sources, how they are compiled, and
+# LLVM's archives.
+codegen_inputs := $(sort $(shell find src/codegen src/cpu include -type f))
+llvm_archives := $(shell $(LLVM_CONFIG) --link-static --libfiles $(LLVM_COMPONENTS))
+$(BUILD)/obj/codegen_build.o: $(codegen_inputs) $(call stamp,compile_codegen) $(call stamp,compile_cxx) \
+	$(call stamp,codegen_inputs) $(call stamp,codegen_cxx)
+	@mkdir -p $(@D)
+	$(call step,GEN){ cat $^; cat $(wildcard $(llvm_archives)); } | sha256sum | \
+		sed 's/\(.*\)  -/extern const char tn__codegen_build[]; const char tn__codegen_build[] = "\1";/' >$(@:.o=.c) && \
+		$(compile_c) -c $(@:.o=.c) -o $@
 
 # ---- our passes for LLVM's own tools, with LLVM's shared library ----
 
@@ -315,7 +326,7 @@ bench-link bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 bench-instructions: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/instructions
-bench-jit bench-passes bench-image bench-gc: all
+bench-jit bench-cache bench-passes bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
 # The limit is for the smallest tool.

@@ -84,6 +84,7 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
     jit->lazy = options.lazy != 0;
     jit->keeps_ir = options.keep_ir != 0;
     jit->on_failure = options.on_failure;
+    jit->compiler = options.compiler ? options.compiler : tn_codegen_compiler();
     if (code != TN_OK) {
         tn_jit_destroy(jit);
         return code;

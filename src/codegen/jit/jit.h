@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The JIT: jit.c (creating, looking up, reports of compilations), jit_module.c (adding and materializing modules),
- * jit_tags.c (what tells modules apart),
- * jit_instance.c (publishing code instances), jit_image.c (images of the modules that were added), jit_view.c (looking
- * at one function of them). */
+ * jit_tags.c (what tells modules apart), compiler.c (LLVM as a compiler), jit_instance.c (publishing code instances),
+ * jit_image.c (images of the modules that were added), jit_view.c (looking at one function of them). Only compiler.c,
+ * images and views know LLVM. */
 
 #ifndef TENON_CODEGEN_JIT_H
 #define TENON_CODEGEN_JIT_H
@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "base/sha256/sha256.h"
 #include "base/tree.h"
+#include "cache/description.h"
 #include "codegen/parts/module.h"
 #include "tenon_cpu.h"
 
@@ -25,6 +26,7 @@ struct tn_jit {
     struct tn_library *library;
     bool owns_session, lazy, keeps_ir;
     void (*on_failure)(void);
+    const struct tn_compiler *compiler;
     struct tn_compile_options compile;   /* what it points to is the JIT's own copy: */
     struct tn_compile_observer observer; /* calls the client's functions */
     struct tn_cpu native;
@@ -58,7 +60,10 @@ struct tn__jit_kept {
 struct tn__jit_module {
     atomic_size_t users; /* materializers, and the thread that adds it */
     struct tn_jit *jit;
-    struct tn__module *module;
+    void *module; /* the compiler's */
+    struct tn__description description;
+    struct tn_buffer described;              /* its texts */
+    struct tn__arena tables;                 /* and its tables */
     const char *name;                        /* the module's own copy */
     const struct tn_jit_instance *instances; /* a copy, for the signatures in traces */
     size_t instance_count;
@@ -82,13 +87,16 @@ struct tn__jit_watch {
 };
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
+/* The build of the code generator and its LLVM, generated (tools/build/rules.mk). */
+extern const char tn__codegen_build[];
+
 /* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls
  * back. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance);
 
 /* How functions are copied out of modules in a lazy JIT. */
-struct tn__extraction tn__jit_extraction(const struct tn_jit *jit);
+struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options);
 
 /* Gives a module its number among those of the library with the same hash. False: out of memory. */
 bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],

@@ -10,10 +10,6 @@
 #include "base/shown_name.h"
 #include "codegen/jit/jit.h"
 
-/* What callers may inline of functions that are compiled apart: about what LLVM's inliner takes without a second
- * look. */
-enum { INLINE_SIZE = 25 };
-
 /* ---- compiling ---- */
 
 static void release_object(void *context, const void *bytes, size_t length)
@@ -22,9 +18,16 @@ static void release_object(void *context, const void *bytes, size_t length)
     tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
 }
 
-static const struct tn__split_symbol *symbols_of(const struct tn__jit_module *m, size_t part, size_t *count)
+static const struct tn__described_symbol *symbols_of(const struct tn__jit_module *m, size_t part, size_t *count)
 {
-    return tn__split_symbols(tn__module_split(m->module), part, count);
+    const struct tn__description *d = &m->description;
+    *count = d->first[part + 1] - d->first[part];
+    return d->symbols + d->first[part];
+}
+
+static bool is(const struct tn__jit_module *m, uint32_t flag)
+{
+    return m->description.flags & flag;
 }
 
 /* Where an object goes to. */
@@ -34,10 +37,15 @@ struct destination {
     struct tn_tracker *owner;
 };
 
-struct tn__extraction tn__jit_extraction(const struct tn_jit *jit)
+/* As a member of an archive would be called, without what lazy compilation has added to the name. */
+static void name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size)
 {
-    bool inlines = jit->compile.opt_level >= 2 && !jit->compile.passes;
-    return (struct tn__extraction){.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
+    size_t count;
+    const char *function = part == 0 ? "data" : symbols_of(m, part, &count)[0].name;
+    if (is(m, TN__DESCRIBED_WHOLE))
+        snprintf(name, size, "%s", m->name);
+    else
+        snprintf(name, size, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
 }
 
 /* Compiles a part, or the whole, and adds the object. */
@@ -49,25 +57,14 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
     struct tn_compile_observer observer;
     struct tn_compile_stats stats = {.size = sizeof stats};
     struct tn_buffer object = {0};
-    uint64_t extract_ns = 0;
-    bool whole = tn__module_is_whole(m->module);
-    int code;
+    const struct tn_part_request request = {
+        .size = sizeof request, .part = part, .name = name, .observer = &observer, .stats = &stats};
+    name_part(m, part, name, sizeof name);
     tn__jit_watch(&watch, &observer);
-    if (whole) {
-        snprintf(name, sizeof name, "%s", m->name);
-        code = tn__module_compile_whole(m->module, &observer, &object, &stats, err);
-    } else {
-        const struct tn__extraction how = tn__jit_extraction(jit);
-        size_t count;
-        char function[200];
-        snprintf(function, sizeof function, "%s", part == 0 ? "data" : symbols_of(m, part, &count)[0].name);
-        /* As a member of an archive would be called, without what lazy compilation has added to the name. */
-        snprintf(name, sizeof name, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
-        code = tn__module_compile_part(m->module, part, name, &how, &observer, &object, &extract_ns, &stats, err);
-    }
-    atomic_fetch_add(&jit->counters.extract_ns, extract_ns);
+    int code = jit->compiler->compile(m->module, &request, &object, err);
+    atomic_fetch_add(&jit->counters.extract_ns, stats.extract_ns);
     atomic_fetch_add(&jit->counters.free_ns, stats.free_ns);
-    if (code == TN_OK && !whole && part > 0)
+    if (code == TN_OK && part > 0 && stats.functions) /* it was compiled now, not long ago */
         atomic_fetch_add(&jit->counters.taken, 1);
     if (code != TN_OK)
         return code;
@@ -97,7 +94,9 @@ static void release(struct tn__jit_module *m)
 {
     if (atomic_fetch_sub(&m->users, 1) != 1)
         return;
-    tn__module_close(m->module);
+    m->jit->compiler->close(m->module);
+    tn__arena_free(&m->tables);
+    tn_buffer_free(&m->described);
     tn__jit_release(m->jit);
     tn__free(NULL, m);
 }
@@ -107,19 +106,20 @@ static void destroy_part(void *context)
     release(((struct tn__jit_part *)context)->owner);
 }
 
-/* The struct, its parts and its instances in one piece. */
-static struct tn__jit_module *create(struct tn_jit *jit, struct tn__module *module, const struct tn_jit_module *given)
+/* The struct, its parts and its instances in one piece. It takes over what `opened` has. */
+static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_module *opened,
+                                     const struct tn_jit_module *given)
 {
-    size_t count = tn__split_parts(tn__module_split(module)), name_size = strlen(given->name) + 1;
+    size_t count = opened->description.parts, name_size = strlen(given->name) + 1;
     size_t parts = sizeof(struct tn__jit_module) + count * sizeof(struct tn__jit_part);
     size_t instances = given->instance_count * sizeof(struct tn_jit_instance);
     struct tn__jit_module *m = tn__alloc_zeroed(NULL, parts + instances + name_size, 1);
     if (!m)
         return NULL;
+    memcpy(m, opened, sizeof *m);
     m->users = 1;
     m->jit = jit;
     tn__jit_use(jit);
-    m->module = module;
     for (size_t i = 0; i < count; i++)
         m->parts[i].owner = m;
     if (instances)
@@ -140,25 +140,26 @@ struct adding {
     struct tn_error *err;
 };
 
-static uint64_t flags_of(const struct tn__split_symbol *symbol)
+static uint64_t flags_of(const struct tn__described_symbol *symbol)
 {
-    return (symbol->flags & TN__SPLIT_WEAK ? TN_SYMBOL_WEAK : 0) |
-           (symbol->flags & TN__SPLIT_HIDDEN ? TN_SYMBOL_HIDDEN : 0);
+    return (symbol->flags & TN__SYMBOL_WEAK ? TN_SYMBOL_WEAK : 0) |
+           (symbol->flags & TN__SYMBOL_HIDDEN ? TN_SYMBOL_HIDDEN : 0);
 }
 
 static int promise(struct adding *a, size_t part)
 {
     size_t count, used = 0;
-    const struct tn__split_symbol *symbols = symbols_of(a->m, part, &count);
+    const struct tn__described_symbol *symbols = symbols_of(a->m, part, &count);
     struct tn_promised *promised = tn__arena_array(&a->arena, count + 1, sizeof *promised);
     if (!promised)
         return tn__no_memory(a->err, a->m->name);
-    for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++) /* what the part's object will define */
+    for (const struct tn__described_symbol *s = symbols; s < symbols + count;
+         s++) /* what the part's object will define */
         if (!s->of)
             promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
-    bool has_initializers = part == 0 && tn__split_has_initializers(tn__module_split(a->m->module));
+    bool has_initializers = part == 0 && is(a->m, TN__DESCRIBED_INITIALIZERS);
     /* What no lookup could name, or the linker has to see, is compiled now. */
-    if (tn__split_is_opaque(tn__module_split(a->m->module)) || (!used && has_initializers))
+    if (is(a->m, TN__DESCRIBED_OPAQUE) || (!used && has_initializers))
         return compile(a->m, part, &(struct destination){NULL, a->library, a->owner}, a->err);
     if (!used)
         return TN_OK;
@@ -182,19 +183,15 @@ static int promise(struct adding *a, size_t part)
 /* For the names that do not stand for what a part's object defines. */
 static int define_stubs(struct adding *a)
 {
-    size_t parts = tn__split_parts(tn__module_split(a->m->module)), all = 0, count;
-    for (size_t part = 0; part < parts; part++) {
-        symbols_of(a->m, part, &count);
-        all += count;
-    }
+    size_t parts = a->m->description.parts, all = a->m->description.count, count;
     struct tn_lazy_symbol *stubs = tn__arena_array(&a->arena, all + 1, sizeof *stubs);
     struct tn_reexport *others = tn__arena_array(&a->arena, all + 1, sizeof *others); /* further names of functions */
     size_t stub_count = 0, other_count = 0;
     if (!stubs || !others)
         return tn__no_memory(a->err, a->m->name);
     for (size_t part = 0; part < parts; part++) {
-        const struct tn__split_symbol *symbols = symbols_of(a->m, part, &count);
-        for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
+        const struct tn__described_symbol *symbols = symbols_of(a->m, part, &count);
+        for (const struct tn__described_symbol *s = symbols; s < symbols + count; s++)
             if (s->of)
                 others[other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
             else if (s->body)
@@ -219,8 +216,8 @@ static int define_stubs(struct adding *a)
 static int note_initializers(struct adding *a)
 {
     size_t count;
-    const struct tn__split_symbol *symbols = symbols_of(a->m, 0, &count);
-    if (!tn__split_has_initializers(tn__module_split(a->m->module)))
+    const struct tn__described_symbol *symbols = symbols_of(a->m, 0, &count);
+    if (!is(a->m, TN__DESCRIBED_INITIALIZERS))
         return TN_OK;
     const char *symbol = count ? symbols[0].name : "";
     size_t size = strlen(symbol) + 1;
@@ -240,10 +237,10 @@ static int note_initializers(struct adding *a)
 static int promise_all(struct adding *a)
 {
     int code = note_initializers(a);
-    size_t parts = tn__split_parts(tn__module_split(a->m->module));
+    size_t parts = a->m->description.parts;
     for (size_t part = 0; part < parts && code == TN_OK; part++)
         code = promise(a, part);
-    if (code == TN_OK && !tn__module_is_whole(a->m->module)) {
+    if (code == TN_OK && !is(a->m, TN__DESCRIBED_WHOLE)) {
         code = define_stubs(a);
         atomic_fetch_add(&a->m->jit->counters.functions, parts - 1);
     }
@@ -265,21 +262,6 @@ static int add_in_steps(struct adding *a, struct tn_tracker *owner)
     return code;
 }
 
-static int add_module(struct tn_jit *jit, struct tn_library *library, struct tn__module *module,
-                      const struct tn_jit_module *given, struct tn_error *err)
-{
-    struct tn__jit_module *m = create(jit, module, given);
-    if (!m) {
-        tn__module_close(module);
-        return tn__no_memory(err, given->name);
-    }
-    struct adding a = {.m = m, .library = library, .owner = given->owner, .err = err};
-    int code = tn__module_is_whole(module) ? promise_all(&a) : add_in_steps(&a, given->owner);
-    tn__arena_free(&a.arena);
-    release(m);
-    return code;
-}
-
 /* ---- reading ---- */
 
 /* A module that is being added, and what tells it apart from others. */
@@ -290,26 +272,45 @@ struct given {
     uint8_t digest[TN__SHA256_SIZE];
     uint64_t copy;
     bool is_tagged;
+    struct tn__jit_module opened;
 };
 
+static void close_opened(struct given *g)
+{
+    if (g->opened.module)
+        g->jit->compiler->close(g->opened.module);
+    tn__arena_free(&g->opened.tables);
+    tn_buffer_free(&g->opened.described);
+}
+
 /* Only parts have names that tags become part of. */
-static int read_module(struct given *g, struct tn__module **module, struct tn_error *err)
+static int read_module(struct given *g, struct tn_error *err)
 {
     const struct tn_jit_module *given = &g->module;
-    bool whole = !g->jit->lazy || given->whole;
-    char tag[TN__JIT_TAG_SIZE] = "";
-    if (!whole) {
-        tn__sha256_of(given->ir, given->length, g->digest);
-        g->is_tagged = tn__jit_tag(g->jit, g->library, g->digest, &g->copy);
-        if (!g->is_tagged)
-            return tn__no_memory(err, given->name);
-        tn__jit_write_tag(g->digest, g->copy, tag);
-    }
-    return tn__module_open(given->name, given->ir, given->length, &g->jit->compile, tag, whole, module, err);
+    struct tn__jit_module *opened = &g->opened;
+    struct tn_ir ir = {.size = sizeof ir,
+                       .name = given->name,
+                       .bytes = given->ir,
+                       .length = given->length,
+                       .whole = !g->jit->lazy || given->whole,
+                       .digest = g->digest};
+    tn__sha256_of(given->key ? given->key : given->ir, given->key ? given->key_length : given->length, g->digest);
+    g->is_tagged = !ir.whole && tn__jit_tag(g->jit, g->library, g->digest, &ir.copy);
+    if (!ir.whole && !g->is_tagged)
+        return tn__no_memory(err, given->name);
+    g->copy = ir.copy;
+    int code = g->jit->compiler->open(g->jit->compiler->context, &ir, &g->jit->compile, &opened->module,
+                                      &opened->described, err);
+    if (code == TN_OK)
+        code = tn__description_read(opened->described.data, opened->described.size, &opened->tables,
+                                    &opened->description, err);
+    if (code != TN_OK)
+        close_opened(g);
+    return code;
 }
 
 /* *kept: a copy of the IR, if the JIT keeps such. */
-static int open_module(struct given *g, struct tn__module **module, struct tn__jit_kept **kept, struct tn_error *err)
+static int open_module(struct given *g, struct tn__jit_kept **kept, struct tn_error *err)
 {
     struct tn_jit *jit = g->jit;
     struct tn_jit_module *given = &g->module;
@@ -325,16 +326,31 @@ static int open_module(struct given *g, struct tn__module **module, struct tn__j
     if (code == TN_ENOMEM || (code == TN_OK && jit->keeps_ir && !*kept))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
     if (code == TN_OK)
-        code = read_module(g, module, err);
+        code = read_module(g, err);
     tn_buffer_free(&copy);
     atomic_fetch_add(&jit->counters.read_ns, tn__os_now_ns() - begin);
+    return code;
+}
+
+/* ---- adding ---- */
+
+static int add_module(struct given *g, struct tn_error *err)
+{
+    struct tn__jit_module *m = create(g->jit, &g->opened, &g->module);
+    if (!m) {
+        close_opened(g);
+        return tn__no_memory(err, g->module.name);
+    }
+    struct adding a = {.m = m, .library = g->library, .owner = g->module.owner, .err = err};
+    int code = is(m, TN__DESCRIBED_WHOLE) ? promise_all(&a) : add_in_steps(&a, g->module.owner);
+    tn__arena_free(&a.arena);
+    release(m);
     return code;
 }
 
 int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
                       struct tn_error *err)
 {
-    struct tn__module *module;
     struct tn__jit_kept *kept;
     if (!jit)
         return tn__fail(err, TN_EINVAL, "no JIT given");
@@ -343,12 +359,13 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
     int code = tn__take_options(options, sizeof *options, given, "struct tn_jit_module", err);
     if (code != TN_OK)
         return code;
-    if (!options->llvm_module == !options->ir || (options->instance_count && !options->instances))
+    if (!options->llvm_module == !options->ir || (options->instance_count && !options->instances) ||
+        (!options->key && options->key_length))
         return tn__fail(err, TN_EINVAL, "tn_jit_add_module: either IR or a module of LLVM's, and instances if counted");
     options->name = options->name ? options->name : "<memory>";
-    code = open_module(&g, &module, &kept, err);
+    code = open_module(&g, &kept, err);
     if (code == TN_OK)
-        code = add_module(jit, g.library, module, options, err);
+        code = add_module(&g, err);
     if (code == TN_OK && kept) {
         kept->library = g.library;
         tn__jit_lock();

@@ -51,7 +51,7 @@ static int stop(void *context, const struct tn_pass *pass)
 static int compile_part(struct viewing *v, struct tn__module *module)
 {
     struct tn_compile_stats stats = {.size = sizeof stats};
-    const struct tn__extraction how = tn__jit_extraction(v->jit);
+    const struct tn__extraction how = tn__jit_extraction(&v->jit->compile);
     uint64_t extract_ns;
     size_t part;
     const struct tn__split_symbol *symbol = find_symbol(tn__module_split(module), v->function, &part);

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -16,6 +17,7 @@ using namespace llvm;
 static const char *const refused[] = {"help", "help-hidden", "help-list", "help-list-hidden", "version", "h"};
 
 static std::string taken;
+static StringSet<> names;
 
 const char *tn__llvm_arguments_taken()
 {
@@ -44,7 +46,17 @@ bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument),
     raw_string_ostream stream(problems);
     bool good = cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(), "", &stream);
     taken = join(drop_begin(kept), " ");
+    for (const std::string &word : drop_begin(kept))
+        names.insert(StringRef(word).ltrim('-').split('=').first);
     strncpy(message, problems.c_str(), size - 1);
     message[size - 1] = '\0';
     return good;
+}
+
+const char *tn__llvm_argument_unknown()
+{
+    for (const auto &option : cl::getRegisteredOptions())
+        if (option.second->getNumOccurrences() && !names.contains(option.first))
+            return option.first.data();
+    return nullptr;
 }

@@ -21,6 +21,9 @@ bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument),
 /* What it has set, in the order given; "" where it was not called. */
 const char *tn__llvm_arguments_taken(void);
 
+/* The name of an option that was set by another call, so that its value is not known; NULL: there is none. */
+const char *tn__llvm_argument_unknown(void);
+
 #ifdef __cplusplus
 }
 #endif

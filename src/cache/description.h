@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What a compiler says of a module, as bytes (doc/CACHE.md, "Descriptions"): its parts and the symbols that these
+ * define. Bytes may come from a file, so reading checks all of it. */
+
+#ifndef TENON_CACHE_DESCRIPTION_H
+#define TENON_CACHE_DESCRIPTION_H
+
+#include "base/base.h"
+
+#pragma GCC visibility push(hidden)
+
+enum {
+    TN__DESCRIBED_WHOLE = 1,        /* one part, compiled as it is */
+    TN__DESCRIBED_OPAQUE = 2,       /* only the object tells what it defines */
+    TN__DESCRIBED_INITIALIZERS = 4, /* part 0 has some */
+};
+
+enum {
+    TN__SYMBOL_WEAK = 1,   /* gives way to another definition */
+    TN__SYMBOL_HIDDEN = 2, /* for this module, or its library, only */
+};
+
+struct tn__described_symbol {
+    uint32_t part; /* the part that defines it; symbols are in the order of parts */
+    const char *name;
+    const char *of;   /* the function that this is an alias of, or NULL */
+    const char *body; /* the name of a function's body, where plain names are those of stubs; NULL: not a function */
+    uint32_t flags;
+    uint32_t managed_registers, managed_stack; /* functions: as in struct tn_lazy_symbol */
+};
+
+struct tn__description {
+    uint32_t flags;
+    uint32_t parts; /* at least 1; each but the first defines a symbol */
+    size_t count;
+    struct tn__described_symbol *symbols;
+    size_t *first; /* the first symbol of each part, and `count` at the end */
+};
+
+/* Into an empty buffer; `first` is not used. False: out of memory, or more than the format can hold. */
+bool tn__description_write(const struct tn__description *description, struct tn_buffer *out);
+
+/* Texts lie in `bytes`, tables in the arena. TN_EFORMAT, TN_ENOMEM. */
+int tn__description_read(const void *bytes, size_t size, struct tn__arena *arena, struct tn__description *description,
+                         struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* LLVM in this process as a compiler for the JIT: modules stay in memory and are compiled part by part (parts/). */
+
+#include <stdio.h>
+
+#include "cache/description.h"
+#include "codegen/jit/jit.h"
+#include "codegen/llvm/arguments.h"
+#include "tenon_gc.h"
+
+/* What callers may inline of functions that are compiled apart: about what LLVM's inliner takes without a second
+ * look. */
+enum { INLINE_SIZE = 25 };
+
+struct opened {
+    struct tn__module *module;
+    struct tn__extraction how;
+    bool whole;
+};
+
+struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options)
+{
+    bool inlines = options->opt_level >= 2 && !options->passes;
+    return (struct tn__extraction){.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
+}
+
+static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
+{
+    (void)context;
+    char line[600];
+    const char *unknown = tn__llvm_argument_unknown();
+    if (unknown)
+        return tn__fail(err, TN_ENOTSUP, "LLVM's option '%s' was set by other means than TENON_LLVM_ARGS", unknown);
+    int length = snprintf(line, sizeof line, "tenon %s llvm %s host %s abi %d %d build %s options %s",
+                          TN_VERSION_STRING, tn_codegen_llvm_version(), tn_codegen_host_triple(), TN_RUNTIME_ABI,
+                          TN_GC_ABI, tn__codegen_build, tn__llvm_arguments_taken());
+    if (length >= (int)sizeof line)
+        return tn__fail(err, TN_ENOTSUP, "the options in TENON_LLVM_ARGS are too long");
+    return tn__buffer_fill(text, line, (size_t)length) ? TN_OK : tn__no_memory(err, NULL);
+}
+
+/* ---- opening ---- */
+
+static int no_description(const struct tn_ir *ir, struct tn_error *err)
+{
+    return tn__fail(err, TN_ENOMEM, "%s: no memory for its description", ir->name);
+}
+
+static int describe(const struct tn_ir *ir, const struct tn__split *split, struct tn_buffer *out, struct tn_error *err)
+{
+    struct tn__description d = {.parts = (uint32_t)tn__split_parts(split),
+                                .flags = (tn__split_is_whole(split) ? TN__DESCRIBED_WHOLE : 0) |
+                                         (tn__split_is_opaque(split) ? TN__DESCRIBED_OPAQUE : 0) |
+                                         (tn__split_has_initializers(split) ? TN__DESCRIBED_INITIALIZERS : 0)};
+    size_t count, next = 0;
+    for (size_t part = 0; part < d.parts; part++, d.count += count)
+        tn__split_symbols(split, part, &count);
+    d.symbols = tn__alloc_zeroed(NULL, d.count + 1, sizeof *d.symbols);
+    if (!d.symbols)
+        return no_description(ir, err);
+    for (size_t part = 0; part < d.parts; part++) {
+        const struct tn__split_symbol *symbols = tn__split_symbols(split, part, &count);
+        for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
+            d.symbols[next++] = (struct tn__described_symbol){.part = (uint32_t)part,
+                                                              .name = s->name,
+                                                              .of = s->of,
+                                                              .body = s->body,
+                                                              .flags = s->flags,
+                                                              .managed_registers = s->managed_registers,
+                                                              .managed_stack = s->managed_stack};
+    }
+    bool good = tn__description_write(&d, out);
+    tn__free(NULL, d.symbols);
+    return good ? TN_OK : no_description(ir, err);
+}
+
+static void close_module(void *opened)
+{
+    tn__module_close(((struct opened *)opened)->module);
+    tn__free(NULL, opened);
+}
+
+static int open_module(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
+                       struct tn_buffer *description, struct tn_error *err)
+{
+    (void)context;
+    char tag[TN__JIT_TAG_SIZE];
+    struct opened *opened = tn__alloc_zeroed(NULL, 1, sizeof *opened);
+    *module = NULL;
+    if (!opened)
+        return tn__no_memory(err, ir->name);
+    tn__jit_write_tag(ir->digest, ir->copy, tag);
+    opened->how = tn__jit_extraction(options);
+    int code = tn__module_open(ir->name, ir->bytes, ir->length, options, tag, ir->whole, &opened->module, err);
+    if (code == TN_OK)
+        code = describe(ir, tn__module_split(opened->module), description, err);
+    if (code != TN_OK) {
+        close_module(opened);
+        return code;
+    }
+    opened->whole = tn__module_is_whole(opened->module);
+    *module = opened;
+    return TN_OK;
+}
+
+/* ---- compiling ---- */
+
+static int compile_part(void *module, const struct tn_part_request *request, struct tn_buffer *object,
+                        struct tn_error *err)
+{
+    const struct opened *opened = module;
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    uint64_t extract_ns = 0;
+    int code = opened->whole
+                   ? tn__module_compile_whole(opened->module, request->observer, object, &stats, err)
+                   : tn__module_compile_part(opened->module, (size_t)request->part, request->name, &opened->how,
+                                             request->observer, object, &extract_ns, &stats, err);
+    stats.extract_ns = extract_ns;
+    *request->stats = stats;
+    return code;
+}
+
+const struct tn_compiler *tn_codegen_compiler(void)
+{
+    static const struct tn_compiler compiler = {.size = sizeof compiler,
+                                                .identify = identify,
+                                                .open = open_module,
+                                                .compile = compile_part,
+                                                .close = close_module};
+    return &compiler;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Descriptions of modules: written and read again, every word of one changed, and cut off everywhere. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "cache/description.h"
+
+static struct tn__described_symbol symbols[] = {
+    {.part = 0, .name = "data"},
+    {.part = 1, .name = "f", .body = "f$body", .flags = TN__SYMBOL_WEAK, .managed_registers = 3, .managed_stack = 4},
+    {.part = 1, .name = "alias", .of = "f", .flags = TN__SYMBOL_HIDDEN},
+    {.part = 2, .name = "g", .body = "g$body"},
+};
+
+static struct tn_buffer write_example(void)
+{
+    struct tn_buffer out = {0};
+    const struct tn__description d = {.flags = TN__DESCRIBED_INITIALIZERS, .parts = 3, .count = 4, .symbols = symbols};
+    assert_true(tn__description_write(&d, &out));
+    return out;
+}
+
+static int read_bytes(const void *bytes, size_t size)
+{
+    struct tn__arena arena = {0};
+    struct tn__description d;
+    uint8_t *exact = malloc(size ? size : 1); /* for AddressSanitizer */
+    assert_non_null(exact);
+    memcpy(exact, bytes, size);
+    int code = tn__description_read(exact, size, &arena, &d, NULL);
+    tn__arena_free(&arena);
+    free(exact);
+    return code;
+}
+
+static void as_it_was_written(void **state)
+{
+    (void)state;
+    struct tn_buffer bytes = write_example();
+    struct tn__arena arena = {0};
+    struct tn__description d;
+    assert_int_equal(tn__description_read(bytes.data, bytes.size, &arena, &d, NULL), TN_OK);
+    assert_true(d.flags == TN__DESCRIBED_INITIALIZERS && d.parts == 3 && d.count == 4);
+    assert_true(d.first[0] == 0 && d.first[1] == 1 && d.first[2] == 3 && d.first[3] == 4);
+    assert_string_equal(d.symbols[2].of, "f");
+    assert_null(d.symbols[2].body);
+    assert_string_equal(d.symbols[3].body, "g$body");
+    assert_true(d.symbols[1].managed_registers == 3 && d.symbols[1].managed_stack == 4);
+    tn__arena_free(&arena);
+    tn_buffer_free(&bytes);
+}
+
+static void cut_off(void **state)
+{
+    (void)state;
+    struct tn_buffer bytes = write_example();
+    for (size_t size = 0; size < bytes.size; size++)
+        assert_int_equal(read_bytes(bytes.data, size), TN_EFORMAT);
+    assert_int_equal(read_bytes(bytes.data, bytes.size), TN_OK);
+    tn_buffer_free(&bytes);
+}
+
+/* The word, what it becomes, and whether that is a description. */
+static void changed(void **state)
+{
+    (void)state;
+    enum { ROW0 = 5, ROW1 = ROW0 + 7, ROW2 = ROW1 + 7, ROW3 = ROW2 + 7 };
+    static const struct {
+        size_t word;
+        uint32_t value;
+        int code;
+    } rows[] = {
+        {0, 0, TN_EFORMAT},           /* magic */
+        {1, 7, TN_EFORMAT},           /* in one piece, with three parts */
+        {1, 6, TN_OK},                /* opaque */
+        {1, 8, TN_EFORMAT},           /* an unknown flag */
+        {2, 0, TN_EFORMAT},           /* no part */
+        {2, 2, TN_EFORMAT},           /* a symbol of part 2 of 2 */
+        {2, 4, TN_EFORMAT},           /* a part without a symbol */
+        {2, UINT32_MAX, TN_EFORMAT},  /* parts without end */
+        {3, 3, TN_EFORMAT},           /* one symbol less */
+        {3, UINT32_MAX, TN_EFORMAT},  /* symbols without end */
+        {4, 3, TN_EFORMAT},           /* less text */
+        {ROW0, 1, TN_OK},             /* part 0 defines none */
+        {ROW1, 0, TN_EFORMAT},        /* part 1 begins with an alias */
+        {ROW1, 2, TN_EFORMAT},        /* part 2 comes before part 1 */
+        {ROW3, 1, TN_EFORMAT},        /* part 2 is missing */
+        {ROW0 + 1, 0, TN_EFORMAT},    /* no name */
+        {ROW0 + 1, 1000, TN_EFORMAT}, /* a name outside */
+        {ROW0 + 1, 5, TN_EFORMAT},    /* an empty one */
+        {ROW1 + 2, 1, TN_EFORMAT},    /* an alias with a body */
+        {ROW1 + 4, 4, TN_EFORMAT},    /* an unknown flag */
+        {ROW1 + 5, 77, TN_OK},        /* any registers */
+        {ROW2 + 2, 5, TN_EFORMAT},    /* an alias of an empty name */
+        {ROW3 + 3, 0, TN_OK},         /* no function */
+    };
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        struct tn_buffer bytes = write_example();
+        tn__put32((char *)bytes.data + 4 * rows[i].word, rows[i].value);
+        int code = read_bytes(bytes.data, bytes.size);
+        if (code != rows[i].code)
+            fail_msg("row %zu: %d", i, code);
+        tn_buffer_free(&bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_it_was_written),
+        cmocka_unit_test(cut_off),
+        cmocka_unit_test(changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
