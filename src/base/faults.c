@@ -39,6 +39,9 @@ static bool parse_word(const char *word, size_t length)
     case 'h':
     case 'F':
     case 'P':
+    case 'N':
+    case 'I':
+    case 's':
         if (plan.count == MAX_WORDS || length > 2 || (length == 2 && word[1] != '*'))
             return false;
         plan.words[plan.count].action = *word;
@@ -94,6 +97,11 @@ bool tn__os_fence_fault(void)
 
 int tn__os_fault(bool executable, bool *ignore_hint)
 {
+    return tn__os_transfer_fault(executable, ignore_hint, NULL);
+}
+
+int tn__os_transfer_fault(bool executable, bool *ignore_hint, bool *half)
+{
     if (!plan.active)
         return 0;
     if (executable && plan.refuse_executable)
@@ -105,5 +113,7 @@ int tn__os_fault(bool executable, bool *ignore_hint)
         plan.at++;
     if (action == 'h' && ignore_hint)
         *ignore_hint = true;
-    return action == 'F' ? ENOMEM : action == 'P' ? EACCES : 0;
+    if (action == 's' && half)
+        *half = true;
+    return action == 'F' ? ENOMEM : action == 'P' ? EACCES : action == 'N' ? ENOSPC : action == 'I' ? EIO : 0;
 }

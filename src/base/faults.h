@@ -9,6 +9,8 @@
 
 /* Takes the next word of the fault plan for one memory request: 0 to go ahead, else the errno to fail with. */
 TN_HIDDEN int tn__os_fault(bool executable, bool *ignore_hint);
+/* The same for a read or a write; *half is set if it is to be done in two pieces. */
+TN_HIDDEN int tn__os_transfer_fault(bool executable, bool *ignore_hint, bool *half);
 
 /* True if the plan refuses tn__os_fence_threads. */
 TN_HIDDEN bool tn__os_fence_fault(void);

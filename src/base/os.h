@@ -17,6 +17,8 @@
  * fault plan. The plan comes from the environment variable TENON_TEST_MEM (read whenever a session is created) or from
  * tn__os_set_faults. It is a list of space-separated words, each consumed by one request in order:
  *     .     grant        h     ignore the address hint        F     fail with ENOMEM        P     refuse with EACCES
+ *     N     fail with ENOSPC                                I     fail with EIO
+ *     s     writes take only half of what is left at once
  *     a<N>  not a request: let the Nth heap allocation from now on fail (counted from 1), once
  *     x     not a request: from now on refuse every executable mapping with EACCES
  *     m     not a request: from now on refuse tn__os_fence_threads with EPERM
@@ -190,6 +192,26 @@ void tn__os_replace_drop(struct tn__os_replacement *file); /* removes it */
 /* Calls `visit` for each range of addresses that is mapped in this process, by address, until it returns false
  * (ENOMEM). ENOENT: the system does not tell (/proc). */
 int tn__os_each_mapping(bool (*visit)(void *context, uint64_t start, uint64_t end), void *context);
+
+/* ---- folders whose files replace each other (os_linux_store.c) ---- */
+
+/* Opens a folder; `make`: makes it if it is not there, for this user only. EPERM: it is a symbolic link or a file,
+ * others may write it, or it is not this user's; with `of_root` it may be root's. */
+int tn__os_open_folder(const char *path, bool make, bool of_root, int *fd);
+/* Opens a regular file of the folder to be read. ELOOP: a symbolic link. */
+int tn__os_open_in(int folder, const char *name, int *fd);
+/* Opens a new file for appending. EEXIST. */
+int tn__os_create_in(int folder, const char *name, int *fd);
+int tn__os_rename_in(int folder, const char *from, const char *to);
+int tn__os_remove_in(int folder, const char *name);
+/* Takes the folder's lock, which is given back by closing *fd or by the end of the process. EWOULDBLOCK: it is
+ * taken. */
+int tn__os_lock_folder(int folder, int *fd);
+/* Notes that an open file was used, unless that was noted within the last hour. */
+void tn__os_note_use(int fd);
+/* Calls `visit` for each regular file until that returns false. `used`: seconds since 1970. */
+int tn__os_each_in(int folder, bool (*visit)(void *context, const char *name, uint64_t size, uint64_t used),
+                   void *context);
 
 /* ---- cores (os_linux_cpu.c) ---- */
 

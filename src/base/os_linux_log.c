@@ -51,14 +51,15 @@ int tn__os_own_folder(char *path, size_t size)
 
 int tn__os_append(int fd, const void *bytes, size_t size)
 {
-    int fault = tn__os_fault(false, NULL);
+    bool half = false;
+    int fault = tn__os_transfer_fault(false, NULL, &half);
     if (fault)
         return fault;
     off_t end = lseek(fd, 0, SEEK_END);
     if (end >= 0 && !tn__os_permits_file((uint64_t)end + size))
         return EFBIG;
     while (size) {
-        ssize_t n = write(fd, bytes, size);
+        ssize_t n = write(fd, bytes, half ? size - size / 2 : size);
         if (n < 0 && errno != EINTR)
             return errno;
         size_t done = n > 0 ? (size_t)n : 0;

@@ -27,7 +27,9 @@ include/tenon/observe.h
 include/tenon/session.h
 include/tenon/thread.h
 include/tenon/tracker.h
+include/tenon_cache.h
 include/tenon_codegen.h
+include/tenon_compiler.h
 include/tenon_cpu.h
 include/tenon_heap.h
 include/tenon_image.h

@@ -81,7 +81,7 @@ put_headers() {
         put 644 "$header" "$INCLUDEDIR/tenon"
     done
     [ $action = install ] || rmdir "$DESTDIR$INCLUDEDIR/tenon" 2>/dev/null || true
-    for header in tenon tenon_cpu tenon_heap tenon_managed tenon_image tenon_save; do
+    for header in tenon tenon_cpu tenon_heap tenon_managed tenon_image tenon_save tenon_compiler tenon_cache; do
         put 644 "include/$header.h" "$INCLUDEDIR"
     done
 }

@@ -326,7 +326,7 @@ bench-link bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 bench-instructions: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/instructions
-bench-jit bench-cache bench-passes bench-image bench-gc: all
+bench-jit bench-passes bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
 # The limit is for the smallest tool.

@@ -55,6 +55,10 @@ static const struct command commands[] = {
      "size\n"
      "of the heap and the phases of collections over time, and needs no other files.\n",
      FOR_GC_REPORT, true, command_gc_report},
+    {"cache", "show|verify|prune DIR", "look at what 'tenon run --cache=DIR' has kept",
+     "show prints a line for each module, verify only those that are damaged: then the status is 1. prune removes\n"
+     "these, what killed writers have left, and with --limit what was not used for longest.\n",
+     FOR_CACHE, true, command_cache},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

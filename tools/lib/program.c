@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,6 +16,7 @@
 #include "link/file/detached.h"
 #include "base/os.h"
 #include "lib/watch.h"
+#include "tenon_cache.h"
 
 struct program tool_program;
 
@@ -164,6 +166,16 @@ static void run_finalizers(void)
     tool_time_event("run", "program", tool_program.stats.run_start, tn__os_now_ns());
 }
 
+static void print_cache(void)
+{
+    struct tn_cache_stats s = {.size = sizeof s};
+    tn_cache_stats(tool_program.cache, &s);
+    fprintf(stderr,
+            "cache       %" PRIu64 " of %" PRIu64 " modules and %" PRIu64 " of %" PRIu64 " objects found, %" PRIu64
+            " damaged, %" PRIu64 " excluded\n",
+            s.found, s.modules, s.found_objects, s.objects, s.damaged, s.excluded);
+}
+
 /* A child that the program forked leaves through the same atexit functions; it is not the one that was measured. */
 static void print_stats(void)
 {
@@ -172,6 +184,8 @@ static void print_stats(void)
     tool_program.stats.run_ns = tn__os_now_ns() - tool_program.stats.run_start;
     fflush(stdout); /* the program's last words come before ours */
     tool_print_stats(&tool_program.stats, tool_program.session, stderr);
+    if (tool_program.cache)
+        print_cache();
 }
 
 /* Errors on other threads, or within calls; the call that needs what failed goes to end_program. */
@@ -186,14 +200,36 @@ static void end_program(void)
     exit(STATUS_FAILURE);
 }
 
+/* Not closed: what the program compiles at its very end goes there too. */
+static bool use_cache(const char *path)
+{
+    enum { LIMIT = 1 << 30 };
+    struct tn_folder_options folder = {.size = sizeof folder, .path = path, .limit = LIMIT};
+    struct tn_store *store;
+    struct tn_error error;
+    if (tn_store_open_folder(&folder, &store, &error))
+        return tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false;
+    const struct tn_cache_options options = {
+        .size = sizeof options, .stores = &store, .store_count = 1, .compiler = tn_codegen_compiler()};
+    if (tn_cache_create(&options, &tool_program.cache, &error))
+        return tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false;
+    return true;
+}
+
+static void flush_cache(void)
+{
+    tn_cache_flush(tool_program.cache, NULL);
+}
+
 bool tool_program_use_jit(const struct settings *settings)
 {
     struct tn_compile_options compile;
     struct tn_error error;
-    if (!tool_compile_options(settings, &compile))
+    if (!tool_compile_options(settings, &compile) || (settings->cache && !use_cache(settings->cache)))
         return false;
     struct tn_jit_options options = {.size = sizeof options,
                                      .session = tool_program.session,
+                                     .compiler = tool_program.cache,
                                      .compile = &compile,
                                      .lazy = settings->lazy,
                                      .on_failure = end_program};
@@ -312,7 +348,8 @@ int tool_program_call(const struct settings *settings, void *entry)
     char **argv = make_arguments(settings);
     int argc = settings->argument_count + 1;
     self.process = getpid();
-    if (!argv || (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
+    if (!argv || (tool_program.cache && atexit(flush_cache) != 0) || (settings->stats && atexit(print_stats) != 0) ||
+        atexit(run_finalizers) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory");
     tool_thread_data_run();
     tool_use_built_in_name_services();

@@ -43,7 +43,7 @@ struct settings {
     const char *trace_compile, *trace_optimize, *remarks, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
     int time_passes, lazy, timings;
-    const char *threads;
+    const char *threads, *cache, *limit;
     const char *passes;
     int polls, weak;
     int no_debug_info;
@@ -73,7 +73,8 @@ enum {
     FOR_CPU = 512,
     FOR_BUILD = 1024,
     FOR_GC_REPORT = 2048,
-    FOR_ALL = 4095
+    FOR_CACHE = 4096,
+    FOR_ALL = 8191
 };
 
 struct command {
@@ -227,7 +228,8 @@ struct tn__detached;
 extern struct program {
     struct tn_session *session;
     struct tn_library *library;
-    struct tn_jit *jit; /* NULL unless IR is compiled when it is needed */
+    struct tn_jit *jit;        /* NULL unless IR is compiled when it is needed */
+    struct tn_compiler *cache; /* NULL: none */
     struct run_stats stats;
 } tool_program;
 
@@ -293,5 +295,6 @@ int command_verify(struct settings *settings);
 int command_cpu(struct settings *settings);
 int command_build(struct settings *settings);
 int command_gc_report(struct settings *settings);
+int command_cache(struct settings *settings);
 
 #endif

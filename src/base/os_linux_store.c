@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Folders whose files are written under another name and then renamed, so that readers see all of a file or none. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "os.h"
+
+enum { HOUR = 3600 };
+
+/* Whether what is written in the folder is this user's, or root's. */
+static int check_folder(int fd, bool of_root)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return errno;
+    bool is_owned = st.st_uid == geteuid() || (of_root && st.st_uid == 0);
+    return is_owned && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : EPERM;
+}
+
+int tn__os_open_folder(const char *path, bool make, bool of_root, int *fd)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    if (make && mkdir(path, 0700) && errno != EEXIST)
+        return errno;
+    *fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*fd < 0)
+        return errno == ENOTDIR ? EPERM : errno; /* which is what a symbolic link is */
+    int error = check_folder(*fd, of_root);
+    if (error)
+        close(*fd);
+    return error;
+}
+
+int tn__os_open_in(int folder, const char *name, int *fd)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    *fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    return *fd < 0 ? errno : 0;
+}
+
+int tn__os_create_in(int folder, const char *name, int *fd)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    *fd = openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return *fd < 0 ? errno : 0;
+}
+
+int tn__os_rename_in(int folder, const char *from, const char *to)
+{
+    int fault = tn__os_fault(false, NULL);
+    return fault ? fault : renameat(folder, from, folder, to) ? errno : 0;
+}
+
+int tn__os_remove_in(int folder, const char *name)
+{
+    return unlinkat(folder, name, 0) ? errno : 0;
+}
+
+int tn__os_lock_folder(int folder, int *fd)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    *fd = openat(folder, ".lock", O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (*fd < 0)
+        return errno;
+    int error = flock(*fd, LOCK_EX | LOCK_NB) ? errno : 0;
+    if (error)
+        close(*fd);
+    return error;
+}
+
+void tn__os_note_use(int fd)
+{
+    struct stat st;
+    struct timespec now;
+    if (!fstat(fd, &st) && !clock_gettime(CLOCK_REALTIME, &now) && now.tv_sec - st.st_mtime > HOUR)
+        futimens(fd, NULL);
+}
+
+int tn__os_each_in(int folder, bool (*visit)(void *context, const char *name, uint64_t size, uint64_t used),
+                   void *context)
+{
+    int fault = tn__os_fault(false, NULL);
+    int fd = fault ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    if (!list) {
+        int error = fault ? fault : errno;
+        if (fd >= 0)
+            close(fd);
+        return error;
+    }
+    struct stat st;
+    for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
+        if (!fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+            !visit(context, entry->d_name, (uint64_t)st.st_size, (uint64_t)st.st_mtime))
+            break;
+    closedir(list);
+    return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A cache of compiled code (doc/CACHE.md): key.c (what stands for a module and how it is compiled), description.c (what
+ * a compiler says of a module), pack.c (all that is kept of a module, as bytes), folder.c (packs as files), cache.c (a
+ * compiler that looks into stores first). */
+
+#ifndef TENON_CACHE_INTERNAL_H
+#define TENON_CACHE_INTERNAL_H
+
+#include "base/base.h"
+#include "base/sha256/sha256.h"
+#include "tenon_cache.h"
+#include "tenon_cpu.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- key.c ---- */
+
+/* How a member of struct tn_compile_options takes part in keys. */
+enum tn__key_part {
+    TN__KEY_NUMBER,  /* an int, as it is */
+    TN__KEY_TEXT,    /* the text; NULL differs from "" */
+    TN__KEY_NATIVE,  /* the CPU and all its features, where the options leave the CPU open */
+    TN__KEY_NOTHING, /* it does not change objects */
+    TN__KEY_REFUSES, /* unless it is 0, what it changes is not known */
+    TN__KEY_OBSERVER /* the same for its function before_pass, which may leave out passes */
+};
+
+/* A row for each member, in order. */
+extern const struct tn__key_row {
+    const char *name;
+    size_t offset, size;
+    enum tn__key_part part;
+} tn__key_rows[];
+extern const size_t tn__key_row_count;
+
+/* The key of a module; `host`: what "native" means where the options do not say. False: nothing may be kept of it. */
+bool tn__key_of(const char *identity, const void *salt, size_t salt_length, const struct tn_cpu *host,
+                const struct tn_ir *ir, const struct tn_compile_options *options, uint8_t key[TN__SHA256_SIZE]);
+
+/* 64 digits and a NUL. */
+void tn__key_write(const uint8_t key[TN__SHA256_SIZE], char text[65]);
+
+/* ---- pack.c ---- */
+
+enum { TN__PACK_DESCRIPTION = 0, TN__PACK_OBJECT = 1 };
+
+/* Something that a pack contains; bytes are borrowed. */
+struct tn__pack_item {
+    uint32_t kind, part;
+    const void *bytes;
+    size_t size;
+    const uint8_t *digest; /* of the bytes, with kind and part: not yet compared if it is not NULL */
+};
+
+struct tn__pack {
+    const uint8_t *bytes;
+    size_t size;
+    uint32_t count; /* 0: nothing was read */
+};
+
+/* Looks at the header and the table of a pack, which has to outlive *pack. False: it is damaged, or has another key. */
+bool tn__pack_read(const void *bytes, size_t size, const uint8_t key[TN__SHA256_SIZE], struct tn__pack *pack);
+struct tn__pack_item tn__pack_item(const struct tn__pack *pack, uint32_t index);
+/* Finds an item; *is_damaged: it is there, but is not what was written. */
+bool tn__pack_find(const struct tn__pack *pack, uint32_t kind, uint32_t part, struct tn__pack_item *item,
+                   bool *is_damaged);
+bool tn__pack_is_sound(const struct tn__pack_item *item);
+/* Writes a pack into an empty buffer. False: out of memory. */
+bool tn__pack_write(const uint8_t key[TN__SHA256_SIZE], const struct tn__pack_item *items, uint32_t count,
+                    struct tn_buffer *out);
+
+#pragma GCC visibility pop
+#endif

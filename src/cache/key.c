@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Keys: the SHA-256 of all that decides about the objects of a module. What is left out here makes a program run the
+ * wrong code, so each member of the options has a row, and a test compares the rows with the struct. */
+
+#include "cache/cache.h"
+
+#define FORMAT "tenon cache 1"
+
+#define ROW(member, part)                                                                                              \
+    {                                                                                                                  \
+#member, offsetof(struct tn_compile_options, member), sizeof((struct tn_compile_options){0}.member), part      \
+    }
+
+const struct tn__key_row tn__key_rows[] = {
+    ROW(size, TN__KEY_NOTHING), /* options were taken: it is that of this version */
+    ROW(triple, TN__KEY_TEXT),
+    ROW(cpu, TN__KEY_TEXT),
+    ROW(features, TN__KEY_TEXT),
+    ROW(opt_level, TN__KEY_NUMBER),
+    ROW(reloc_model, TN__KEY_NUMBER),
+    ROW(code_model, TN__KEY_NUMBER),
+    ROW(emit, TN__KEY_NUMBER),
+    ROW(function_sections, TN__KEY_NUMBER),
+    ROW(polls, TN__KEY_NUMBER),
+    ROW(passes, TN__KEY_TEXT),
+    ROW(observer, TN__KEY_OBSERVER),
+    ROW(native, TN__KEY_NATIVE),
+    ROW(verify_ir, TN__KEY_NOTHING),      /* it only refuses */
+    ROW(assembly_files, TN__KEY_REFUSES), /* the files may change */
+    ROW(hook, TN__KEY_REFUSES),
+    ROW(hook_context, TN__KEY_NOTHING), /* without a hook it means nothing */
+};
+const size_t tn__key_row_count = TN_COUNT(tn__key_rows);
+
+/* Each value has its length before it, so that two of them are never taken for one. */
+static void add(struct tn__sha256 *sha, const void *bytes, size_t size)
+{
+    uint8_t length[8];
+    tn__put64(length, size);
+    tn__sha256_add(sha, length, sizeof length);
+    if (size)
+        tn__sha256_add(sha, bytes, size);
+}
+
+static void add_number(struct tn__sha256 *sha, uint64_t number)
+{
+    uint8_t bytes[8];
+    tn__put64(bytes, number);
+    add(sha, bytes, sizeof bytes);
+}
+
+static void add_text(struct tn__sha256 *sha, const char *text)
+{
+    add_number(sha, text != NULL);
+    add(sha, text, text ? strlen(text) : 0);
+}
+
+/* By number, since each is what this machine has whatever its name implies. */
+static void add_native(struct tn__sha256 *sha, const struct tn_compile_options *options, const struct tn_cpu *host)
+{
+    const struct tn_cpu *cpu = options->native ? options->native : host;
+    bool is_open = !options->cpu || strcmp(options->cpu, "native") == 0;
+    add_number(sha, is_open);
+    if (!is_open)
+        return;
+    add_text(sha, tn_cpu_arch_name(cpu->arch));
+    add_text(sha, cpu->name);
+    for (size_t i = 0; i < TN_CPU_WORDS; i++)
+        add_number(sha, cpu->features.words[i]);
+}
+
+static bool add_row(struct tn__sha256 *sha, const struct tn__key_row *row, const struct tn_compile_options *options,
+                    const struct tn_cpu *host)
+{
+    static const char zeros[16];
+    const char *member = (const char *)options + row->offset;
+    int number;
+    switch (row->part) {
+    case TN__KEY_NUMBER:
+        memcpy(&number, member, sizeof number);
+        add_number(sha, (uint64_t)number);
+        return true;
+    case TN__KEY_TEXT:
+        add_text(sha, *(const char *const *)(const void *)member);
+        return true;
+    case TN__KEY_NATIVE:
+        add_native(sha, options, host);
+        return true;
+    case TN__KEY_NOTHING:
+        return true;
+    case TN__KEY_OBSERVER:
+        return !options->observer || !options->observer->before_pass;
+    default:
+        return memcmp(member, zeros, row->size) == 0;
+    }
+}
+
+bool tn__key_of(const char *identity, const void *salt, size_t salt_length, const struct tn_cpu *host,
+                const struct tn_ir *ir, const struct tn_compile_options *options, uint8_t key[TN__SHA256_SIZE])
+{
+    struct tn__sha256 sha;
+    bool good = !ir->copy;
+    tn__sha256_begin(&sha);
+    add_text(&sha, FORMAT);
+    add_text(&sha, identity);
+    add(&sha, salt, salt_length);
+    add(&sha, ir->digest, TN__SHA256_SIZE);
+    add_number(&sha, ir->whole != 0);
+    for (size_t i = 0; i < tn__key_row_count; i++)
+        good &= add_row(&sha, &tn__key_rows[i], options, host);
+    tn__sha256_end(&sha, key);
+    return good;
+}
+
+void tn__key_write(const uint8_t key[TN__SHA256_SIZE], char text[65])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < TN__SHA256_SIZE; i++) {
+        text[2 * i] = digits[key[i] >> 4];
+        text[2 * i + 1] = digits[key[i] & 15];
+    }
+    text[64] = 0;
+}
