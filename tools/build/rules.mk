@@ -50,7 +50,9 @@ include tools/build/musl.mk
 # In rows of tables, what is not named is 0.
 warnings := -Wall -Wextra -Wno-missing-field-initializers -Werror
 c_warnings := $(warnings) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+# gcc warns that ThreadSanitizer does not know fences.
+sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer \
+	$(if $(filter thread,$(SANITIZE)),-Wno-tsan))
 checking := $(if $(SANITIZE),-DTN_CHECKING)
 # What a client's function throws may pass frames of the library; for RISC-V compilers make tables for that only if
 # asked.
