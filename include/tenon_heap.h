@@ -175,6 +175,9 @@ struct tn_heap_options {
     /* Threads that collect at the same time, if the collector can; it starts them when they are useful. 0: as many as
      * there are cores for the process, at most 4. */
     uint64_t workers;
+    /* Trades memory for time: what the heap takes beyond the bytes that live before it is collected fully, in percent
+     * of what the collector would choose, from 1 to 10,000; never less than half of `minimum`. 0: 100. */
+    uint64_t extra;
 };
 
 /* Creates a heap. `options` may be NULL (defaults). TN_EINVAL, TN_ENOMEM, TN_EFORMAT (the program's own stack maps are
@@ -195,7 +198,8 @@ TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
 TN_API void tn_heap_detach(void);
 
 /* Fills in options from the environment: TENON_GC names the collector (copy, generational or concurrent),
- * TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags, TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of bytes.
+ * TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags, TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of bytes,
+ * TENON_GC_EXTRA is a number of percent.
  * TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does not contain the collector). */
 TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);
 

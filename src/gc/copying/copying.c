@@ -170,7 +170,7 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
     done->full = 1;
     done->swept = done->before > heap->in_use ? done->before - heap->in_use : 0;
     own->allocated = 0;
-    uint64_t budget = heap->in_use + tn__max64(heap->options.minimum, heap->in_use);
+    uint64_t budget = heap->in_use + tn__max64(heap->options.minimum, heap->in_use / 100 * heap->options.extra);
     own->threshold = tn__within_soft_limit(heap, heap->in_use, budget) - heap->in_use;
     tn__verify_heap(heap);
 }

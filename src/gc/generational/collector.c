@@ -296,7 +296,7 @@ void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, u
     double ratio = g->growth_rate / g->mark_rate;
     double extra = square_root((double)live * UNIT * (ratio < MOST_RATIO ? ratio : MOST_RATIO));
     uint64_t most = tn__max64(3 * live, heap->options.minimum);
-    uint64_t bytes = extra < (double)most ? (uint64_t)extra : most;
+    uint64_t bytes = (extra < (double)most ? (uint64_t)extra : most) / 100 * heap->options.extra;
     g->budget = live + tn__max64(bytes, heap->options.minimum / 2);
     g->budget = tn__max64(tn__min64(g->budget, heap->options.limit), live + live / 8);
     g->budget = tn__within_soft_limit(heap, live, g->budget);

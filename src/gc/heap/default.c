@@ -39,17 +39,17 @@ static int find_collector(const char *name, const struct tn_collector **found, s
                     name);
 }
 
-/* A variable that is not there leaves *bytes as it is. */
-static int take_bytes(const char *variable, uint64_t *bytes, struct tn_error *err)
+/* A variable that is not there leaves *number as it is. */
+static int take_number(const char *variable, const char *of, uint64_t *number, struct tn_error *err)
 {
     const char *text = secure_getenv(variable);
     char *end;
     if (!text)
         return TN_OK;
     errno = 0;
-    *bytes = strtoull(text, &end, 10);
+    *number = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno)
-        return tn__fail(err, TN_EINVAL, "%s is no number of bytes: '%s'", variable, text);
+        return tn__fail(err, TN_EINVAL, "%s is no number of %s: '%s'", variable, of, text);
     return TN_OK;
 }
 
@@ -66,8 +66,10 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
         options->flags |= TN_HEAP_STRESS;
     if (is_set("TENON_GC_VERIFY"))
         options->flags |= TN_HEAP_VERIFY;
-    code = take_bytes("TENON_GC_LIMIT", &options->limit, err);
-    return code ? code : take_bytes("TENON_GC_SOFT_LIMIT", &options->soft_limit, err);
+    code = take_number("TENON_GC_LIMIT", "bytes", &options->limit, err);
+    if (!code)
+        code = take_number("TENON_GC_SOFT_LIMIT", "bytes", &options->soft_limit, err);
+    return code ? code : take_number("TENON_GC_EXTRA", "percent", &options->extra, err);
 }
 
 int tn_heap_default(struct tn_heap **out, struct tn_error *err)

@@ -130,17 +130,18 @@ static void note_most(void *context, const struct tn_collection *collection)
     most->bytes = collection->before > most->bytes ? collection->before : most->bytes;
 }
 
-static uint64_t most_in_use(void **state, uint64_t soft_limit, uint64_t live)
+static uint64_t most_in_use(uint64_t minimum, uint64_t soft_limit, uint64_t extra, uint64_t live)
 {
     enum { BYTES = 1 << 16, STEPS = 4000 };
     struct most most = {0};
     struct tn_heap *heap;
     struct tn_heap_options options = {.size = sizeof options,
+                                      .minimum = minimum,
                                       .soft_limit = soft_limit,
+                                      .extra = extra,
                                       .collector = chosen_collector(),
                                       .on_collection = note_most,
                                       .context = &most};
-    (void)state;
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
     assert_int_equal(tn_heap_attach(heap, &err), 0);
     make(heap, &bytes_type, live);
@@ -152,9 +153,24 @@ static uint64_t most_in_use(void **state, uint64_t soft_limit, uint64_t live)
 
 static void soft_limits(void **state)
 {
-    assert_true(most_in_use(state, 0, 4 * MB) > 24 * MB);
-    assert_in_range(most_in_use(state, 12 * MB, 4 * MB), 8 * MB, 15 * MB); /* and a nursery */
-    assert_true(most_in_use(state, 12 * MB, 20 * MB) > 20 * MB);           /* it does not end the program */
+    (void)state;
+    assert_true(most_in_use(0, 0, 0, 4 * MB) > 24 * MB);
+    assert_in_range(most_in_use(0, 12 * MB, 0, 4 * MB), 8 * MB, 15 * MB); /* and a nursery */
+    assert_true(most_in_use(0, 12 * MB, 0, 20 * MB) > 20 * MB);           /* it does not end the program */
+}
+
+/* More or less memory beyond what lives. */
+static void extra_memory(void **state)
+{
+    const struct tn_heap_options too_much = {.size = sizeof too_much, .extra = 10001};
+    struct tn_heap *heap;
+    (void)state;
+    uint64_t little = most_in_use(1 * MB, 0, 25, 8 * MB), usual = most_in_use(1 * MB, 0, 100, 8 * MB);
+    uint64_t much = most_in_use(1 * MB, 0, 400, 8 * MB);
+    assert_true(little >= 8 * MB && much > little + 8 * MB);
+    if (chosen_collector() != &tn_collector_concurrent) /* whose marker may be late */
+        assert_true(little < 16 * MB && usual > little + 4 * MB && much > usual + 16 * MB);
+    assert_int_equal(tn_heap_create(&too_much, &heap, &err), TN_EINVAL);
 }
 
 /* ---- on demand ---- */
@@ -262,6 +278,7 @@ int main(void)
         BOTH(small_heaps_last),
         BOTH(partial_and_full),
         {"soft_limits", soft_limits, NULL, NULL, &plain},
+        {"extra_memory", extra_memory, NULL, NULL, &plain},
         {"idle_heaps_shrink", idle_heaps_shrink, NULL, NULL, &plain},
         {"partly_used_memory_shrinks", partly_used_memory_shrinks, NULL, NULL, &plain},
     };
