@@ -41,6 +41,7 @@ share/doc/tenon/CHANGELOG.md
 share/doc/tenon/LICENSE
 share/doc/tenon/LICENSE.mimalloc
 share/doc/tenon/README.md
+share/doc/tenon/doc/CACHE.md
 share/doc/tenon/doc/CPU.md
 share/doc/tenon/doc/DESIGN.md
 share/doc/tenon/doc/EMBEDDING.md

@@ -19,7 +19,7 @@ compile() { # NAME TEXT
     musl-gcc -O1 -fPIE -ffunction-sections -Wall -Wextra -Werror -c "$work/$1.c" -o "$work/$1.o"
 }
 link() { # OBJECT...
-    tools/stub/link "$work/stub" "$work/list" "$musl" "$@" "$BUILD"/obj/stub/{stub,thread_exits,alloc}.o \
+    tools/stub/link "$work/stub" "$work/list" "$musl" "$@" "$BUILD"/obj/stub/{stub,host_$(uname -m),thread_exits,alloc}.o \
         "$BUILD/musl/libtenon.a" "$musl/libc.a" "$(musl-gcc -print-libgcc-file-name)" 2>&1
 }
 
