@@ -9,10 +9,12 @@
 #include "image/load/image.h"
 #include "lib/tool.h"
 
-/* The magic number alone also occurs in programs that use images. */
+/* The magic number also occurs in programs that use images; in code that writes headers, even the byte order stands
+ * where a header would have it. */
 static bool is_header(const uint8_t *at, const uint8_t *end)
 {
-    return end - at >= TN__IMAGE_HEADER && tn__get32(at + TN__IMAGE_AT_BYTE_ORDER) == TN__IMAGE_BYTE_ORDER;
+    return end - at >= TN__IMAGE_HEADER && tn__get32(at + TN__IMAGE_AT_BYTE_ORDER) == TN__IMAGE_BYTE_ORDER &&
+           at[TN__IMAGE_AT_POINTER] == 8 && at[TN__IMAGE_AT_SYSTEM] == TN__IMAGE_LINUX;
 }
 
 bool tool_next_image(const struct file *file, size_t *place, struct tn__arena *arena, struct tn__image_view *view,
