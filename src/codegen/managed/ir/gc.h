@@ -32,8 +32,8 @@ struct tn__gc {
     LLVMContextRef context;
     const struct tn_compile_options *options;
     struct tn__diagnostics *diagnostics; /* receives errors */
-    struct tn_compile_stats *stats;
-    struct tn__arena arena;       /* of the running pass; freed by the owner of the struct */
+    struct tn_compile_stats *stats;      /* NULL: they are not reported, as of a module that becomes several parts */
+    struct tn__arena arena;              /* of the running pass; freed by the owner of the struct */
     bool is_optimized;            /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
     LLVMTargetMachineRef machine; /* for passes that ask about the target */
     struct tn__watch *watch;      /* NULL: no observer of passes */

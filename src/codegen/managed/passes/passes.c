@@ -125,6 +125,8 @@ void tn__gc_end(struct tn__gc *gc)
 int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
 {
     int code = TN_OK;
+    struct tn_compile_stats not_reported = {0}, *stats = gc->stats;
+    gc->stats = stats ? stats : &not_reported;
     bool begun = tn__gc_begin(gc);
     tn__annotate_functions(gc);
     tn__mark_annotated_functions(gc);
@@ -135,6 +137,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
     }
     if (begun)
         tn__gc_end(gc);
+    gc->stats = stats;
     bool is_examined = gc->options->passes || gc->options->verify_ir || IS_CHECKING;
     return code == TN_OK && length && is_examined ? verify_module(gc) : code;
 }
