@@ -280,8 +280,9 @@ static bool inspect_member(const struct tn__archive *archive, const struct tn__m
     uint64_t relocs = 0;
     for (uint32_t i = 1; i < object.section_count; i++)
         relocs += object.sections[i].kind == TN__SECTION_UNLOADED ? 0 : object.sections[i].reloc_count;
-    printf("  %10zu %8u %8u %8" PRIu64 "  %.*s\n", input.length, object.section_count - 1, object.symbol_count - 1,
-           relocs, (int)member->name_length, member->name);
+    uint32_t symbols = object.symbol_count ? object.symbol_count - 1 : 0; /* imports of a DLL have no table of them */
+    printf("  %10zu %8u %8u %8" PRIu64 "  %.*s\n", input.length, object.section_count - 1, symbols, relocs,
+           (int)member->name_length, member->name);
     return true;
 }
 

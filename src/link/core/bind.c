@@ -44,13 +44,15 @@ static uint8_t apart_flags(const struct tn__link *link, const struct tn__object_
     return TN__SYMBOL_OWN | (symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0) | definition_flags(link, data, symbol);
 }
 
-/* Of a symbol that nothing here defines; only a weak reference may lead to nothing. */
+/* Of a symbol that nothing here defines; only a weak reference may lead to nothing. A weak alias is none: what it gives
+ * way to would be another definition. */
 static uint8_t missing_flags(const struct tn__symbol *symbol)
 {
+    bool may_miss = symbol->binding == TN__BIND_WEAK && symbol->place != TN__PLACE_ALIAS;
     if (symbol->place == TN__PLACE_SECTION) /* stripped */
         return TN__SYMBOL_DISCARDED | TN__SYMBOL_GIVEN;
     return (symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0) | TN__SYMBOL_GIVEN |
-           (symbol->binding == TN__BIND_WEAK ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
+           (may_miss ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
 }
 
 /* True if one library finds in the other what that one hides: both are one component then. */

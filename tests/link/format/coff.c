@@ -562,6 +562,35 @@ static void test_weak_searches_libraries(void **state)
     }
 }
 
+/* The default is what the name stands for: if nothing defines it, a reference to the name leads nowhere, whatever is
+ * searched for it. Only a default of the address 0 makes a reference to nothing. */
+static void test_weak_without_default(void **state)
+{
+    (void)state;
+    static const uint8_t zeros[8];
+    static const struct coff_reloc reloc = {0, 1, ADDR64};
+    for (uint8_t how = SEARCH_NO_LIBRARY; how <= ANTI_DEPENDENCY; how++) {
+        const struct coff weak = {
+            .machine = COFF_X86_64,
+            .sections = {{"to_weak", COFF_CONSTANTS | COFF_ALIGN_8, zeros, sizeof zeros, &reloc, 1}},
+            .section_count = 1,
+            .symbols = {{"nowhere", .class = CLASS_EXTERNAL},
+                        {"weak", .class = CLASS_WEAK, .more = 1},
+                        {.record = {[4] = how}},
+                        {"to_weak", .section = 1, .class = CLASS_EXTERNAL}},
+            .symbol_count = 4,
+        };
+        struct fixture f = open_windows();
+        struct tn_error err;
+        void *address;
+        add_built(&f, "weak.o", &weak);
+        assert_error(tn_lookup(f.library, "to_weak", &address, &err), TN_EUNDEF, &err, "nowhere", "weak.o(to_weak");
+        define(&f, "nowhere", NULL);
+        assert_null(*(void *const *)lookup(&f, "to_weak"));
+        close_fixture(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_thin_library),
         cmocka_unit_test(test_smaller_member),
         cmocka_unit_test(test_weak_searches_libraries),
+        cmocka_unit_test(test_weak_without_default),
         cmocka_unit_test(test_libraries),
         cmocka_unit_test(test_import_library),
         cmocka_unit_test(test_old_import),
