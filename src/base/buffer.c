@@ -7,7 +7,8 @@ bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size)
     out->data = tn__alloc(NULL, size ? size : 1);
     if (!out->data)
         return false;
-    memcpy(out->data, bytes, size);
+    if (size) /* else `bytes` may be NULL */
+        memcpy(out->data, bytes, size);
     out->size = size;
     return true;
 }

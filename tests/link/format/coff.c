@@ -441,7 +441,7 @@ static void test_old_import(void **state)
         .machine = COFF_X86_64,
         .sections = {{".text", COFF_CODE, jump, sizeof jump, &to_pointer, 1},
                      {".idata$5", COFF_CONSTANTS, pointer, sizeof pointer, &to_name, 1},
-                     {".idata$6", COFF_CONSTANTS, "\0\0host_add", 12, NULL, 0}},
+                     {".idata$6", COFF_CONSTANTS, "\0\0host_add\0", 12, NULL, 0}},
         .section_count = 3,
         .symbols = {{"host_add", .section = 1, .type = 0x20, .class = CLASS_EXTERNAL},
                     {"__imp_h", .section = 2, .class = CLASS_EXTERNAL},
