@@ -7,6 +7,8 @@
  *                                 data; with the passes and the code generation of this level
  *     jit empty                   a session with nothing in it
  *     jit query MODE BITCODE      SQLite, `lazy` or `eager`: until it has answered a first query
+ *     jit kept DIR KEY BITCODE    SQLite, lazily, with a cache in the folder: until it has answered, what the cache
+ *                                 took of that and to write; the module has this key, or none ("-")
  *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
  * Without LEVEL, codegen is that of -O2 without passes over the IR, as the peer's is. */
 
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tenon_cache.h>
 #include <tenon_codegen.h>
 
 #include "measure.h"
@@ -43,17 +46,23 @@ static void failed(void)
 /* `small`: at which level, with its passes. */
 static struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2, .passes = ""};
 
-static struct tn_jit *create(int lazy, size_t threads)
+static struct tn_jit *create_with(int lazy, size_t threads, const struct tn_compiler *compiler)
 {
     struct tn_jit_options options = {.size = sizeof options,
                                      .threads = threads,
                                      .compile = &compile,
                                      .lazy = lazy,
+                                     .compiler = compiler,
                                      .on_failure = failed,
                                      .resolver = tn_resolve_dlsym};
     struct tn_jit *jit;
     check(tn_jit_create(&options, &jit, &error));
     return jit;
+}
+
+static struct tn_jit *create(int lazy, size_t threads)
+{
+    return create_with(lazy, threads, NULL);
 }
 
 static void add(struct tn_jit *jit, struct tn_library *library, const char *name, const void *ir, size_t length)
@@ -159,12 +168,47 @@ static void query(int lazy, const char *path)
     add(jit, NULL, path, bitcode, length);
     if (!run_query(find, jit))
         fail("wrong answer");
-    printf("query ms %.1f\n", (double)(now_ns() - start) / 1e6);
+    printf("query_ms %.1f\n", (double)(now_ns() - start) / 1e6);
     struct tn_jit_stats stats = {.size = sizeof stats};
     tn_jit_stats(jit, &stats);
     if (lazy)
         printf("query compiled %llu\nquery functions %llu\n", (unsigned long long)stats.taken,
                (unsigned long long)stats.functions);
+}
+
+/* ---- kept ---- */
+
+static void kept(const char *path, const char *key, const char *bitcode_path)
+{
+    size_t length;
+    const void *bitcode = read_touched(bitcode_path, &length);
+    if (!bitcode)
+        exit(1);
+    uint64_t start = now_ns();
+    struct tn_folder_options folder = {.size = sizeof folder, .path = path};
+    struct tn_store *store;
+    struct tn_compiler *cache;
+    check(tn_store_open_folder(&folder, &store, &error));
+    struct tn_cache_options options = {
+        .size = sizeof options, .stores = &store, .store_count = 1, .compiler = tn_codegen_compiler()};
+    check(tn_cache_create(&options, &cache, &error));
+    struct tn_jit *jit = create_with(1, 0, cache);
+    struct tn_jit_module module = {.size = sizeof module, .name = bitcode_path, .ir = bitcode, .length = length};
+    if (strcmp(key, "-") != 0) {
+        module.key = key;
+        module.key_length = strlen(key);
+    }
+    check(tn_jit_add_module(jit, NULL, &module, &error));
+    if (!run_query(find, jit))
+        fail("wrong answer");
+    uint64_t answered = now_ns();
+    check(tn_cache_flush(cache, &error));
+    struct tn_cache_stats stats = {.size = sizeof stats};
+    tn_cache_stats(cache, &stats);
+    printf("kept_us %.1f\nkept_flush_us %.1f\n", (double)(answered - start) / 1e3, (double)(now_ns() - answered) / 1e3);
+    printf("kept_lookup_us %.1f\nkept_objects %llu\nkept_compiled %llu\n", (double)stats.lookup_ns / 1e3,
+           (unsigned long long)stats.objects, (unsigned long long)(stats.objects - stats.found_objects));
+    printf("kept_put_us %.1f\nkept_put_bytes %llu\n", (double)stats.put_ns / 1e3, (unsigned long long)stats.put_bytes);
 }
 
 /* ---- pair ---- */
@@ -225,10 +269,13 @@ int main(int argc, char **argv)
         empty();
     else if (strcmp(mode, "query") == 0 && argc == 4)
         query(strcmp(argv[2], "lazy") == 0, argv[3]);
+    else if (strcmp(mode, "kept") == 0 && argc == 5)
+        kept(argv[2], argv[3], argv[4]);
     else if (strcmp(mode, "pair") == 0 && argc == 4)
         measure_pair((size_t)atoi(argv[2]), argv[3]);
     else
-        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE | pair THREADS BITCODE");
+        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE | kept DIR KEY BITCODE | pair THREADS "
+             "BITCODE");
     fflush(stdout);
     _Exit(0); /* taking everything down again is nobody's figure */
 }

@@ -3,14 +3,18 @@
 /* The peer of jit.c: LLVM's LLJIT and LLLazyJIT as they are, codegen of -O2, no passes over the IR.
  *
  *     orc small COUNT          one-function modules, each added, looked up and called before the next
- *     orc query MODE BITCODE   SQLite, lazy (LLLazyJIT) or eager (LLJIT): until it has answered a first query */
+ *     orc query MODE BITCODE   SQLite, lazy (LLLazyJIT) or eager (LLJIT): until it has answered a first query
+ *     orc kept FILE BITCODE    the same by LLJIT with an ObjectCache that keeps the object in a file */
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/ExecutionEngine/ObjectCache.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
@@ -81,9 +85,37 @@ template <typename Builder, typename Add> static void measure_query(const char *
     add(*jit, ThreadSafeModule(std::move(module), std::move(context)));
     if (!run_query(find, jit.get()))
         abort();
-    printf("query ms %.1f\n", static_cast<double>(now_ns() - start) / 1e6);
+    printf("query_ms %.1f\n", static_cast<double>(now_ns() - start) / 1e6);
     fflush(stdout);
     _Exit(0);
+}
+
+/* For one module. */
+struct FileCache : ObjectCache {
+    std::string path;
+    void notifyObjectCompiled(const Module *, MemoryBufferRef object) override
+    {
+        std::error_code error;
+        raw_fd_ostream(path, error) << object.getBuffer();
+    }
+    std::unique_ptr<MemoryBuffer> getObject(const Module *) override
+    {
+        auto file = MemoryBuffer::getFile(path);
+        return file ? std::move(*file) : nullptr;
+    }
+};
+
+static void measure_kept(const char *file, const char *bitcode)
+{
+    static FileCache cache;
+    cache.path = file;
+    LLJITBuilder builder;
+    builder.setCompileFunctionCreator(
+        [](JITTargetMachineBuilder machine) -> Expected<std::unique_ptr<IRCompileLayer::IRCompiler>> {
+            return std::make_unique<TMOwningSimpleCompiler>(check(machine.createTargetMachine()), &cache);
+        });
+    measure_query(bitcode, std::move(builder),
+                  [](LLJIT &jit, ThreadSafeModule module) { check(jit.addIRModule(std::move(module))); });
 }
 
 int main(int argc, char **argv)
@@ -101,6 +133,8 @@ int main(int argc, char **argv)
     else if (mode == "query" && argc == 4)
         measure_query(argv[3], LLJITBuilder(),
                       [](LLJIT &jit, ThreadSafeModule module) { check(jit.addIRModule(std::move(module))); });
+    else if (mode == "kept" && argc == 4)
+        measure_kept(argv[2], argv[3]);
     else
         return 1;
     fflush(stdout);

@@ -11,12 +11,13 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: peers all start link lazy jit passes kernels gc image exe size
-all: start link lazy jit passes gc image exe size
+.PHONY: peers all start link lazy jit cache passes kernels gc image exe size
+all: start link lazy jit cache passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
+cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc)
 passes: $(out)/sqlite3.bc kernels
 kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
 kernels: $(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,managed polls twin))
