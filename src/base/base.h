@@ -96,6 +96,14 @@ int tn__take_options(void *to, size_t known, const void *from, const char *name,
 /* Copies a result of `known` bytes into the caller's version of the struct; does nothing if its size is impossible. */
 void tn__give_stats(void *to, size_t known, const void *from);
 
+/* A struct of statistics may be one of counters: uint64_t's behind its size, to which threads add at the same time. */
+static inline void tn__count(uint64_t *counter, uint64_t number)
+{
+    __atomic_fetch_add(counter, number, __ATOMIC_RELAXED);
+}
+/* As tn__give_stats, from such a struct. */
+void tn__give_counters(void *to, size_t known, const void *counters);
+
 bool tn__size_is_possible(size_t size);
 
 /* ---- lists ---- */

@@ -44,3 +44,11 @@ void tn__give_stats(void *to, size_t known, const void *from)
     memset((char *)to + filled, 0, given - filled);
     memcpy(to, &filled, sizeof filled);
 }
+
+void tn__give_counters(void *to, size_t known, const void *counters)
+{
+    uint64_t now[LARGEST / sizeof(uint64_t)];
+    for (size_t i = 0; i < known / sizeof *now; i++)
+        now[i] = __atomic_load_n((const uint64_t *)counters + i, __ATOMIC_RELAXED);
+    tn__give_stats(to, known, now);
+}

@@ -24,9 +24,7 @@ struct cache {
     size_t store_count;
     struct tn_cpu host;
     struct tn__list modules; /* under the lock */
-    struct {
-        uint64_t modules, found, objects, found_objects, excluded, damaged, puts, refused, put_bytes, lookup_ns, put_ns;
-    } counters; /* atomic */
+    struct tn_cache_stats counters; /* tn__count */
 };
 
 /* Something that was compiled and is not in the pack. */
@@ -53,8 +51,6 @@ struct cached {
     unsigned users; /* under the lock: the JIT, and threads that write */
     char *text;     /* copies of the IR and of its name */
 };
-
-#define COUNT(cache, counter, number) __atomic_fetch_add(&(cache)->counters.counter, (number), __ATOMIC_RELAXED)
 
 /* ---- the lock ---- */
 
@@ -85,7 +81,7 @@ static bool read_pack(struct cache *cache, const uint8_t key[TN__SHA256_SIZE], s
             continue;
         if (tn__pack_read(bytes->data, bytes->size, key, pack))
             return true;
-        COUNT(cache, damaged, 1);
+        tn__count(&cache->counters.damaged, 1);
         tn_buffer_free(bytes);
     }
     return false;
@@ -97,11 +93,11 @@ static void put_pack(struct cache *cache, const uint8_t key[TN__SHA256_SIZE], co
         const struct tn_store *store = cache->stores[i];
         if (!store->put || store->put(store->context, key, bytes->data, bytes->size) != TN_OK)
             continue;
-        COUNT(cache, puts, 1);
-        COUNT(cache, put_bytes, bytes->size);
+        tn__count(&cache->counters.puts, 1);
+        tn__count(&cache->counters.put_bytes, bytes->size);
         return;
     }
-    COUNT(cache, refused, 1);
+    tn__count(&cache->counters.refused, 1);
 }
 
 static bool is_listed(const struct tn__pack_item *items, uint32_t count, const struct tn__pack_item *item)
@@ -131,12 +127,12 @@ static void write_pack(struct cache *cache, const uint8_t key[TN__SHA256_SIZE], 
         if (tn__pack_is_sound(&item))
             items[count++] = item;
         else
-            COUNT(cache, damaged, 1);
+            tn__count(&cache->counters.damaged, 1);
     }
     if (items && tn__pack_write(key, items, count, &new))
         put_pack(cache, key, &new);
     else
-        COUNT(cache, refused, 1);
+        tn__count(&cache->counters.refused, 1);
     tn__free(NULL, items);
     tn_buffer_free(&old);
     tn_buffer_free(&new);
@@ -153,7 +149,7 @@ static void write_pending(struct cached *c)
         return;
     uint64_t begin = tn__os_now_ns();
     write_pack(c->cache, c->key, pending);
-    COUNT(c->cache, put_ns, tn__os_now_ns() - begin);
+    tn__count(&c->cache->counters.put_ns, tn__os_now_ns() - begin);
     for (; pending; pending = next) {
         next = pending->next;
         tn__free(NULL, pending);
@@ -265,8 +261,8 @@ static bool find_item(struct cached *c, uint32_t kind, uint32_t part, struct tn_
     bool is_damaged;
     uint64_t begin = tn__os_now_ns();
     bool found = tn__pack_find(&c->pack, kind, part, &item, &is_damaged) && tn__buffer_fill(out, item.bytes, item.size);
-    COUNT(c->cache, damaged, is_damaged);
-    COUNT(c->cache, lookup_ns, tn__os_now_ns() - begin);
+    tn__count(&c->cache->counters.damaged, is_damaged);
+    tn__count(&c->cache->counters.lookup_ns, tn__os_now_ns() - begin);
     return found;
 }
 
@@ -275,9 +271,9 @@ static int describe(struct cached *c, struct tn_buffer *description, struct tn_e
     uint64_t begin = tn__os_now_ns();
     if (!c->is_excluded)
         read_pack(c->cache, c->key, &c->bytes, &c->pack);
-    COUNT(c->cache, lookup_ns, tn__os_now_ns() - begin);
+    tn__count(&c->cache->counters.lookup_ns, tn__os_now_ns() - begin);
     if (find_item(c, TN__PACK_DESCRIPTION, 0, description)) {
-        COUNT(c->cache, found, 1);
+        tn__count(&c->cache->counters.found, 1);
         return TN_OK;
     }
     c->pack.count = 0; /* objects without a description are of no use */
@@ -301,8 +297,8 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     c->options = options;
     c->users = 1;
     c->is_excluded = !tn__key_of(cache->identity, cache->salt, cache->salt_length, &cache->host, ir, options, c->key);
-    COUNT(cache, modules, 1);
-    COUNT(cache, excluded, c->is_excluded);
+    tn__count(&cache->counters.modules, 1);
+    tn__count(&cache->counters.excluded, c->is_excluded);
     take_lock();
     tn__list_append(&cache->modules, &c->listed);
     give_lock();
@@ -319,9 +315,9 @@ static int compile(void *module, const struct tn_part_request *request, struct t
 {
     struct cached *c = module;
     uint32_t part = (uint32_t)request->part;
-    COUNT(c->cache, objects, 1);
+    tn__count(&c->cache->counters.objects, 1);
     if (find_item(c, TN__PACK_OBJECT, part, object)) {
-        COUNT(c->cache, found_objects, 1);
+        tn__count(&c->cache->counters.found_objects, 1);
         return TN_OK;
     }
     int code = __atomic_load_n(&c->module, __ATOMIC_ACQUIRE) ? TN_OK : reopen(c, request->name, err);
@@ -466,19 +462,7 @@ int tn_cache_flush(struct tn_compiler *compiler, struct tn_error *err)
 
 void tn_cache_stats(const struct tn_compiler *compiler, struct tn_cache_stats *stats)
 {
+    static const struct tn_cache_stats none;
     const struct cache *cache = of(compiler);
-    struct tn_cache_stats now = {.size = 0};
-    if (cache)
-        now = (struct tn_cache_stats){.modules = cache->counters.modules,
-                                      .found = cache->counters.found,
-                                      .objects = cache->counters.objects,
-                                      .found_objects = cache->counters.found_objects,
-                                      .excluded = cache->counters.excluded,
-                                      .damaged = cache->counters.damaged,
-                                      .puts = cache->counters.puts,
-                                      .refused = cache->counters.refused,
-                                      .put_bytes = cache->counters.put_bytes,
-                                      .lookup_ns = cache->counters.lookup_ns,
-                                      .put_ns = cache->counters.put_ns};
-    tn__give_stats(stats, sizeof now, &now);
+    tn__give_counters(stats, sizeof none, cache ? &cache->counters : &none);
 }

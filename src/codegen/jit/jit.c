@@ -182,18 +182,7 @@ int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int 
 
 void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats)
 {
-    struct tn_jit_stats now = {
-        .modules = jit->counters.modules,
-        .functions = jit->counters.functions,
-        .taken = jit->counters.taken,
-        .read_ns = jit->counters.read_ns,
-        .extract_ns = jit->counters.extract_ns,
-        .parse_ns = jit->counters.parse_ns,
-        .optimize_ns = jit->counters.optimize_ns,
-        .emit_ns = jit->counters.emit_ns,
-        .free_ns = jit->counters.free_ns,
-    };
-    tn__give_stats(stats, sizeof now, &now);
+    tn__give_counters(stats, sizeof jit->counters, &jit->counters);
 }
 
 /* ---- what compilations report ---- */
@@ -202,8 +191,8 @@ static void on_phase(void *context, const char *module, enum tn_phase phase, uin
 {
     const struct tn__jit_watch *watch = context;
     struct tn_jit *jit = watch->jit;
-    atomic_uint_least64_t *const sums[] = {&jit->counters.parse_ns, &jit->counters.optimize_ns, &jit->counters.emit_ns};
-    atomic_fetch_add_explicit(sums[phase], end - begin, memory_order_relaxed);
+    uint64_t *const sums[] = {&jit->counters.parse_ns, &jit->counters.optimize_ns, &jit->counters.emit_ns};
+    tn__count(sums[phase], end - begin);
     if (jit->observer.phase)
         jit->observer.phase(jit->observer.context, module, phase, begin, end);
 }

@@ -34,9 +34,7 @@ struct tn_jit {
     struct tn__jit_initializer *initializers; /* under tn__jit_lock, newest first */
     struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
     struct tn__tree *tags;                    /* under tn__jit_lock (jit_tags.c) */
-    struct {
-        atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns, free_ns;
-    } counters;
+    struct tn_jit_stats counters;             /* tn__count */
 };
 
 /* A symbol that, when it is linked, brings the initializers of a module with it. */

@@ -62,10 +62,10 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
     name_part(m, part, name, sizeof name);
     tn__jit_watch(&watch, &observer);
     int code = jit->compiler->compile(m->module, &request, &object, err);
-    atomic_fetch_add(&jit->counters.extract_ns, stats.extract_ns);
-    atomic_fetch_add(&jit->counters.free_ns, stats.free_ns);
+    tn__count(&jit->counters.extract_ns, stats.extract_ns);
+    tn__count(&jit->counters.free_ns, stats.free_ns);
     if (code == TN_OK && part > 0 && stats.functions) /* it was compiled now, not long ago */
-        atomic_fetch_add(&jit->counters.taken, 1);
+        tn__count(&jit->counters.taken, 1);
     if (code != TN_OK)
         return code;
     struct tn_input input = {.size = sizeof input,
@@ -242,7 +242,7 @@ static int promise_all(struct adding *a)
         code = promise(a, part);
     if (code == TN_OK && !is(a->m, TN__DESCRIBED_WHOLE)) {
         code = define_stubs(a);
-        atomic_fetch_add(&a->m->jit->counters.functions, parts - 1);
+        tn__count(&a->m->jit->counters.functions, parts - 1);
     }
     return code;
 }
@@ -317,7 +317,7 @@ static int open_module(struct given *g, struct tn__jit_kept **kept, struct tn_er
     uint64_t begin = tn__os_now_ns();
     struct tn_buffer copy = {0};
     int code = given->llvm_module ? tn__module_write(given->llvm_module, &copy, err) : TN_OK;
-    atomic_fetch_add(&jit->counters.modules, 1);
+    tn__count(&jit->counters.modules, 1);
     if (given->llvm_module) {
         given->ir = copy.data;
         given->length = copy.size;
@@ -328,7 +328,7 @@ static int open_module(struct given *g, struct tn__jit_kept **kept, struct tn_er
     if (code == TN_OK)
         code = read_module(g, err);
     tn_buffer_free(&copy);
-    atomic_fetch_add(&jit->counters.read_ns, tn__os_now_ns() - begin);
+    tn__count(&jit->counters.read_ns, tn__os_now_ns() - begin);
     return code;
 }
 
