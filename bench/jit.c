@@ -193,7 +193,8 @@ static void kept(const char *path, const char *key, const char *bitcode_path)
         .size = sizeof options, .stores = &store, .store_count = 1, .compiler = tn_codegen_compiler()};
     check(tn_cache_create(&options, &cache, &error));
     struct tn_jit *jit = create_with(1, 0, cache);
-    struct tn_jit_module module = {.size = sizeof module, .name = bitcode_path, .ir = bitcode, .length = length};
+    struct tn_jit_module module = {
+        .size = sizeof module, .name = bitcode_path, .ir = bitcode, .length = length, .stays = 1};
     if (strcmp(key, "-") != 0) {
         module.key = key;
         module.key_length = strlen(key);

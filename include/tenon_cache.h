@@ -73,9 +73,9 @@ struct tn_cache_stats {
     size_t size;                /* in: sizeof(struct tn_cache_stats) as the caller knows it */
     uint64_t modules, found;    /* opened; those of them whose description was in a store */
     uint64_t objects;           /* asked for */
-    uint64_t found_objects;     /* those of them that were in a store */
+    uint64_t found_objects;     /* those of them that were in a store, and of use */
     uint64_t excluded;          /* modules for which the options, or another module of the same IR, forbid caching */
-    uint64_t damaged;           /* packs, and objects in them, that were not as they were written */
+    uint64_t damaged;           /* packs, and what is in them, that were not as they were written, or of no use */
     uint64_t puts, refused;     /* packs that were written; that no store took */
     uint64_t put_bytes;         /* of these packs */
     uint64_t lookup_ns, put_ns; /* in stores, checksums included */

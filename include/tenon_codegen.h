@@ -98,7 +98,7 @@ struct tn_jit_instance {
 struct tn_jit_module {
     size_t size;      /* sizeof(struct tn_jit_module) */
     const char *name; /* for diagnostics; copied */
-    const void *ir;   /* text or bitcode; borrowed for the call */
+    const void *ir;   /* text or bitcode; borrowed for the call, unless it `stays` */
     size_t length;
     void *llvm_module; /* instead of `ir`: an LLVMModuleRef of this program's LLVM; copied, not changed */
     struct tn_tracker
@@ -110,6 +110,7 @@ struct tn_jit_module {
      * out: modules of the same key have the same IR. NULL: the bytes themselves. */
     const void *key;
     size_t key_length;
+    int stays; /* not 0: `ir` stays readable and unchanged until the JIT is destroyed, and need not be copied */
 };
 
 /* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately. In
@@ -162,7 +163,7 @@ TN_API int tn_jit_view(struct tn_jit *jit, struct tn_library *library, const cha
 
 struct tn_image_input {
     const char *name; /* for errors */
-    const void *ir;   /* text or bitcode; borrowed for the call */
+    const void *ir;   /* text or bitcode; borrowed for the call, unless it `stays` */
     size_t length;
 };
 

@@ -179,6 +179,7 @@ struct tn_ir {
     const unsigned char *digest; /* the 32 bytes of the IR's SHA-256, or of the client's key for it */
     uint64_t copy;               /* not 0: the number of a further module of the same digest in one library, which has
                                   * other names for what is local, so that its objects are of no use elsewhere */
+    int stays;                   /* not 0: `bytes` are there until the module is closed */
 };
 
 /* A part of a module to be compiled: one function, the data, or all of it. */
@@ -188,6 +189,10 @@ struct tn_part_request {
     const char *name; /* the module's, and the function's in brackets; for diagnostics and observers */
     const struct tn_compile_observer *observer; /* of this compilation, in place of that of the options */
     struct tn_compile_stats *stats;             /* filled in where something was compiled; else left as it is */
+    /* Not NULL: an object that the compiler has already need not be copied. It may fill in bytes, length, release and
+     * context of this input, which are zero, and leave the buffer empty. */
+    struct tn_input *kept;
+    int anew; /* not 0: what was kept of this part is of no use; it has to be compiled */
 };
 
 /* A compiler. All functions may be called from any thread, also for one module at a time; the JIT calls `open` and

@@ -103,6 +103,9 @@ TN_API int tn_responsibility_replace(struct tn_responsibility *responsibility,
 /* Ends the responsibility and enters what was staged. On an error the symbols have failed. Errors as for tn_add_object;
  * TN_EUNDEF (something promised is missing), TN_EREMOVED (the tracker was removed meanwhile). */
 TN_API int tn_responsibility_ready(struct tn_responsibility *responsibility, struct tn_error *err);
+/* The same, but on an error the responsibility goes on, without what was staged so far. For what may be of no use, such
+ * as an object of an earlier run: the materializer stages something else then, or fails. */
+TN_API int tn_responsibility_try(struct tn_responsibility *responsibility, struct tn_error *err);
 /* Ends the responsibility: its symbols have failed for this reason. */
 TN_API void tn_responsibility_fail(struct tn_responsibility *responsibility, const struct tn_error *why);
 

@@ -10,6 +10,7 @@
 #include "base/fork.h"
 #include "base/os.h"
 #include "cache/cache.h"
+#include "cache/description.h"
 
 /* So much is written before a module ends, if it doubles the pack: each byte is written about twice at most. */
 enum { PENDING_MOST = 1 << 20 };
@@ -23,7 +24,7 @@ struct cache {
     struct tn_store **stores;
     size_t store_count;
     struct tn_cpu host;
-    struct tn__list modules; /* under the lock */
+    struct tn__list modules;        /* under the lock */
     struct tn_cache_stats counters; /* tn__count */
 };
 
@@ -48,8 +49,9 @@ struct cached {
     uint8_t digest[TN__SHA256_SIZE];
     struct pending *pending; /* under the lock */
     size_t pending_bytes;
-    unsigned users; /* under the lock: the JIT, and threads that write */
-    char *text;     /* copies of the IR and of its name */
+    unsigned users;   /* under the lock: the JIT, and threads that write */
+    unsigned holders; /* atomic: all users together, and each object that was lent */
+    char *text;       /* copies of the IR and of its name, as long as they may be needed */
 };
 
 /* ---- the lock ---- */
@@ -176,6 +178,15 @@ static void keep(struct cached *c, uint32_t kind, uint32_t part, const struct tn
 
 /* ---- modules ---- */
 
+static void drop(struct cached *c)
+{
+    if (__atomic_sub_fetch(&c->holders, 1, __ATOMIC_ACQ_REL))
+        return;
+    tn_buffer_free(&c->bytes);
+    tn__free(NULL, c->text);
+    tn__free(NULL, c);
+}
+
 static void release(struct cached *c)
 {
     take_lock();
@@ -187,9 +198,7 @@ static void release(struct cached *c)
         return;
     if (c->module)
         c->cache->behind->close(c->module);
-    tn_buffer_free(&c->bytes);
-    tn__free(NULL, c->text);
-    tn__free(NULL, c);
+    drop(c);
 }
 
 static void close_module(void *module)
@@ -226,7 +235,8 @@ static int open_behind(struct cached *c, const char *name, struct tn_buffer *des
     return TN_OK;
 }
 
-/* In a pack that is not what it says it is, a description may be another one's: then nothing of it is used. */
+/* In a pack that is not what it says it is, a description may be another module's. What it names was promised, so this
+ * is an error; with the right description in the pack it is one of this run only. */
 static int reopen(struct cached *c, const char *name, struct tn_error *err)
 {
     struct tn_buffer made = {0};
@@ -234,36 +244,56 @@ static int reopen(struct cached *c, const char *name, struct tn_error *err)
     bool is_damaged;
     int code = open_behind(c, name, &made, err);
     if (code == TN_OK && (!tn__pack_find(&c->pack, TN__PACK_DESCRIPTION, 0, &kept, &is_damaged) ||
-                          kept.size != made.size || memcmp(kept.bytes, made.data, made.size) != 0))
+                          kept.size != made.size || memcmp(kept.bytes, made.data, made.size) != 0)) {
+        tn__count(&c->cache->counters.damaged, 1);
+        keep(c, TN__PACK_DESCRIPTION, 0, &made);
         code = tn__fail(err, TN_EFORMAT, "%s: the cache describes another module", name);
+    }
     tn_buffer_free(&made);
     return code;
 }
 
-/* A copy: the client's IR is there during this call only, and the compiler behind may see it later or never. */
+/* A copy: the client's IR may be there during this call only, and the compiler behind may see it later or never. */
 static bool keep_ir(struct cached *c, const struct tn_ir *ir)
 {
-    size_t name_size = strlen(ir->name) + 1;
-    c->text = tn__alloc(NULL, ir->length + name_size);
+    size_t name_size = strlen(ir->name) + 1, length = ir->stays ? 0 : ir->length;
+    c->text = tn__alloc(NULL, length + name_size);
     if (!c->text)
         return false;
     memcpy(c->digest, ir->digest, sizeof c->digest);
-    c->ir = *ir;
     c->ir.digest = c->digest;
-    c->ir.bytes = memcpy(c->text, ir->bytes, ir->length);
-    c->ir.name = memcpy(c->text + ir->length, ir->name, name_size);
+    c->ir.name = memcpy(c->text + length, ir->name, name_size);
+    if (!ir->stays)
+        c->ir.bytes = memcpy(c->text, ir->bytes, length);
     return true;
 }
 
-static bool find_item(struct cached *c, uint32_t kind, uint32_t part, struct tn_buffer *out)
+/* Without `out` the item is borrowed from the pack. */
+static bool find_item(struct cached *c, uint32_t kind, uint32_t part, struct tn__pack_item *item, struct tn_buffer *out)
 {
-    struct tn__pack_item item;
     bool is_damaged;
     uint64_t begin = tn__os_now_ns();
-    bool found = tn__pack_find(&c->pack, kind, part, &item, &is_damaged) && tn__buffer_fill(out, item.bytes, item.size);
+    bool found = tn__pack_find(&c->pack, kind, part, item, &is_damaged) &&
+                 (!out || tn__buffer_fill(out, item->bytes, item->size));
     tn__count(&c->cache->counters.damaged, is_damaged);
     tn__count(&c->cache->counters.lookup_ns, tn__os_now_ns() - begin);
     return found;
+}
+
+/* A description that is as it was written, but makes no sense, is a miss too. */
+static bool find_description(struct cached *c, struct tn_buffer *out)
+{
+    struct tn__pack_item item;
+    struct tn__description description;
+    struct tn__arena arena = {0};
+    if (!find_item(c, TN__PACK_DESCRIPTION, 0, &item, out))
+        return false;
+    int code = tn__description_read(out->data, out->size, &arena, &description, NULL);
+    tn__arena_free(&arena);
+    tn__count(&c->cache->counters.damaged, code == TN_EFORMAT);
+    if (code)
+        tn_buffer_free(out);
+    return !code;
 }
 
 static int describe(struct cached *c, struct tn_buffer *description, struct tn_error *err)
@@ -272,7 +302,7 @@ static int describe(struct cached *c, struct tn_buffer *description, struct tn_e
     if (!c->is_excluded)
         read_pack(c->cache, c->key, &c->bytes, &c->pack);
     tn__count(&c->cache->counters.lookup_ns, tn__os_now_ns() - begin);
-    if (find_item(c, TN__PACK_DESCRIPTION, 0, description)) {
+    if (find_description(c, description)) {
         tn__count(&c->cache->counters.found, 1);
         return TN_OK;
     }
@@ -289,13 +319,12 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     struct cache *cache = context;
     struct cached *c = tn__alloc_zeroed(NULL, 1, sizeof *c);
     *module = NULL;
-    if (!c || !keep_ir(c, ir)) {
-        tn__free(NULL, c);
+    if (!c)
         return tn__no_memory(err, ir->name);
-    }
     c->cache = cache;
     c->options = options;
-    c->users = 1;
+    c->ir = *ir;
+    c->users = c->holders = 1;
     c->is_excluded = !tn__key_of(cache->identity, cache->salt, cache->salt_length, &cache->host, ir, options, c->key);
     tn__count(&cache->counters.modules, 1);
     tn__count(&cache->counters.excluded, c->is_excluded);
@@ -303,6 +332,10 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     tn__list_append(&cache->modules, &c->listed);
     give_lock();
     int code = describe(c, description, err);
+    if (code == TN_OK && !c->module && !keep_ir(c, ir)) {
+        tn_buffer_free(description);
+        code = tn__no_memory(err, ir->name);
+    }
     if (code != TN_OK) {
         release(c);
         return code;
@@ -311,12 +344,34 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     return TN_OK;
 }
 
+static void take_back(void *context, const void *bytes, size_t length)
+{
+    (void)bytes, (void)length;
+    drop(context);
+}
+
+static void lend(struct cached *c, const struct tn__pack_item *item, struct tn_input *to)
+{
+    __atomic_add_fetch(&c->holders, 1, __ATOMIC_RELAXED);
+    to->bytes = item->bytes;
+    to->length = item->size;
+    to->release = take_back;
+    to->context = c;
+}
+
 static int compile(void *module, const struct tn_part_request *request, struct tn_buffer *object, struct tn_error *err)
 {
     struct cached *c = module;
     uint32_t part = (uint32_t)request->part;
-    tn__count(&c->cache->counters.objects, 1);
-    if (find_item(c, TN__PACK_OBJECT, part, object)) {
+    struct tn__pack_item item;
+    if (request->anew) { /* what was found before did not count */
+        tn__count(&c->cache->counters.damaged, 1);
+        tn__count(&c->cache->counters.found_objects, (uint64_t)-1);
+    } else
+        tn__count(&c->cache->counters.objects, 1);
+    if (!request->anew && find_item(c, TN__PACK_OBJECT, part, &item, request->kept ? NULL : object)) {
+        if (request->kept)
+            lend(c, &item, request->kept);
         tn__count(&c->cache->counters.found_objects, 1);
         return TN_OK;
     }

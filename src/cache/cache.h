@@ -66,8 +66,9 @@ struct tn__pack_item tn__pack_item(const struct tn__pack *pack, uint32_t index);
 bool tn__pack_find(const struct tn__pack *pack, uint32_t kind, uint32_t part, struct tn__pack_item *item,
                    bool *is_damaged);
 bool tn__pack_is_sound(const struct tn__pack_item *item);
-/* Writes a pack into an empty buffer. False: out of memory. */
-bool tn__pack_write(const uint8_t key[TN__SHA256_SIZE], const struct tn__pack_item *items, uint32_t count,
+/* Orders the items, of which no two are of one kind and part, and writes a pack into an empty buffer. False: out of
+ * memory. */
+bool tn__pack_write(const uint8_t key[TN__SHA256_SIZE], struct tn__pack_item *items, uint32_t count,
                     struct tn_buffer *out);
 
 #pragma GCC visibility pop

@@ -29,19 +29,23 @@ static bool is_pack(const char *name)
 
 static int read_file(const struct folder *folder, const char *name, struct tn_buffer *out)
 {
-    struct tn__os_file file;
+    uint64_t size;
+    bool is_ours;
     int fd, error = tn__os_open_in(folder->fd, name, &fd);
     if (error)
         return error == ENOENT ? TN_EUNDEF : TN_EIO;
-    error = tn__os_copy_open_file(fd, &file);
+    error = tn__os_file_status(fd, &size, &is_ours);
+    out->data = error ? NULL : tn__alloc(NULL, (size_t)size + 1);
+    if (!error && !out->data)
+        error = ENOMEM;
+    if (!error)
+        error = tn__os_read_open(fd, 0, out->data, (size_t)size, &out->size);
     if (!error && folder->store.put)
         tn__os_note_use(fd);
     tn__os_close(fd);
     if (error)
-        return TN_EIO;
-    bool good = tn__buffer_fill(out, file.bytes, file.size);
-    tn__os_unmap_file(&file);
-    return good ? TN_OK : TN_ENOMEM;
+        tn_buffer_free(out);
+    return error == ENOMEM ? TN_ENOMEM : error ? TN_EIO : TN_OK;
 }
 
 static int get(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], struct tn_buffer *out)

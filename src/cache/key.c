@@ -5,7 +5,7 @@
 
 #include "cache/cache.h"
 
-#define FORMAT "tenon cache 1"
+#define FORMAT "tenon cache 2"
 
 #define ROW(member, part)                                                                                              \
     {                                                                                                                  \

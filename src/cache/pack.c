@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Packs, byte by byte in doc/CACHE.md: a header, rows, a checksum of these two, and then the bytes that the rows name,
- * each with a checksum of its own. */
+ * each with a checksum of its own. Rows are in order, so an item is found in few steps. */
+
+#include <stdlib.h>
 
 #include "cache/cache.h"
 
-static const char magic[8] = "tnpack1";
+static const char magic[8] = "tnpack2";
 
-enum { COUNT_AT = 40, HEADER = 48, ROW = 56, DIGEST_AT = 24 };
+enum { COUNT_AT = 40, HEADER = 48, ROW = 56, OFFSET_AT = 8, SIZE_AT = 16, DIGEST_AT = 24 };
 
 /* ---- checksums ---- */
 
@@ -37,9 +39,20 @@ struct tn__pack_item tn__pack_item(const struct tn__pack *pack, uint32_t index)
     const uint8_t *row = pack->bytes + HEADER + (size_t)index * ROW;
     return (struct tn__pack_item){.kind = tn__get32(row),
                                   .part = tn__get32(row + 4),
-                                  .bytes = pack->bytes + tn__get64(row + 8),
-                                  .size = (size_t)tn__get64(row + 16),
+                                  .bytes = pack->bytes + tn__get64(row + OFFSET_AT),
+                                  .size = (size_t)tn__get64(row + SIZE_AT),
                                   .digest = row + DIGEST_AT};
+}
+
+/* By which rows are ordered: the kind, then the part. */
+static uint64_t place_of(uint32_t kind, uint32_t part)
+{
+    return (uint64_t)kind << 32 | part;
+}
+
+static uint64_t place_in(const uint8_t *row)
+{
+    return place_of(tn__get32(row), tn__get32(row + 4));
 }
 
 bool tn__pack_read(const void *bytes, size_t size, const uint8_t key[TN__SHA256_SIZE], struct tn__pack *pack)
@@ -57,11 +70,13 @@ bool tn__pack_read(const void *bytes, size_t size, const uint8_t key[TN__SHA256_
     tn__sha256_of(p, (size_t)table, digest);
     if (memcmp(digest, p + table, sizeof digest) != 0)
         return false;
+    uint64_t before = 0;
     for (uint32_t i = 0; i < count; i++) { /* items follow each other up to the end */
         const uint8_t *row = p + HEADER + (size_t)i * ROW;
-        uint64_t length = tn__get64(row + 16);
-        if (tn__get64(row + 8) != next || !tn__inside(next, length, size))
+        uint64_t length = tn__get64(row + SIZE_AT), place = place_in(row);
+        if (tn__get64(row + OFFSET_AT) != next || !tn__inside(next, length, size) || (i && place <= before))
             return false;
+        before = place;
         next += length;
     }
     if (next != size)
@@ -73,22 +88,38 @@ bool tn__pack_read(const void *bytes, size_t size, const uint8_t key[TN__SHA256_
 bool tn__pack_find(const struct tn__pack *pack, uint32_t kind, uint32_t part, struct tn__pack_item *item,
                    bool *is_damaged)
 {
+    const uint64_t wanted = place_of(kind, part);
+    uint32_t first = 0, end = pack->count;
     *is_damaged = false;
-    for (uint32_t i = 0; i < pack->count; i++) {
-        *item = tn__pack_item(pack, i);
-        if (item->kind != kind || item->part != part)
-            continue;
-        *is_damaged = !tn__pack_is_sound(item);
-        return !*is_damaged;
+    while (first < end) {
+        uint32_t middle = first + (end - first) / 2;
+        uint64_t place = place_in(pack->bytes + HEADER + (size_t)middle * ROW);
+        if (place == wanted) {
+            *item = tn__pack_item(pack, middle);
+            *is_damaged = !tn__pack_is_sound(item);
+            return !*is_damaged;
+        }
+        if (place < wanted)
+            first = middle + 1;
+        else
+            end = middle;
     }
     return false;
 }
 
 /* ---- writing ---- */
 
-bool tn__pack_write(const uint8_t key[TN__SHA256_SIZE], const struct tn__pack_item *items, uint32_t count,
+static int compare_items(const void *a, const void *b)
+{
+    const struct tn__pack_item *x = a, *y = b;
+    const uint64_t first = place_of(x->kind, x->part), second = place_of(y->kind, y->part);
+    return (first > second) - (first < second);
+}
+
+bool tn__pack_write(const uint8_t key[TN__SHA256_SIZE], struct tn__pack_item *items, uint32_t count,
                     struct tn_buffer *out)
 {
+    qsort(items, count, sizeof *items, compare_items);
     size_t table = HEADER + (size_t)count * ROW, size = table + TN__SHA256_SIZE;
     for (uint32_t i = 0; i < count; i++)
         size += items[i].size;
@@ -104,8 +135,8 @@ bool tn__pack_write(const uint8_t key[TN__SHA256_SIZE], const struct tn__pack_it
         uint8_t *row = p + HEADER + (size_t)i * ROW;
         tn__put32(row, items[i].kind);
         tn__put32(row + 4, items[i].part);
-        tn__put64(row + 8, next);
-        tn__put64(row + 16, items[i].size);
+        tn__put64(row + OFFSET_AT, next);
+        tn__put64(row + SIZE_AT, items[i].size);
         if (items[i].digest)
             memcpy(row + DIGEST_AT, items[i].digest, TN__SHA256_SIZE);
         else

@@ -55,6 +55,7 @@ static void test_linker(void **state)
     REFUSED(tn_responsibility_delegate(NULL, NULL, 0, NULL, &err));
     REFUSED(tn_responsibility_replace(NULL, NULL, &err));
     REFUSED(tn_responsibility_ready(NULL, &err));
+    REFUSED(tn_responsibility_try(NULL, &err));
     REFUSED(tn_add_generator(NULL, NULL, NULL, &err));
     REFUSED(tn_add_observer(NULL, NULL, &err));
     REFUSED(tn_observe_functions(NULL, &err));

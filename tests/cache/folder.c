@@ -74,6 +74,130 @@ static void damage_everywhere(void **state)
     destroy(&w);
 }
 
+/* Writes the folder's pack anew, with right checksums, and with `bytes` as item `index`. */
+static void replace_item(const char *path, uint32_t index, const void *bytes, size_t size)
+{
+    static uint8_t old[4000];
+    struct tn__pack pack;
+    struct tn__pack_item items[PARTS + 1];
+    struct tn_buffer made = {0};
+    size_t length = read_whole(path, old, sizeof old);
+    assert_true(tn__pack_read(old, length, old + 8, &pack));
+    assert_int_equal(pack.count, COUNT(items));
+    for (uint32_t i = 0; i < pack.count; i++)
+        items[i] = tn__pack_item(&pack, i);
+    items[index].bytes = bytes;
+    items[index].size = size;
+    items[index].digest = NULL;
+    assert_true(tn__pack_write(old + 8, items, pack.count, &made));
+    write_whole(path, made.data, made.size);
+    tn_buffer_free(&made);
+}
+
+/* Checksums are right, what they are of is not: the description makes no sense, or is that of another module. */
+static void bad_descriptions(void **state)
+{
+    (void)state;
+    struct world w;
+    create(&w);
+    char path[200];
+    struct tn_buffer other = {0};
+    void *module;
+    use_all(&w, "one");
+    pack_path(&w, path);
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } rows[] = {{"", 0}, {"nonsense, and long enough to be one", 35}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        replace_item(path, 0, rows[i].bytes, rows[i].size);
+        w.toy = (struct toy){0};
+        use_all(&w, "one");
+        assert_work(&w, 1, PARTS);
+        assert_int_equal(stats_of(&w).damaged, i + 1);
+        use_all(&w, "one");
+        assert_work(&w, 1, PARTS);
+    }
+    /* What another module's description names was promised; the next run has the right one. */
+    close_cache(&w);
+    open_cache(&w, 0, false, false);
+    assert_int_equal(open_ir(&w, "two", &defaults, 1, &module, &other, NULL), TN_OK);
+    w.cache->close(module);
+    replace_item(path, 0, other.data, other.size);
+    replace_item(path, 3, "", 0);
+    assert_non_null(use(&w, "one", 0, 1));
+    struct tn_buffer bytes = {0};
+    struct tn_error err;
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    const struct tn_part_request request = {.size = sizeof request, .part = 9, .name = "m(f)", .stats = &stats};
+    assert_int_equal(open_ir(&w, "one", &defaults, 0, &module, &bytes, &err), TN_OK);
+    tn_buffer_free(&bytes);
+    assert_int_equal(w.cache->compile(module, &request, &bytes, &err), TN_EFORMAT);
+    assert_non_null(strstr(err.text, "another module"));
+    w.cache->close(module);
+    assert_int_equal(stats_of(&w).damaged, 1);
+    assert_null(use(&w, "one", 0, 2));
+    tn_buffer_free(&other);
+    destroy(&w);
+}
+
+/* What was found and is of no use is compiled anew, and kept in its place. */
+static void anew(void **state)
+{
+    (void)state;
+    struct world w;
+    create(&w);
+    struct tn_buffer bytes = {0};
+    char path[200];
+    void *module;
+    use_all(&w, "one");
+    pack_path(&w, path);
+    replace_item(path, 3, "of no use", 9);
+    close_cache(&w);
+    open_cache(&w, 0, false, false);
+    assert_int_equal(open_ir(&w, "one", &defaults, 0, &module, &bytes, NULL), TN_OK);
+    tn_buffer_free(&bytes);
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    struct tn_part_request request = {.size = sizeof request, .part = 2, .name = "m(f)", .stats = &stats};
+    for (request.anew = 0; request.anew < 2; request.anew++) {
+        assert_int_equal(w.cache->compile(module, &request, &bytes, NULL), TN_OK);
+        assert_int_equal(is_text(&bytes, "one", 2), request.anew);
+        tn_buffer_free(&bytes);
+    }
+    struct tn_cache_stats counted = stats_of(&w);
+    assert_int_equal(counted.objects, 1);
+    assert_int_equal(counted.found_objects, 0);
+    assert_int_equal(counted.damaged, 1);
+    w.cache->close(module);
+    w.toy = (struct toy){0};
+    use_all(&w, "one");
+    assert_work(&w, 0, 0);
+    destroy(&w);
+}
+
+/* An object that was lent outlives the module and the cache. */
+static void lent(void **state)
+{
+    (void)state;
+    struct world w;
+    create(&w);
+    use_all(&w, "one");
+    struct tn_buffer bytes = {0};
+    void *module;
+    assert_int_equal(open_ir(&w, "one", &defaults, 0, &module, &bytes, NULL), TN_OK);
+    tn_buffer_free(&bytes);
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    struct tn_input kept = {.size = sizeof kept};
+    const struct tn_part_request request = {
+        .size = sizeof request, .part = 1, .name = "m(f)", .stats = &stats, .kept = &kept};
+    assert_int_equal(w.cache->compile(module, &request, &bytes, NULL), TN_OK);
+    assert_null(bytes.data);
+    w.cache->close(module);
+    destroy(&w);
+    assert_true(is_text(&(struct tn_buffer){(void *)(uintptr_t)kept.bytes, kept.length}, "one", 1));
+    kept.release(kept.context, kept.bytes, kept.length);
+}
+
 static void links_and_strange_files(void **state)
 {
     (void)state;
@@ -231,6 +355,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damage_everywhere),
+        cmocka_unit_test(bad_descriptions),
+        cmocka_unit_test(anew),
+        cmocka_unit_test(lent),
         cmocka_unit_test(links_and_strange_files),
         cmocka_unit_test(folders_that_others_may_write),
         cmocka_unit_test(oldest_are_removed),

@@ -48,8 +48,22 @@ static void name_part(const struct tn__jit_module *m, size_t part, char *name, s
         snprintf(name, size, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
 }
 
-/* Compiles a part, or the whole, and adds the object. */
-static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn_error *err)
+/* Adds an object, or releases it. One that was not made now may define something else than what was promised, which
+ * shows when it is tried. */
+static int add(const struct destination *to, const struct tn_input *input, bool was_kept, struct tn_error *err)
+{
+    int code = to->responsibility ? tn_responsibility_add_object(to->responsibility, input, err)
+                                  : tn_add_object(to->library, input, err);
+    if (code != TN_OK)
+        input->release(input->context, input->bytes, input->length);
+    else if (was_kept && to->responsibility)
+        code = tn_responsibility_try(to->responsibility, err);
+    return code;
+}
+
+/* Compiles a part, or the whole, and adds the object. *was_kept: it was not compiled now; in: it has to be. */
+static int make(const struct tn__jit_module *m, size_t part, const struct destination *to, bool *was_kept,
+                struct tn_error *err)
 {
     char name[300];
     struct tn_jit *jit = m->jit;
@@ -57,8 +71,14 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
     struct tn_compile_observer observer;
     struct tn_compile_stats stats = {.size = sizeof stats};
     struct tn_buffer object = {0};
-    const struct tn_part_request request = {
-        .size = sizeof request, .part = part, .name = name, .observer = &observer, .stats = &stats};
+    struct tn_input input = {.size = sizeof input};
+    const struct tn_part_request request = {.size = sizeof request,
+                                            .part = part,
+                                            .name = name,
+                                            .observer = &observer,
+                                            .stats = &stats,
+                                            .kept = &input,
+                                            .anew = *was_kept};
     name_part(m, part, name, sizeof name);
     tn__jit_watch(&watch, &observer);
     int code = jit->compiler->compile(m->module, &request, &object, err);
@@ -68,16 +88,24 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
         tn__count(&jit->counters.taken, 1);
     if (code != TN_OK)
         return code;
-    struct tn_input input = {.size = sizeof input,
-                             .name = name,
-                             .bytes = object.data,
-                             .length = object.size,
-                             .release = release_object,
-                             .owner = to->owner};
-    code = to->responsibility ? tn_responsibility_add_object(to->responsibility, &input, err)
-                              : tn_add_object(to->library, &input, err);
-    if (code != TN_OK)
-        tn_buffer_free(&object);
+    *was_kept = input.release != NULL;
+    if (!*was_kept) {
+        input.bytes = object.data;
+        input.length = object.size;
+        input.release = release_object;
+    }
+    input.name = name;
+    input.owner = to->owner;
+    return add(to, &input, *was_kept, err);
+}
+
+/* An object of an earlier run that is of no use is compiled anew. */
+static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn_error *err)
+{
+    bool was_kept = false;
+    int code = make(m, part, to, &was_kept, err);
+    if (was_kept && code != TN_OK && code != TN_ENOMEM && code != TN_EREMOVED)
+        code = make(m, part, to, &was_kept, err);
     return code;
 }
 
@@ -293,7 +321,8 @@ static int read_module(struct given *g, struct tn_error *err)
                        .bytes = given->ir,
                        .length = given->length,
                        .whole = !g->jit->lazy || given->whole,
-                       .digest = g->digest};
+                       .digest = g->digest,
+                       .stays = given->stays && !given->llvm_module};
     tn__sha256_of(given->key ? given->key : given->ir, given->key ? given->key_length : given->length, g->digest);
     g->is_tagged = !ir.whole && tn__jit_tag(g->jit, g->library, g->digest, &ir.copy);
     if (!ir.whole && !g->is_tagged)

@@ -262,13 +262,14 @@ static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
         tn__journal_undo(&journal);
         while (queue->previous != last)
             tn__object_remove(tn__container_of(queue->previous, struct tn__object, queued));
+        tn__library_fall_back(promise->library); /* they may have taken groups from others */
     } else
         tn__promises_discard(session, &journal);
     tn__journal_free(&journal);
     return code;
 }
 
-int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *err)
+static int end_ready(struct tn_responsibility *promise, bool fails, struct tn_error *err)
 {
     if (!promise)
         return tn__fail(err, TN_EINVAL, "no responsibility given");
@@ -280,18 +281,30 @@ int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *
         return tn__fail(err, TN_EINVAL, "%s has ended already", promise->seen.name);
     }
     int code = enter_all(promise, &why);
-    bool unheard = code && tn__list_is_empty(&promise->waits);
-    if (code)
-        fail_promise(promise, &why);
-    else
+    bool unheard = code && fails && tn__list_is_empty(&promise->waits);
+    if (!code)
         keep_promise(promise);
+    else if (fails)
+        fail_promise(promise, &why);
     tn__session_unlock(session);
     tn__query_continue(session);
     if (unheard)
         tn__session_report(session, &why);
+    if (code && !fails)
+        tn__promise_unstage(promise);
     if (code && err)
         *err = why;
     return code;
+}
+
+int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *err)
+{
+    return end_ready(promise, true, err);
+}
+
+int tn_responsibility_try(struct tn_responsibility *promise, struct tn_error *err)
+{
+    return end_ready(promise, false, err);
 }
 
 void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_error *why)

@@ -120,6 +120,8 @@ void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry
 void tn__promise_hold(struct tn_responsibility *promise);
 /* Under the lock; it is freed with the last reference. */
 void tn__promise_drop(struct tn_responsibility *promise);
+/* By the holder of the responsibility: gives up what is staged. */
+void tn__promise_unstage(struct tn_responsibility *promise);
 /* The error of a failed promise. */
 int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err);
 

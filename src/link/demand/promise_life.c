@@ -10,7 +10,7 @@ void tn__promise_hold(struct tn_responsibility *promise)
     promise->users++;
 }
 
-static void free_staged(struct tn_responsibility *promise)
+void tn__promise_unstage(struct tn_responsibility *promise)
 {
     for (struct tn__staged *staged = promise->staged; staged; staged = staged->next) {
         const struct tn_input input = staged->data.input;
@@ -25,7 +25,7 @@ static void free_promise(struct tn__deferred *deferred)
 {
     struct tn_responsibility *promise = tn__container_of(deferred, struct tn_responsibility, deferred);
     const struct tn_allocator *from = promise->library->session->allocator;
-    free_staged(promise);
+    tn__promise_unstage(promise);
     if (promise->client.destroy)
         promise->client.destroy(promise->client.context);
     tn__arena_free(&promise->arena);

@@ -3,8 +3,10 @@
 /* A JIT with a cache before LLVM. The second time LLVM is not asked for anything, and the program computes the same;
  * with another option it is asked again. */
 
+#include <dirent.h>
 #include <unistd.h>
 
+#include "cache/cache.h"
 #include "support.h"
 #include "tenon_cache.h"
 
@@ -173,11 +175,88 @@ static void keys_of_the_client(void **state)
     remove_folder(folder);
 }
 
+/* ---- objects of no use ---- */
+
+enum spoiling { EMPTY, NONSENSE, HALF, OF_ANOTHER_MACHINE, OF_ANOTHER_PART, SPOILINGS };
+
+/* What item `i`, an object, becomes. */
+static struct tn__pack_item spoil(const struct tn__pack *pack, uint32_t i, enum spoiling how, char *room)
+{
+    struct tn__pack_item item = tn__pack_item(pack, i);
+    if (how == OF_ANOTHER_PART) {
+        struct tn__pack_item other = tn__pack_item(pack, i + 1 < pack->count ? i + 1 : 1);
+        item.bytes = other.bytes;
+        item.size = other.size;
+    } else if (how == OF_ANOTHER_MACHINE) {
+        assert_true(item.size < 10000);
+        item.bytes = memcpy(room, item.bytes, item.size);
+        room[18] = (char)(room[18] == 62 ? 183 : 62); /* e_machine */
+    } else if (how == NONSENSE) {
+        item.bytes = "something else";
+        item.size = 14;
+    } else
+        item.size = how == HALF ? item.size / 2 : 0;
+    item.digest = NULL;
+    return item;
+}
+
+/* Spoils all objects in the folder's pack, whose checksums are right afterwards. Their number. */
+static uint64_t spoil_pack(const char *folder, enum spoiling how)
+{
+    static uint8_t bytes[100000];
+    static char room[20][10000];
+    char path[400] = "";
+    DIR *list = opendir(folder);
+    for (struct dirent *entry; (entry = readdir(list));)
+        if (strlen(entry->d_name) == 64)
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    closedir(list);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    struct tn__pack pack;
+    struct tn__pack_item items[20];
+    struct tn_buffer made = {0};
+    assert_true(tn__pack_read(bytes, size, bytes + 8, &pack) && pack.count <= 20);
+    for (uint32_t i = 0; i < pack.count; i++)
+        items[i] = i ? spoil(&pack, i, how, room[i]) : tn__pack_item(&pack, i);
+    assert_true(tn__pack_write(bytes + 8, items, pack.count, &made));
+    rewind(file);
+    assert_int_equal(ftruncate(fileno(file), 0), 0);
+    assert_int_equal(fwrite(made.data, 1, made.size, file), made.size);
+    fclose(file);
+    tn_buffer_free(&made);
+    return pack.count - 1;
+}
+
+/* They are compiled again, once, and the program never notices. */
+static void objects_of_no_use(void **state)
+{
+    (void)state;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        char folder[] = "/tmp/tenon-cached-XXXXXX";
+        assert_non_null(mkdtemp(folder));
+        struct setup s = {folder, &counted, {DEFAULTS}, lazy, NULL};
+        run(&s, program);
+        for (enum spoiling how = EMPTY; how < (lazy ? SPOILINGS : OF_ANOTHER_PART); how++) {
+            uint64_t objects = spoil_pack(folder, how);
+            struct tn_cache_stats stats = run(&s, program);
+            assert_int_equal(stats.damaged, objects);
+            assert_int_equal(stats.found_objects, 0);
+            assert_int_equal(asked.compiles, objects);
+            stats = run(&s, program);
+            assert_true(asked.opens == 0 && stats.damaged == 0 && stats.found_objects == objects);
+        }
+        remove_folder(folder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_time_without_llvm),
         cmocka_unit_test(keys_of_the_client),
+        cmocka_unit_test(objects_of_no_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

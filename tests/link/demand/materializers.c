@@ -104,6 +104,63 @@ static void made_when_needed(void **state)
     assert_int_equal(unused.destroyed, 1);
 }
 
+/* Makes something of no use first: one or two functions. Without `value` nothing else. */
+struct trial {
+    const char *names[2];
+    int value, code, last_code;
+};
+
+static int make_by_trying(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    struct trial *t = context;
+    for (int i = 0; i < 2; i++)
+        if (t->names[i]) {
+            struct tn_input input = input_of("of no use", function_object(t->names[i], 1, NULL));
+            assert_ok(tn_responsibility_add_object(responsibility, &input, err), err);
+        }
+    t->code = tn_responsibility_try(responsibility, err);
+    if (!t->code || !t->value)
+        return t->code;
+    struct tn_input input = input_of("f.o", function_object("f", t->value, NULL));
+    assert_ok(tn_responsibility_add_object(responsibility, &input, err), err);
+    t->last_code = tn_responsibility_try(responsibility, err);
+    return t->last_code;
+}
+
+/* What is of no use leaves nothing behind, and something else is made. */
+static void tried(void **state)
+{
+    (void)state;
+    struct trial rows[] = {
+        {.names = {"g", NULL}, .value = 7, .code = TN_EUNDEF}, {.names = {NULL, NULL}, .value = 7, .code = TN_EUNDEF},
+        {.names = {"f", "f"}, .value = 7, .code = TN_EDUP},    {.names = {"f", "taken"}, .value = 7, .code = TN_EDUP},
+        {.names = {"f", NULL}, .value = 7, .code = 0},         {.names = {"g", NULL}, .value = 0, .code = TN_EUNDEF},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fixture f = open_fixture(NULL);
+        struct trial t = rows[i];
+        struct tn_error err;
+        void *address;
+        const struct tn_promised symbol = {"f", 0};
+        const struct tn_materializer trying = {.size = sizeof trying,
+                                               .name = "trial",
+                                               .context = &t,
+                                               .symbols = &symbol,
+                                               .count = 1,
+                                               .materialize = make_by_trying};
+        add_function(f.library, "taken", 1, NULL, NULL);
+        assert_ok(tn_add_materializer(f.library, &trying, &err), &err);
+        int code = tn_lookup(f.library, "f", &address, &err);
+        assert_int_equal(code, t.value ? 0 : t.code);
+        assert_int_equal(t.code, rows[i].code);
+        assert_int_equal(t.last_code, 0);
+        assert_int_equal(tn_lookup(f.library, "g", &address, NULL), TN_EUNDEF);
+        if (!code)
+            assert_int_equal(call_in(f.library, "f"), t.code ? t.value : 1);
+        close_fixture(&f);
+    }
+}
+
 /* Two that refer to each other are linked together. */
 static void cyclic_references(void **state)
 {
@@ -445,6 +502,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(made_when_needed),
+        cmocka_unit_test(tried),
         cmocka_unit_test(cyclic_references),
         cmocka_unit_test(failures_stay_until_removed),
         cmocka_unit_test(broken_promises),
