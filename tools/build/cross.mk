@@ -8,7 +8,7 @@
 cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
 # make test-aarch64 alone: compiling the code generator again takes minutes.
 cross_llvm_hosts := $(if $(filter test-aarch64,$(MAKECMDGOALS)),aarch64-linux-gnu)
-cross_tests := $(addprefix base/,error faults fork memory options thread thread_end tree) \
+cross_tests := $(addprefix base/,error faults fork memory options sha256 thread thread_end tree) \
 	$(addprefix gc/,object/objects threads/threads) \
 	$(addprefix link/core/,alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
