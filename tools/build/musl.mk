@@ -18,13 +18,4 @@ runtime_src := $(filter-out src/link/host/program_symtab.c,$(runtime_src))
 # smallest program. Without unwind tables, as musl's own malloc: no exception passes mimalloc. Debuggers use
 # .debug_frame.
 mimalloc_options := -Os -fno-asynchronous-unwind-tables
-# Likewise what runs once for a session, a library, a file, a section, a link or an error, and never for a symbol, a
-# relocation or an entry of an unwind table.
-seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c) \
-	$(addprefix src/,base/error.c base/options.c base/partial_file.c link/core/gather.c link/core/link.c) \
-	$(addprefix src/link/,format/archive.c format/archive_names.c format/identify.c format/elf/header.c) \
-	$(wildcard src/link/memory/*.c src/link/tls/*.c) src/link/unwind/unwind.c src/link/unwind/unwind_sets.c \
-	$(addprefix src/link/core/,remove.c held.c) $(addprefix src/link/format/elf/,kinds.c overlap.c)
-$(call obj,$(seldom)): extra := -Os
-$(call obj,$(runtime_src)): $(call stamp,seldom)
 endif

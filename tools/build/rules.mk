@@ -133,12 +133,19 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 	$(call step,BIND)$(cross)ld -r $^ -o $@.tmp && $(cross)objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
 	@rm $@.tmp
 
-# What runs once when objects are saved or an image with some is opened, and not for each object, is compiled for size.
-once := $(addprefix src/image/save/,base.c file.c path.c save.c tables.c types.c unique.c) src/image/format/writer.c \
-	$(addprefix src/image/heap/,adjust.c check.c open.c restore.c types.c unique.c) \
-	src/base/os_linux_maps.c src/base/os_linux_replace.c
-$(call obj,$(once)): extra := -Os
-$(call obj,$(once)): $(call stamp,once)
+# Compiled for size: what runs once for a session, a library, a file, a section, a link or an error, and never for a
+# symbol, a relocation, an entry of an unwind table or the bytes of a section (zones.c); and what runs once when objects
+# are saved or an image with some is opened, and not for each object.
+seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
+	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
+	$(addprefix src/base/,error.c options.c partial_file.c) \
+	$(addprefix src/link/core/,gather.c held.c remove.c) \
+	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c elf/overlap.c) \
+	$(addprefix src/link/unwind/,unwind.c unwind_sets.c) src/image/format/writer.c \
+	$(addprefix src/image/save/,base.c file.c path.c save.c tables.c types.c unique.c) \
+	$(addprefix src/image/heap/,adjust.c check.c open.c restore.c types.c unique.c)
+$(call obj,$(seldom)): extra := -Os
+$(call obj,$(runtime_src)): $(call stamp,seldom)
 
 # ---- archives ----
 
