@@ -9,12 +9,12 @@
 out=$BUILD/tests/image/heap_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/image/support"
-tests="heap/open heap/unique save/save save/graphs"
+tests="heap/open heap/needs heap/damaged heap/unique save/save save/graphs"
 
 for test in $tests; do
     $compile -c "tests/image/$test.c" -o "$out/${test##*/}.o" || exit 1
 done
-for part in saved graph; do
+for part in saved graph zones; do
     $compile -c tests/image/support/$part.c -o "$out/$part.o" || exit 1
 done
 
@@ -22,7 +22,7 @@ done
 link() {
     local test
     for test in $tests; do
-        "$CC" "$out/${test##*/}.o" "$out/saved.o" "$out/graph.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
+        "$CC" "$out/${test##*/}.o" "$out/saved.o" "$out/graph.o" "$out/zones.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
             -o "$out/${test##*/}" || return
     done
 }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Files with objects that are damaged, by chance or on purpose. */
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "image/format/format.h"
+#include "zones.h"
+
+/* ---- bad files ---- */
+
+/* Where header and tables are in the file. */
+static size_t header_at(const uint8_t *bytes, size_t size)
+{
+    const uint8_t *found = memmem(bytes, size, TN__IMAGE_MAGIC, 8);
+    assert_non_null(found);
+    return (size_t)(found - bytes);
+}
+
+static void sign(uint8_t *bytes, size_t size, size_t header)
+{
+    uint64_t sum, at;
+    uint32_t tables = tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
+    if (tables >= TN__IMAGE_HEADER && tables <= size - header)
+        tn__put64(bytes + header + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(bytes + header, tables));
+    if (tn__image_file_sum(bytes, size, &sum, &at))
+        tn__put64(bytes + at, sum);
+}
+
+/* Opens the bytes as a file in memory, and uses what comes of it. Returns the code. */
+static int try(const uint8_t *bytes, size_t size, uint64_t flags)
+{
+    struct tn_heap *heap;
+    struct tn_image *image = NULL;
+    const struct tn_heap_options plain = {.size = sizeof plain};
+    assert_int_equal(tn_heap_create(&plain, &heap, &err), 0);
+    struct tn_image_load_options options = zones_options(heap, flags);
+    int code = tn_image_open_memory("bad", bytes, size, &options, &image, &err);
+    if (code == 0 && (flags & TN_IMAGE_VERIFY)) {
+        struct tn_handle *root;
+        assert_int_equal(tn_handle_of(heap, NULL, &root, &err), 0);
+        tn_image_root(image, "root", root, &err);
+        tn_handle_type(root);
+        tn_heap_collect(heap, 0);
+    }
+    tn_heap_destroy(heap);
+    tn_image_close(image);
+    return code;
+}
+
+static bool is_refusal(int code)
+{
+    return code == TN_EFORMAT || code == TN_ENOTSUP || code == TN_EUNDEF || code == TN_ENOMEM;
+}
+
+static void changed_bytes_are_found(void **state)
+{
+    const char *path = saved_path("flip");
+    size_t size;
+    (void)state;
+    zones_make(path, "flip");
+    uint8_t *bytes = saved_read(path, &size), *copy = malloc(size);
+    size_t header = header_at(bytes, size), tables = tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
+    assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), 0);
+    for (size_t at = header; at < header + tables; at++) { /* the checksum finds each; signed, whatever it means */
+        memcpy(copy, bytes, size);
+        copy[at] ^= (uint8_t)(1 << at % 8);
+        assert_true(is_refusal(try(copy, size, 0)));
+        sign(copy, size, header);
+        int code = try(copy, size, TN_IMAGE_VERIFY);
+        assert_true(code == 0 || is_refusal(code));
+        code = try(copy, size, TN_IMAGE_RELOCATE);
+        assert_true(code == 0 || is_refusal(code));
+    }
+    free(bytes);
+    free(copy);
+    unlink(path);
+}
+
+/* Each byte of the zones that is not zero, and some that are: with the right checksum, only the check of objects can
+ * find it. */
+static void changed_objects_are_found(void **state)
+{
+    const char *path = saved_path("objects");
+    size_t size, tried = 0, found = 0;
+    (void)state;
+    zones_make(path, "objects");
+    uint8_t *bytes = saved_read(path, &size), *copy = malloc(size);
+    size_t header = header_at(bytes, size);
+    for (size_t at = 4096; at < header; at++) {
+        bool is_used = bytes[at] || (at % 4096 < 512 && at % 3 == 0);
+        if (!is_used)
+            continue;
+        memcpy(copy, bytes, size);
+        copy[at] ^= (uint8_t)(1 << at % 8);
+        assert_int_equal(try(copy, size, TN_IMAGE_VERIFY), TN_EFORMAT);
+        sign(copy, size, header);
+        int code = try(copy, size, TN_IMAGE_VERIFY | (at % 2 ? TN_IMAGE_RELOCATE : 0));
+        assert_true(code == 0 || is_refusal(code));
+        tried++;
+        found += code != 0;
+    }
+    assert_true(tried > 300 && found > 100);
+    free(bytes);
+    free(copy);
+    unlink(path);
+}
+
+/* The word of a root, and so any reference, has to lead to the start of an object. */
+static void references_lead_to_starts(void **state)
+{
+    const char *path = saved_path("starts");
+    size_t size;
+    (void)state;
+    zones_make(path, "starts");
+    uint8_t *bytes = saved_read(path, &size);
+    size_t header = header_at(bytes, size), root = 0;
+    for (uint32_t e = 0; e < tn__get32(bytes + header + TN__IMAGE_AT_DIRECTORY); e++) {
+        const uint8_t *entry = bytes + header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
+        if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) == TN__IMAGE_ROOT_TABLE)
+            root = 4096 + tn__get64(bytes + header + tn__get32(entry + TN__IMAGE_ENTRY_OFFSET) + TN__IMAGE_ROOT_PLACE);
+    }
+    for (uint64_t distance = 8; distance <= 1 << 20; distance *= 2) {
+        uint64_t reference = tn__get64(bytes + root);
+        tn__put64(bytes + root, reference + distance);
+        sign(bytes, size, header);
+        assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), TN_EFORMAT);
+        assert_non_null(strstr(err.text, "a reference leads "));
+        tn__put64(bytes + root, reference);
+    }
+    sign(bytes, size, header);
+    assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), 0);
+    free(bytes);
+    unlink(path);
+}
+
+static void truncated_files_are_refused(void **state)
+{
+    const char *path = saved_path("cut");
+    size_t size;
+    (void)state;
+    zones_make(path, "cut");
+    uint8_t *bytes = saved_read(path, &size);
+    size_t header = header_at(bytes, size), end = header + tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
+    for (size_t length = 1; length < end; length += length % 4096 < 700 || length > header ? 1 : 61)
+        assert_true(is_refusal(try(bytes, length, length % 2 ? TN_IMAGE_RELOCATE : 0)));
+    free(bytes);
+    unlink(path);
+}
+
+/* Rows with one field changed, and what is said. `table` 0: of the header. */
+static void wrong_fields_are_named(void **state)
+{
+    enum { HEADER = 99 };
+    static const struct {
+        uint32_t table, row, field, size;
+        uint64_t value;
+        int code;
+        const char *text;
+    } cases[] = {
+        {HEADER, 0, TN__IMAGE_AT_GC_ABI, 4, 77, TN_ENOTSUP, "managed code or objects for version 77"},
+        {TN__IMAGE_ZONE_TABLE, 0, TN__IMAGE_ZONE_KIND, 4, 9, TN_EFORMAT, "a zone of kind 9"},
+        {TN__IMAGE_ZONE_TABLE, 1, TN__IMAGE_ZONE_KIND, 4, 0, TN_EFORMAT, "a zone of kind 0"},
+        {TN__IMAGE_ZONE_TABLE, 0, TN__IMAGE_ZONE_PAGE, 4, 1024, TN_ENOTSUP, "for pages of at most 1024 bytes"},
+        {TN__IMAGE_ZONE_TABLE, 0, TN__IMAGE_ZONE_PLACE, 8, 0, TN_EFORMAT, "is not a segment"},
+        {TN__IMAGE_ZONE_TABLE, 0, TN__IMAGE_ZONE_SIZE, 8, 0, TN_EFORMAT, "the frozen zone, 0 bytes, is not a segment"},
+        {TN__IMAGE_ZONE_TABLE, 0, TN__IMAGE_ZONE_SIZE, 8, 1 << 20, TN_EFORMAT, "is not a segment"},
+        {TN__IMAGE_ZONE_TABLE, 0, TN__IMAGE_ZONE_OBJECTS, 8, 1 << 20, TN_EFORMAT, "the frozen zone: 1048576 bytes"},
+        {TN__IMAGE_ZONE_TABLE, 0, TN__IMAGE_ZONE_ADDRESS, 8, 4096, TN_EFORMAT, "is intended for 0x1000"},
+        {TN__IMAGE_LIST_TABLE, 0, TN__IMAGE_LIST_OF, 4, 9, TN_EFORMAT, "list 0: of kind 9"},
+        {TN__IMAGE_LIST_TABLE, 0, TN__IMAGE_LIST_INDEX, 4, 9, TN_EFORMAT, "list 0: of kind 0, number 9"},
+        {TN__IMAGE_LIST_TABLE, 0, TN__IMAGE_LIST_PLACE, 8, 1 << 30, TN_EFORMAT, "outside of its segments"},
+        {TN__IMAGE_LIST_TABLE, 0, TN__IMAGE_LIST_SIZE, 8, 8, TN_EFORMAT, "list 0: its checksum is wrong"},
+        {TN__IMAGE_LIST_TABLE, 0, TN__IMAGE_LIST_SIZE, 8, 1 << 30, TN_EFORMAT, "outside of its segments"},
+        {TN__IMAGE_LIST_TABLE, 0, TN__IMAGE_LIST_SUM, 8, 1, TN_EFORMAT, "list 0: its checksum is wrong"},
+        {TN__IMAGE_BINDING_TABLE, 0, TN__IMAGE_BINDING_NAME, 4, 1 << 20, TN_EFORMAT, "binding 0: its name"},
+        {TN__IMAGE_BINDING_TABLE, 0, TN__IMAGE_BINDING_PLACE, 8, 1 << 20, TN_EFORMAT,
+         "binding 0: its name or its word"},
+        {TN__IMAGE_BINDING_TABLE, 0, TN__IMAGE_BINDING_PLACE, 8, 4100, TN_EFORMAT, "binding 0: its name or its word"},
+        {TN__IMAGE_TYPE_TABLE, 0, TN__IMAGE_TYPE_NAME, 4, 1 << 20, TN_EFORMAT, "type 0: its name"},
+        {TN__IMAGE_TYPE_TABLE, 0, TN__IMAGE_TYPE_FLAGS, 4, 2, TN_EFORMAT, "type 0: its name"},
+        {TN__IMAGE_TYPE_TABLE, 0, TN__IMAGE_TYPE_PLACE, 8, 1 << 20, TN_EFORMAT, "type 0: its name or its descriptor"},
+        {TN__IMAGE_TYPE_TABLE, 0, TN__IMAGE_TYPE_PLACE, 8, 8, TN_EFORMAT, "type 0: its name or its descriptor"},
+        {TN__IMAGE_ROOT_TABLE, 0, TN__IMAGE_ROOT_NAME, 4, 1 << 20, TN_EFORMAT, "root 0: its name"},
+        {TN__IMAGE_ROOT_TABLE, 0, TN__IMAGE_ROOT_PLACE, 8, 1 << 20, TN_EFORMAT, "root 0: its name or its place"},
+        {TN__IMAGE_ROOT_TABLE, 0, TN__IMAGE_ROOT_PLACE, 8, 4, TN_EFORMAT, "root 0: its name or its place"},
+    };
+    const char *path = saved_path("fields");
+    size_t size;
+    (void)state;
+    zones_make(path, "fields");
+    uint8_t *bytes = saved_read(path, &size), *copy = malloc(size);
+    size_t header = header_at(bytes, size);
+    for (size_t i = 0; i < TN_COUNT(cases); i++) {
+        memcpy(copy, bytes, size);
+        uint8_t *at = copy + header;
+        for (uint32_t e = 0; e < tn__get32(copy + header + TN__IMAGE_AT_DIRECTORY); e++) {
+            const uint8_t *entry = copy + header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
+            if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) == cases[i].table)
+                at = copy + header + tn__get32(entry + TN__IMAGE_ENTRY_OFFSET) +
+                     (size_t)cases[i].row * tn__get32(entry + TN__IMAGE_ENTRY_ROW);
+        }
+        memcpy(at + cases[i].field, &cases[i].value, cases[i].size);
+        sign(copy, size, header);
+        int code = try(copy, size, TN_IMAGE_RELOCATE);
+        if (code != cases[i].code || !strstr(err.text, cases[i].text))
+            print_error("case %zu: %d, %s\n", i, code, err.text);
+        assert_int_equal(code, cases[i].code);
+        assert_non_null(strstr(err.text, cases[i].text));
+    }
+    free(bytes);
+    free(copy);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changed_bytes_are_found),   cmocka_unit_test(changed_objects_are_found),
+        cmocka_unit_test(references_lead_to_starts), cmocka_unit_test(truncated_files_are_refused),
+        cmocka_unit_test(wrong_fields_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
