@@ -108,7 +108,7 @@ TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size
  * permanent ones of the heap (tenon_heap.h), and stay in memory until it is destroyed, whenever the image is closed.
  * Errors of opening, in addition to those above: TN_ENOTSUP (no heap was given; larger pages; a type of the program
  * differs; an image that it depends on has no heap, or is in another heap), TN_EUNDEF (symbols, types of the
- * program). */
+ * program), TN_EDUP (another open image has changed a word of a third one in another way). */
 TN_API const struct tn_image_heaps *tn_image_heaps(void);
 
 /* Makes a handle of the image's heap refer to a root. TN_EUNDEF (there is none of that name), TN_EINVAL (the image has

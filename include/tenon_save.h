@@ -90,8 +90,8 @@ struct tn_save_options {
     uint64_t flags;                   /* TN_SAVE_STRICT */
     const struct tn_save_type *types; /* this and `images` are borrowed until the save is destroyed */
     size_t type_count;
-    /* Open images with heaps in the same heap: their objects are not saved, but referred to. The new image is opened
-     * with these. */
+    /* Open images with heaps in the same heap: their objects are not saved, but referred to, and what has changed of
+     * them is saved as patches (doc/IMAGE.md). The new image is opened with these. */
     struct tn_image *const *images;
     size_t image_count;
     /* Names an address that is to be bound again. 0, or not 0: it has no name, and cannot be saved. NULL: none has. The
@@ -125,9 +125,9 @@ struct tn_save_stats {
 /* Stops the world, copies what the roots reach, and lets it run again; afterwards the save no longer depends on the
  * objects. `stats` may be NULL. Once for each save; after an error, the save can only be destroyed. A safepoint.
  * TN_ENOTSUP (an object with a finalizer, of a type with TN_SAVE_REFUSE, or with an undeclared address if that is
- * strict; the text has the path from a root; an object of `images` that refers to the heap), TN_EUNDEF (an address
- * without a name, a type without one), TN_EDUP (types of one name that differ), TN_ERANGE (above 2^40 bytes),
- * TN_ENOMEM, TN_EINVAL, TN_EIO (strict: the process's mappings cannot be read), and those of `prepare`. */
+ * strict; the text has the path from a root; an image of `images` that could not be mapped twice),
+ * TN_EUNDEF (an address without a name, a type without one), TN_EDUP (types of one name that differ), TN_ERANGE (above
+ * 2^40 bytes), TN_ENOMEM, TN_EINVAL, TN_EIO (strict: the process's mappings cannot be read), and those of `prepare`. */
 TN_API int tn_save_take(struct tn_save *save, struct tn_save_stats *stats, struct tn_error *err);
 
 /* Writes the image into a file, which replaces one of this name when it is complete. TN_EINVAL (nothing was taken),

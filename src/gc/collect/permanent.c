@@ -461,8 +461,9 @@ void tn__permanent_remove(struct tn_heap *heap, const void *owner)
     p->owner_count = kept;
 }
 
-void tn__permanent_each_logged(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+void tn__permanent_store(struct tn_heap *heap, void *object, void **slot, void *value)
 {
-    if (heap->permanent)
-        each_logged(heap, visit, context);
+    if (tn__needs_log(heap, object, value))
+        tn__log_store(heap, object, slot, value);
+    __atomic_store_n(slot, value, __ATOMIC_RELEASE);
 }

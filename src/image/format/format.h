@@ -65,6 +65,7 @@ enum tn__image_table {
     TN__IMAGE_ROOT_TABLE,    /* by name */
     TN__IMAGE_UNIQUE_TABLE,  /* objects that may give way to others */
     TN__IMAGE_USE_TABLE,     /* words that refer to these */
+    TN__IMAGE_PATCH_TABLE,   /* words of other images */
     TN__IMAGE_TABLES         /* how many kinds are known */
 };
 
@@ -132,7 +133,7 @@ enum tn__image_list {
     TN__LISTS
 };
 
-/* A row of the binding table: the word is symbol + addend. */
+/* A row of the binding table, sorted by place: the word is symbol + addend. */
 enum { TN__IMAGE_BINDING_NAME = 0, TN__IMAGE_BINDING_PLACE = 8, TN__IMAGE_BINDING_ADDEND = 16, TN__IMAGE_BINDING = 24 };
 
 /* A row of the type table: where the descriptor is. That of a type of the program is there to be compared. */
@@ -154,6 +155,28 @@ enum {
 
 /* A row of the table of uses: an object that refers to a unique one, and the word. */
 enum { TN__IMAGE_USE_OBJECT = 0, TN__IMAGE_USE_PLACE = 8, TN__IMAGE_USE = 16 };
+
+/* A row of the table of patches, sorted by dependency and place: a word of an object of a dependency's, and what is
+ * stored there. `object` and `place` are places in the dependency's heap. */
+enum {
+    TN__IMAGE_PATCH_DEPENDENCY = 0, /* row of its table */
+    TN__IMAGE_PATCH_OF = 4,         /* enum tn__image_patch_of */
+    TN__IMAGE_PATCH_INDEX = 8,
+    TN__IMAGE_PATCH_FLAGS = 12,
+    TN__IMAGE_PATCH_OBJECT = 16,
+    TN__IMAGE_PATCH_PLACE = 24,
+    TN__IMAGE_PATCH_VALUE = 32,
+    TN__IMAGE_PATCH = 40
+};
+#define TN__IMAGE_PATCH_REFERENCE UINT32_C(1) /* the word is a reference */
+
+enum tn__image_patch_of {
+    TN__PATCH_NUMBER,     /* the value itself; index: 0 */
+    TN__PATCH_OWN,        /* the address of this place here; index: 0, or 1 + row of the unique object that is there */
+    TN__PATCH_DEPENDENCY, /* of this place in the heap of another dependency; index: its row */
+    TN__PATCH_SYMBOL,     /* of a symbol of the program, plus the value; index: offset of its name in the text table */
+    TN__PATCHES
+};
 
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
  * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/object/object.h"
+#include "gc/collect/collect.h"
 #include "image/heap/heap.h"
 
 struct checker {
@@ -212,6 +212,65 @@ static int check_unique(struct checker *c)
     return TN_OK;
 }
 
+/* ---- patches ---- */
+
+struct patched_word {
+    const void *word;
+    bool is_reference;
+};
+
+static void look_for_word(void *context, void **slot)
+{
+    struct patched_word *search = context;
+    search->is_reference |= (const void *)slot == search->word;
+}
+
+/* Whether an object of another image begins there. */
+static bool is_object(const struct tn__image_heap *heap, uint64_t place)
+{
+    for (int kind = 0; kind < TN__ZONES; kind++) {
+        const struct tn__zone *zone = &heap->zones[kind];
+        if (zone->start && place - (uint64_t)(zone->start - heap->start) < zone->objects)
+            return heap->heap->permanent_work->is_start(heap->heap, heap->start + place);
+    }
+    return false;
+}
+
+/* Under the heap's lock, which what knows the starts of objects in other images needs. */
+static const char *check_patch(const struct checker *c, const struct tn__patch *patch)
+{
+    struct tn__image_heap *other = c->heap->dependencies[patch->dependency]->heap;
+    char *object = other->start + patch->object;
+    struct patched_word search = {.word = other->start + patch->place};
+    const struct tn__image_heap *to = patch->of == TN__PATCH_OWN          ? c->heap
+                                      : patch->of == TN__PATCH_DEPENDENCY ? c->heap->dependencies[patch->index]->heap
+                                                                          : NULL;
+    if (!is_object(other, patch->object) ||
+        patch->place - patch->object >= tn__allocation_size(tn__payload(object)) - TN_GC_HEADER_SIZE)
+        return "is no word of an object";
+    tn__visit_all_references(object, look_for_word, &search);
+    if (search.is_reference != (patch->flags & TN__IMAGE_PATCH_REFERENCE))
+        return "is a reference, or said to be one";
+    bool good = !to || (to == c->heap ? tn__word_is_in(c->starts, patch->value) : is_object(to, patch->value));
+    return good ? NULL : "a reference leads to no object";
+}
+
+static int check_patches(const struct checker *c)
+{
+    int code = tn__may_wait(c->err);
+    if (code != TN_OK)
+        return code;
+    tn__heap_lock(c->heap->heap);
+    for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_PATCH_TABLE].count && code == TN_OK; i++) {
+        const struct tn__patch patch = tn__image_patch(c->image, i);
+        const char *wrong = check_patch(c, &patch);
+        if (wrong)
+            code = tn__fail(c->err, TN_EFORMAT, "%s: patch %u: %s", c->name, i, wrong);
+    }
+    tn__heap_unlock(c->heap->heap);
+    return code;
+}
+
 int tn__image_heap_check(const struct tn_image *image, const struct tn_image_load_options *options,
                          struct tn_error *err)
 {
@@ -225,6 +284,8 @@ int tn__image_heap_check(const struct tn_image *image, const struct tn_image_loa
         code = check_roots(&c);
     if (code == TN_OK)
         code = check_unique(&c);
+    if (code == TN_OK)
+        code = check_patches(&c);
     tn__free(NULL, c.types);
     tn__free(NULL, c.starts);
     tn__free(NULL, c.bound);

@@ -7,6 +7,7 @@
  *     check.c    TN_IMAGE_VERIFY: every object, and every reference
  *     types.c    descriptors of types
  *     unique.c   objects that give way to others
+ *     patches.c  words of other images that this one changes
  *     restore.c  what the program does when an image was opened
  * Programs that do not name tn_image_heaps or tn_save_create contain none of this. */
 
@@ -34,10 +35,20 @@ struct tn__image_heap {
     uint64_t written; /* words that opening wrote */
     struct tn__zone zones[TN__ZONES];
     struct tn_image **dependencies; /* by the rows of their table */
+    /* What the file has in the zones that may be written, from the first of these to the end. NULL: the file is not
+     * mapped but copied, or the system has refused it. */
+    const char *original;
+    uint64_t changing; /* the place of the first of these zones */
+    /* Images that patch this one, oldest first; changed under the heap's lock. */
+    const struct tn_image **patchers;
+    size_t patcher_count, patcher_capacity;
 };
 
 /* The heap of an image that is one of this heap's; NULL: it has none, or is another one's. */
-struct tn__image_heap *tn__image_heap_of(const struct tn_image *image, const struct tn_heap *heap);
+static inline struct tn__image_heap *tn__image_heap_of(const struct tn_image *image, const struct tn_heap *heap)
+{
+    return image && image->heap && image->heap->heap == heap ? image->heap : NULL;
+}
 
 /* ---- adjust.c ---- */
 
@@ -94,6 +105,33 @@ bool tn__type_is_sound(const struct tn_type *type, const char *start, uint64_t s
 int tn__image_check_unique(const struct tn_image *image, struct tn_error *err);
 /* Asks the client which of them give way, and adjusts the words that refer to these. */
 int tn__image_give_way(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+
+/* ---- patches.c ---- */
+
+struct tn__patch {
+    uint32_t dependency, of, index, flags; /* enum tn__image_patch_of; as in format.h */
+    uint64_t object, place, value;
+};
+
+struct tn__patch tn__image_patch(const struct tn_image *image, uint32_t row);
+/* What the image stores into the word of another one; false: nothing. */
+bool tn__image_find_patch(const struct tn_image *image, const struct tn_image *of, uint64_t place,
+                          struct tn__patch *patch);
+/* Checks the table of patches. TN_EFORMAT. */
+int tn__image_check_patches(const struct tn_image *image, struct tn_error *err);
+
+/* What patching has replaced. */
+struct tn__patching {
+    struct tn_image *image;
+    struct tn__patched *words;
+    uint32_t count;
+};
+/* Patches the images that this one depends on. TN_EDUP (another image has changed a word in another way), TN_EUNDEF,
+ * TN_ENOMEM. */
+int tn__image_patch_all(struct tn_image *image, const struct tn_image_load_options *options,
+                        struct tn__patching *patching, struct tn_error *err);
+/* Ends patching, after errors as well: undoes what was done, or makes it final. */
+void tn__image_end_patching(struct tn__patching *patching, bool undo);
 
 /* ---- restore.c ---- */
 

@@ -78,11 +78,6 @@ static int read_zones(struct tn_image *image, struct tn_error *err)
 
 /* ---- other images ---- */
 
-struct tn__image_heap *tn__image_heap_of(const struct tn_image *image, const struct tn_heap *heap)
-{
-    return image && image->heap && image->heap->heap == heap ? image->heap : NULL;
-}
-
 static int find_dependencies(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
     const struct tn__image_rows *rows = &image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
@@ -97,6 +92,44 @@ static int find_dependencies(struct tn_image *image, const struct tn_image_load_
     }
     image->heap->dependencies = found;
     return TN_OK;
+}
+
+/* ---- what it was ---- */
+
+static void forget_original(struct tn__image_heap *heap)
+{
+    if (heap->original)
+        tn__os_release((uintptr_t)heap->original, heap->size - heap->changing);
+    heap->original = NULL;
+    tn__free(NULL, heap->patchers);
+    heap->patchers = NULL;
+    heap->patcher_count = heap->patcher_capacity = 0;
+}
+
+/* Maps what may be written once more, to be compared when another heap is saved on top of this one. No page of it is
+ * read before. */
+static void keep_original(struct tn_image *image)
+{
+    struct tn__image_heap *heap = image->heap;
+    const struct tn__image_mapping *m = &image->file->mapping;
+    uint64_t start;
+    heap->changing = heap->zones[TN__ZONE_FROZEN].size + heap->zones[TN__ZONE_SEALED].size;
+    int error =
+        m->fd < 0 || heap->changing == heap->size || tn__os_reserve(0, heap->size - heap->changing, false, &start);
+    if (error)
+        return;
+    heap->original = (const char *)(uintptr_t)start;
+    for (int kind = TN__ZONE_BOUND; kind <= TN__ZONE_MUTABLE && !error; kind++) {
+        const struct tn__zone *zone = &heap->zones[kind];
+        uint64_t place = (uint64_t)(zone->start - heap->start);
+        const struct tn__image_segment *segment =
+            zone->start ? tn__image_segment_at(m, (uintptr_t)zone->start - m->bias, zone->size, TN__PROT_RW) : NULL;
+        if (segment)
+            error =
+                tn__os_map_view(m->fd, segment->offset, start + place - heap->changing, zone->size, TN__PROT_R, true);
+    }
+    if (error)
+        forget_original(heap);
 }
 
 /* ---- roots ---- */
@@ -133,6 +166,7 @@ static void end_heap(void *owner)
 {
     struct tn_image *image = owner;
     image->heap->heap = NULL;
+    forget_original(image->heap);
     tn__image_leave(image);
 }
 
@@ -172,12 +206,16 @@ static int open_heap(struct tn_image *image, const struct tn_image_load_options 
     if (code == TN_OK)
         code = tn__image_check_unique(image, err);
     if (code == TN_OK)
+        code = tn__image_check_patches(image, err);
+    if (code == TN_OK)
         code = tn__image_heap_adjust(image, options, err);
     if (code == TN_OK && (options->flags & TN_IMAGE_VERIFY))
         code = tn__image_heap_check(image, options, err);
     if (code == TN_OK)
         code = enter(image, err);
-    if (code != TN_OK)
+    if (code == TN_OK)
+        keep_original(image);
+    else
         image->heap = NULL;
     return code;
 }
@@ -187,6 +225,7 @@ static void close_heap(struct tn_image *image)
     tn__heap_lock(image->heap->heap);
     tn__permanent_remove(image->heap->heap, image);
     tn__heap_unlock(image->heap->heap);
+    forget_original(image->heap);
     image->heap = NULL;
 }
 

@@ -3,8 +3,9 @@
 /* Objects that give way to those that the program has already: symbols, strings, singletons. The image has a row for
  * each, with the words that refer to it. Only these words are written, and only of objects that give way. */
 
-#include "gc/collect/collect.h"
 #include "image/heap/heap.h"
+
+#include "gc/collect/collect.h"
 
 static const struct tn__image_rows *table(const struct tn_image *image, enum tn__image_table kind)
 {
@@ -73,10 +74,21 @@ static void replace(const struct tn_image *image, uint32_t index, void *instead)
         const uint8_t *use = tn__image_row(table(image, TN__IMAGE_USE_TABLE), first + i);
         void *object = heap->start + tn__get64(use + TN__IMAGE_USE_OBJECT);
         void **slot = (void **)(void *)(heap->start + tn__get64(use + TN__IMAGE_USE_PLACE));
-        if (tn__needs_log(heap->heap, object, instead))
-            tn__log_store(heap->heap, object, slot, instead);
-        __atomic_store_n(slot, instead, __ATOMIC_RELEASE);
+        tn__permanent_store(heap->heap, object, slot, instead);
         heap->written++;
+    }
+}
+
+/* Words of other images that were made to refer to such objects. */
+static void replace_patches(const struct tn_image *image, const struct tn_image_unique *rows)
+{
+    const struct tn__image_heap *heap = image->heap;
+    for (uint32_t i = 0; i < table(image, TN__IMAGE_PATCH_TABLE)->count; i++) {
+        const struct tn__patch patch = tn__image_patch(image, i);
+        char *start = heap->dependencies[patch.dependency]->heap->start;
+        if (patch.of == TN__PATCH_OWN && patch.index && rows[patch.index - 1].instead)
+            tn__permanent_store(heap->heap, start + patch.object, (void **)(void *)(start + patch.place),
+                                rows[patch.index - 1].instead->object);
     }
 }
 
@@ -107,6 +119,7 @@ int tn__image_give_way(struct tn_image *image, const struct tn_image_load_option
         for (uint32_t i = 0; i < count; i++)
             if (rows[i].instead)
                 replace(image, i, rows[i].instead->object);
+        replace_patches(image, rows);
         tn__objects_release(image->heap->heap, locked);
     }
     tn__free(NULL, rows);

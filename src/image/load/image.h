@@ -92,6 +92,7 @@ struct tn__image_mapping {
     struct tn__image_segment tls;                    /* thread-local variables: their initial values */
     uint64_t tls_alignment;
     uint64_t header; /* the image's, as an address of the file */
+    int fd;          /* until it is opened: the file that is mapped; -1: it was copied into memory */
 };
 
 /* A file to be mapped, or, if there are bytes, contents to be copied. */

@@ -267,7 +267,7 @@ int tn__image_map(const char *name, const struct tn__image_source *from, struct 
                   struct tn_error *err)
 {
     struct parser p = {.name = name, .from = *from, .mapping = mapping, .err = err};
-    *mapping = (struct tn__image_mapping){.name = name};
+    *mapping = (struct tn__image_mapping){.name = name, .fd = from->bytes ? -1 : from->fd};
     int code = read_headers(&p);
     if (code == TN_OK)
         code = map_segments(mapping, p.end, from, err);

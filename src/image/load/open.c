@@ -142,30 +142,31 @@ static int make_file(const char *name, const struct tn__image_source *from, int 
     return tn__fail(err, TN_EIO, "%s: cannot be copied: %s", name, strerror(error));
 }
 
-/* Policies that refuse a file in memory often permit private memory, and the other way round. */
-static int map_copy(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
+/* Policies that refuse a file in memory often permit private memory, and the other way round. *copy: that file, or
+ * -1. */
+static int map_copy(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping, int *copy,
                     struct tn_error *err)
 {
     struct tn__image_source file = {.size = from->size, .at_address = from->at_address};
     int code = make_file(name, from, &file.fd, err);
     if (code == TN_OK) {
+        *copy = file.fd;
         code = tn__image_map(name, &file, mapping, err);
-        tn__os_close(file.fd);
     }
     return code == TN_EPERM ? tn__image_map(name, from, mapping, err) : code;
 }
 
 static int bring_in(const char *name, const struct tn__image_source *given, const struct tn_image_load_options *options,
-                    struct tn__image_mapping *mapping, struct tn_error *err)
+                    struct tn__image_mapping *mapping, int *copy, struct tn_error *err)
 {
-    struct tn__image_source copy = *given, *from = &copy;
+    struct tn__image_source source = *given, *from = &source;
     int code = TN_OK;
-    copy.at_address = options->heaps && !(options->flags & TN_IMAGE_RELOCATE);
+    source.at_address = options->heaps && !(options->flags & TN_IMAGE_RELOCATE);
     if (options->flags & TN_IMAGE_VERIFY)
         code = from->bytes ? tn__image_verify(name, from->bytes, from->size, err) : verify(name, from->fd, err);
     if (code != TN_OK)
         return code;
-    return from->bytes ? map_copy(name, from, mapping, err) : tn__image_map(name, from, mapping, err);
+    return from->bytes ? map_copy(name, from, mapping, copy, err) : tn__image_map(name, from, mapping, err);
 }
 
 static int open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
@@ -183,7 +184,7 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
                 const struct tn_image_load_options *options, struct tn_error *err)
 {
     struct tn__image_file *file = image->file;
-    int code = bring_in(name, from, options, &file->mapping, err);
+    int copy = -1, code = bring_in(name, from, options, &file->mapping, &copy, err);
     if (code == TN_OK)
         code = check_image(image, options, err);
     if (code == TN_OK)
@@ -200,6 +201,8 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
         code = tn__image_seal(&file->mapping, err);
     if (code == TN_OK)
         code = tn__image_enter(image, options, err);
+    if (copy >= 0)
+        tn__os_close(copy);
     if (code != TN_OK) {
         if (image->heap)
             options->heaps->close(image);

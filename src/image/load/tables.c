@@ -84,7 +84,8 @@ static const struct {
                                     {"types", TN__IMAGE_TYPE},
                                     {"roots", TN__IMAGE_ROOT},
                                     {"unique objects", TN__IMAGE_UNIQUE},
-                                    {"uses", TN__IMAGE_USE}};
+                                    {"uses", TN__IMAGE_USE},
+                                    {"patches", TN__IMAGE_PATCH}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {

@@ -56,6 +56,7 @@ static void compute_id(struct tn_save *save)
             sum = tn__image_checksum(save->unique[i].key, save->unique[i].key_size, sum);
         for (size_t i = 0; i < save->options.image_count; i++)
             sum = tn__image_checksum(tn_image_build_id(save->options.images[i]), 16, sum);
+        sum = tn__save_sum_patches(save, sum);
         save->id[half] = sum;
     }
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/os.h"
 #include "image/save/save.h"
@@ -51,14 +52,12 @@ bool tn__save_note(struct tn_save *save, enum tn__image_list of, uint32_t index,
 int tn__save_bind(struct tn_save *save, uint64_t place, const void *address, const struct tn__save_item *item,
                   const char *what)
 {
-    struct tn_save_name name = {.symbol = NULL};
+    struct tn_save_name name;
     const struct tn_save_options *options = &save->options;
-    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
-    int unknown = options->name_of ? options->name_of(options->context, address, &name) : 1;
-    tn__callback_end(outer);
+    int unknown = tn__save_name(save, address, &name);
     char text[80];
     snprintf(text, sizeof text, "the address %p has no name", address);
-    if (unknown || !name.symbol)
+    if (unknown)
         return item ? tn__save_fail(save, TN_EUNDEF, item->object, item->parent, text)
                     : tn__fail(save->err, TN_EUNDEF, "%s: %s: %s", options->name, what, text);
     const char *symbol = tn__arena_text(&save->arena, name.symbol, strlen(name.symbol));
@@ -151,21 +150,21 @@ static bool is_mapped(const struct copier *c, uint64_t address)
     return after && address < c->mapped[after - 1].end;
 }
 
-static int report(struct copier *c, const struct tn__save_item *item, uint64_t offset, uint64_t value)
+static int report(struct copier *c, const void *object, uint32_t parent, const char *type, uint64_t offset,
+                  uint64_t value)
 {
     struct tn_save *save = c->save;
-    const char *type = tn__save_kinds(save)[item->kind].name;
     save->stats.suspects++;
     if (save->options.flags & TN_SAVE_STRICT) {
         char text[200];
         snprintf(text, sizeof text, "+%llu of '%.100s' is 0x%llx, which looks like an address",
                  (unsigned long long)offset, type, (unsigned long long)value);
-        return tn__save_fail(save, TN_ENOTSUP, item->object, item->parent, text);
+        return tn__save_fail(save, TN_ENOTSUP, object, parent, text);
     }
     if (!save->options.suspect)
         return TN_OK;
     char path[TN__SAVE_PATH];
-    tn__save_path(save, item->object, item->parent, path);
+    tn__save_path(save, object, parent, path);
     const struct tn_save_suspect suspect = {sizeof suspect, path, type, offset, value};
     enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
     save->options.suspect(save->options.context, &suspect);
@@ -181,7 +180,7 @@ static int look_for_addresses(struct copier *c, const struct tn__save_item *item
         uint64_t value = tn__get64(copy + at);
         if (value - c->lowest < c->highest - c->lowest && !tn__word_is_in(c->own, place + at) && is_mapped(c, value) &&
             !is_listed(c->save, place + at))
-            code = report(c, item, at, value);
+            code = report(c, item->object, item->parent, tn__save_kinds(c->save)[item->kind].name, at, value);
     }
     return code;
 }
@@ -273,7 +272,7 @@ static int copy_object(struct copier *c, uint32_t number)
     if (kind->type->kind != TN_KIND_LEAF)
         tn__visit_all_references(copy, translate, c);
     int code = take_words(c, item, copy, payload);
-    if (!code && c->mapped_count)
+    if (!code && c->mapped_count && !c->full) /* else references are missing in the lists */
         code = look_for_addresses(c, item, copy, payload);
     write_header(c, kind, item->zone, copy, hash);
     return code;
@@ -294,6 +293,60 @@ static void copy_roots(struct copier *c)
         translate(c, slot);
     }
     write_header(c, &tn__save_kinds(save)[number], TN__ZONE_MUTABLE, copy, false);
+}
+
+/* ---- words of other images ---- */
+
+static int settle_patch(struct copier *c, struct tn__save_patch *patch)
+{
+    struct tn_save *save = c->save;
+    const struct tn__save_changed *changed = &save->changed[patch->changed];
+    const char *type = tn__type_of(changed->object)->name;
+    void *to = (void *)(uintptr_t)patch->value;
+    if (!patch->is_reference) {
+        uint64_t start = (uintptr_t)save->options.images[changed->image]->heap->start;
+        if (patch->of == TN__PATCH_SYMBOL || !c->mapped_count || !is_mapped(c, patch->value))
+            return TN_OK;
+        return report(c, changed->object, (uint32_t)(save->root_count + patch->changed) | TN__FROM_ROOT, type,
+                      start + patch->place - (uintptr_t)changed->object, patch->value);
+    }
+    uint32_t number = to ? tn__numbers_find(&save->numbers, to) : TN__NOT_FOUND, image = 0;
+    if (to && number == TN__NOT_FOUND && !tn__is_in_heap(save->heap, to))
+        image = tn__save_image_of(save, to);
+    patch->value = 0;
+    if (number != TN__NOT_FOUND) {
+        patch->of = TN__PATCH_OWN;
+        patch->value = tn__save_item(save, number)->place;
+        patch->index = tn__save_unique_of(save, number) + 1; /* 0: it is none */
+    } else if (image) {
+        patch->of = TN__PATCH_DEPENDENCY;
+        patch->value = (uintptr_t)to - (uintptr_t)save->options.images[image - 1]->heap->start;
+        patch->index = image - 1;
+    }
+    return TN_OK;
+}
+
+/* A weak reference to what is not saved is null, and may have been before. */
+static int settle_patches(struct copier *c)
+{
+    struct tn_save *save = c->save;
+    size_t kept = 0;
+    int code = TN_OK;
+    for (size_t i = 0; i < save->patch_count && !code; i++) {
+        struct tn__save_patch *patch = &save->patches[i];
+        code = settle_patch(c, patch);
+        bool is_null = patch->is_reference && patch->of == TN__PATCH_NUMBER;
+        if (!is_null || patch->before)
+            save->patches[kept++] = *patch;
+    }
+    save->patch_count = kept;
+    return code;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tn__save_binding *)a)->place, y = ((const struct tn__save_binding *)b)->place;
+    return (x > y) - (x < y);
 }
 
 int tn__save_copy(struct tn_save *save)
@@ -318,7 +371,11 @@ int tn__save_copy(struct tn_save *save)
         copy_roots(&c);
     tn__save_settle_unique(save);
     if (!code)
+        code = settle_patches(&c);
+    if (!code)
         code = c.full ? tn__no_memory(save->err, save->options.name) : tn__save_write_types(save);
+    if (save->binding_count)
+        qsort(save->bindings, save->binding_count, sizeof *save->bindings, by_place);
     tn__free(NULL, c.mapped);
     return code;
 }

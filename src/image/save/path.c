@@ -52,9 +52,16 @@ void tn__save_path(const struct tn_save *save, const void *object, uint32_t pare
     for (; !(parent & TN__FROM_ROOT); parent = tn__save_item(save, parent)->parent)
         if (depth++ < STEPS)
             steps[depth - 1] = parent;
-    char text[160];
-    snprintf(text, sizeof text, "root '%.100s'%s", save->roots[parent & ~TN__FROM_ROOT].name,
-             depth > STEPS ? ": ..." : "");
+    char text[300];
+    const char *gap = depth > STEPS ? ": ..." : "";
+    size_t root = parent & ~TN__FROM_ROOT;
+    if (root < save->root_count) {
+        snprintf(text, sizeof text, "root '%.100s'%s", save->roots[root].name, gap);
+    } else {
+        const struct tn__save_changed *changed = &save->changed[root - save->root_count];
+        snprintf(text, sizeof text, "'%.100s' of the image '%.100s'%s", tn__type_of(changed->object)->name,
+                 tn__image_name(&save->options.images[changed->image]->view), gap);
+    }
     size_t used = append(path, 0, text);
     for (uint32_t i = depth < STEPS ? depth : STEPS; i-- > 0;)
         used = append_step(save, path, used, steps[i], i ? tn__save_item(save, steps[i - 1])->object : object);

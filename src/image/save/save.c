@@ -159,6 +159,9 @@ static void forget_objects(struct tn_save *save)
     tn__free(NULL, save->prepared);
     save->prepared = NULL;
     save->prepared_count = save->prepared_capacity = 0;
+    tn__free(NULL, save->changed);
+    save->changed = NULL;
+    save->changed_count = save->changed_capacity = 0;
 }
 
 static int take_objects(struct tn_save *save)
@@ -232,6 +235,7 @@ void tn_save_destroy(struct tn_save *save)
     tn__free(NULL, save->bindings);
     tn__free(NULL, save->unique);
     tn__free(NULL, save->uses);
+    tn__free(NULL, save->patches);
     tn__free(NULL, save->tail.data);
     tn__arena_free(&save->arena);
     tn__free(NULL, save);

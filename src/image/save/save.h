@@ -3,9 +3,11 @@
 /* Saving objects of a heap (doc/IMAGE.md, "Heaps"), the parts and their interfaces:
  *     save.c     tn_save_create and its likes
  *     map.c      arrays that are searched by address
+ *     client.c   what the client says about objects
  *     trace.c    what is saved: the objects that roots reach, and their places
  *     types.c    types of these objects, and their descriptors
  *     copy.c     the copies, whose references become places
+ *     changes.c  words of objects of other images that were changed
  *     unique.c   objects that may give way to others
  *     path.c     how an object is reached, for messages
  *     base.c     the address that the image is intended for
@@ -74,7 +76,8 @@ void tn__numbers_free(struct tn__numbers *all);
 
 /* ---- what is saved ---- */
 
-#define TN__FROM_ROOT UINT32_C(0x80000000) /* of `parent`: it is a root's number */
+/* Of `parent`: it is a root's number, or that number of roots plus the number of a changed object. */
+#define TN__FROM_ROOT UINT32_C(0x80000000)
 
 struct tn__save_item {
     void *object;
@@ -140,6 +143,25 @@ struct tn__save_prepared {
     uint64_t *words; /* header and payload */
 };
 
+/* An object of another image, words of which were changed. */
+struct tn__save_changed {
+    void *object;
+    uint32_t image; /* its number in the options */
+};
+
+/* Such a word. */
+struct tn__save_patch {
+    uint32_t changed; /* number of the object */
+    uint32_t image;   /* that has it: its number in the options */
+    bool is_reference;
+    enum tn__image_patch_of of;
+    uint32_t index;         /* of a dependency; 1 + number of a unique object */
+    uint64_t object, place; /* in that image */
+    uint64_t value;         /* until it is settled: what the word holds */
+    uint64_t before;
+    const char *symbol;
+};
+
 struct tn_save {
     struct tn_heap *heap;
     struct tn_save_options options;
@@ -165,6 +187,10 @@ struct tn_save {
     size_t unique_count, unique_capacity;
     struct tn__save_use *uses; /* by unique object and place when the objects were copied */
     size_t use_count, use_capacity;
+    struct tn__save_changed *changed; /* by image and address */
+    size_t changed_count, changed_capacity;
+    struct tn__save_patch *patches; /* likewise */
+    size_t patch_count, patch_capacity;
     bool has_unique; /* some row has TN_SAVE_UNIQUE */
     uint64_t base;   /* of the file */
     uint64_t id[2];
@@ -184,6 +210,24 @@ static inline struct tn__save_kind *tn__save_kinds(const struct tn_save *save)
 {
     return save->kinds.items;
 }
+
+/* ---- client.c ---- */
+
+/* The name that the row gives to its type. */
+const char *tn__save_row_name(const struct tn_save_type *row);
+/* The row of the type; else that of its name, for objects of an image's own types. NULL: there is none. */
+const struct tn_save_type *tn__save_row_of(const struct tn_save *save, const struct tn_type *type);
+/* What a declared word at an offset of an object is saved as: enum tn_save_word_kind; -1: it is not declared. */
+int tn__save_word_kind(const struct tn_save_type *row, const struct tn_type *type, uint64_t offset);
+/* The name of an address. Not 0: it has none. */
+int tn__save_name(const struct tn_save *save, const void *address, struct tn_save_name *name);
+/* A copy of the object, header and payload, as the client wants to have it saved. NULL, or not: an error, in *code. */
+uint64_t *tn__save_prepare(const struct tn_save *save, const struct tn_save_type *row, const void *object, int *code);
+/* Copies the key of an object of a unique type if it fits, and returns its size. */
+size_t tn__save_key(const struct tn_save *save, const struct tn_save_type *row, const void *object, void *bytes,
+                    size_t room);
+/* Whether two of them have equal keys. */
+bool tn__save_same_key(const struct tn_save *save, const struct tn_save_type *row, const void *a, const void *b);
 
 /* ---- trace.c ---- */
 
@@ -218,10 +262,21 @@ bool tn__save_note(struct tn_save *save, enum tn__image_list of, uint32_t index,
 int tn__save_bind(struct tn_save *save, uint64_t place, const void *address, const struct tn__save_item *item,
                   const char *what);
 
+/* ---- changes.c ---- */
+
+/* Compares the objects of an image of the options with what it has, and calls `found` for each that was changed, with
+ * the numbers of its first patch and of the one after its last. */
+int tn__save_compare(struct tn_save *save, uint32_t image,
+                     int (*found)(void *context, uint32_t changed, size_t first, size_t end), void *context);
+/* The same bytes for the same patches. */
+uint64_t tn__save_sum_patches(const struct tn_save *save, uint64_t sum);
+
 /* ---- unique.c ---- */
 
 /* Enters an object whose kind is unique. */
 int tn__save_unique(struct tn_save *save, const void *object, uint32_t item);
+/* The number of the object; TN__NOT_FOUND: the item is none. */
+uint32_t tn__save_unique_of(const struct tn_save *save, uint32_t item);
 /* Whether the object refers to unique ones. */
 bool tn__save_refers_to_unique(struct tn_save *save, void *object);
 /* Notes that a word of the object at the place refers to the item. False: no memory. */

@@ -31,6 +31,7 @@ static void count_rows(const struct writer *w, size_t counts[TN__IMAGE_TABLES])
     counts[TN__IMAGE_ROOT_TABLE] = save->root_count;
     counts[TN__IMAGE_UNIQUE_TABLE] = save->unique_count;
     counts[TN__IMAGE_USE_TABLE] = save->use_count;
+    counts[TN__IMAGE_PATCH_TABLE] = save->patch_count;
 }
 
 static const uint32_t row_sizes[TN__IMAGE_TABLES] = {
@@ -47,6 +48,7 @@ static const uint32_t row_sizes[TN__IMAGE_TABLES] = {
     [TN__IMAGE_ROOT_TABLE] = TN__IMAGE_ROOT,
     [TN__IMAGE_UNIQUE_TABLE] = TN__IMAGE_UNIQUE,
     [TN__IMAGE_USE_TABLE] = TN__IMAGE_USE,
+    [TN__IMAGE_PATCH_TABLE] = TN__IMAGE_PATCH,
 };
 
 /* ---- rows ---- */
@@ -148,6 +150,22 @@ static void write_uses(struct writer *w, uint8_t *row)
     }
 }
 
+static void write_patches(struct writer *w, uint8_t *row)
+{
+    const struct tn_save *save = w->save;
+    for (size_t i = 0; i < save->patch_count; i++, row += TN__IMAGE_PATCH) {
+        const struct tn__save_patch *patch = &save->patches[i];
+        uint32_t index = patch->symbol ? tn__image_add_text(&w->text, patch->symbol) : patch->index;
+        tn__put32(row + TN__IMAGE_PATCH_DEPENDENCY, patch->image);
+        tn__put32(row + TN__IMAGE_PATCH_OF, patch->of);
+        tn__put32(row + TN__IMAGE_PATCH_INDEX, index);
+        tn__put32(row + TN__IMAGE_PATCH_FLAGS, patch->is_reference ? TN__IMAGE_PATCH_REFERENCE : 0);
+        tn__put64(row + TN__IMAGE_PATCH_OBJECT, patch->object);
+        tn__put64(row + TN__IMAGE_PATCH_PLACE, patch->place);
+        tn__put64(row + TN__IMAGE_PATCH_VALUE, patch->value);
+    }
+}
+
 static void write_dependencies(struct writer *w, uint8_t *row)
 {
     for (size_t i = 0; i < w->save->options.image_count; i++, row += TN__IMAGE_DEPENDENCY) {
@@ -169,7 +187,7 @@ static void (*const write_rows[TN__IMAGE_TABLES])(struct writer *w, uint8_t *row
     [TN__IMAGE_ZONE_TABLE] = write_zones,       [TN__IMAGE_LIST_TABLE] = write_lists,
     [TN__IMAGE_BINDING_TABLE] = write_bindings, [TN__IMAGE_TYPE_TABLE] = write_types,
     [TN__IMAGE_ROOT_TABLE] = write_roots,       [TN__IMAGE_UNIQUE_TABLE] = write_unique,
-    [TN__IMAGE_USE_TABLE] = write_uses,
+    [TN__IMAGE_USE_TABLE] = write_uses,         [TN__IMAGE_PATCH_TABLE] = write_patches,
 };
 
 /* ---- lists ---- */
@@ -242,6 +260,8 @@ static size_t text_bound(const struct writer *w)
         size += strlen(w->kinds[i]->name) + 1;
     for (size_t i = 0; i < save->root_count; i++)
         size += strlen(save->roots[i].name) + 1;
+    for (size_t i = 0; i < save->patch_count; i++)
+        size += save->patches[i].symbol ? strlen(save->patches[i].symbol) + 1 : 0;
     for (size_t i = 0; i < save->unique_count; i++)
         size += save->unique[i].key_size;
     for (size_t i = 0; i < save->options.image_count; i++)

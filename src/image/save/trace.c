@@ -112,19 +112,12 @@ static uint64_t take_place(struct tn_save *save, const struct tn__save_kind *kin
 
 static int prepare(struct tn_save *save, const struct tn_save_type *row, const void *object, uint32_t item)
 {
-    uint64_t payload = tn__payload(object);
-    uint64_t *words = tn__alloc_zeroed(NULL, 1, TN_GC_HEADER_SIZE + tn__align_up(payload, 8));
-    if (!words ||
-        !tn__grow(NULL, &save->prepared, &save->prepared_capacity, save->prepared_count + 1, sizeof *save->prepared)) {
-        tn__free(NULL, words);
+    int code = TN_OK;
+    if (!tn__grow(NULL, &save->prepared, &save->prepared_capacity, save->prepared_count + 1, sizeof *save->prepared))
         return no_memory(save);
-    }
-    save->prepared[save->prepared_count++] = (struct tn__save_prepared){item, words};
-    words[0] = *tn__header(object) & TN_GC_TYPE_MASK;
-    memcpy(words + 1, object, payload);
-    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
-    int code = row->prepare(save->options.context, object, words + 1, save->err);
-    tn__callback_end(outer);
+    uint64_t *words = tn__save_prepare(save, row, object, &code);
+    if (words)
+        save->prepared[save->prepared_count++] = (struct tn__save_prepared){item, words};
     return code;
 }
 
@@ -251,6 +244,26 @@ static int drain(struct tracer *t)
     return code;
 }
 
+/* What was stored into objects of other images, which live anyway. */
+static int enter_changes(void *context, uint32_t changed, size_t first, size_t end)
+{
+    struct tracer *t = context;
+    struct tn_save *save = t->save;
+    void *object = save->changed[changed].object;
+    uint32_t kind = tn__type_of(object)->kind;
+    bool is_weak = kind == TN_KIND_WEAK || kind == TN_KIND_EPHEMERON;
+    uint32_t parent = (uint32_t)(save->root_count + changed) | TN__FROM_ROOT;
+    t->parent = parent;
+    for (size_t i = first; i < end && !is_weak; i++) {
+        void *value = (void *)(uintptr_t)save->patches[i].value;
+        if (save->patches[i].is_reference)
+            push(t, &value);
+    }
+    if (kind == TN_KIND_EPHEMERON)
+        visit_ephemeron(t, object, parent);
+    return drain(t);
+}
+
 /* ---- what must not be saved ---- */
 
 static int check_finalizers(const struct tn_save *save, const struct tn__finalizer *list)
@@ -263,39 +276,6 @@ static int check_finalizers(const struct tn_save *save, const struct tn__finaliz
             return tn__save_fail(save, TN_ENOTSUP, item->object, item->parent, "the object has a finalizer");
     }
     return TN_OK;
-}
-
-struct changed {
-    const struct tn_save *save;
-    const void *object; /* of another image, that refers to the heap */
-    bool refers;
-};
-
-static void look_for_heap(void *context, void **slot)
-{
-    struct changed *changed = context;
-    changed->refers |= *slot && tn__is_in_heap(changed->save->heap, *slot);
-}
-
-static void look_at_logged(void *context, void *object)
-{
-    struct changed *changed = context;
-    if (changed->object || !tn__save_image_of(changed->save, object))
-        return;
-    tn__visit_all_references(object, look_for_heap, changed);
-    changed->object = changed->refers ? object : NULL;
-}
-
-/* What the program stored into objects of other images is not in these images, nor would it be in this one. */
-static int check_images(const struct tn_save *save)
-{
-    struct changed changed = {.save = save};
-    tn__permanent_each_logged(save->heap, look_at_logged, &changed);
-    if (!changed.object)
-        return TN_OK;
-    const struct tn_image *image = save->options.images[tn__save_image_of(save, changed.object) - 1];
-    return tn__fail(save->err, TN_ENOTSUP, "%s: an object of type '%s' of the image '%s' refers to the heap",
-                    save->options.name, tn__type_of(changed.object)->name, tn__image_name(&image->view));
 }
 
 /* ---- all of it ---- */
@@ -334,15 +314,15 @@ static int place_zones(struct tn_save *save)
 int tn__save_trace(struct tn_save *save)
 {
     struct tracer t = {.save = save};
-    int code = check_images(save);
-    if (!code && !tn__numbers_begin(&save->numbers, save->heap))
-        code = no_memory(save);
+    int code = tn__numbers_begin(&save->numbers, save->heap) ? TN_OK : no_memory(save);
     tn__save_kind_of(save, &tn__save_roots_type, 0, &code);
     for (size_t i = 0; i < save->root_count && !code; i++) {
         t.parent = (uint32_t)i | TN__FROM_ROOT;
         push(&t, &save->roots[i].handle->object);
         code = drain(&t);
     }
+    for (size_t i = 0; i < save->options.image_count && !code; i++)
+        code = tn__save_compare(save, (uint32_t)i, enter_changes, &t);
     const struct tn__finalizer *lists[] = {save->heap->finalizers, save->heap->old_finalizers, save->heap->waiting};
     for (size_t i = 0; i < TN_COUNT(lists) && !code; i++)
         code = check_finalizers(save, lists[i]);

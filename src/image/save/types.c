@@ -13,26 +13,6 @@ const struct tn_type tn__save_roots_type = {
 
 /* ---- kinds ---- */
 
-static const char *name_of_row(const struct tn_save_type *row)
-{
-    return row->name ? row->name : row->type->name;
-}
-
-/* The row of the type; else that of its name, for objects of an image's own types. */
-static const struct tn_save_type *row_of(const struct tn_save *save, const struct tn_type *type)
-{
-    const struct tn_save_type *found = NULL;
-    for (size_t i = 0; i < save->options.type_count; i++) {
-        const struct tn_save_type *row = &save->options.types[i];
-        const char *name = name_of_row(row);
-        if (row->type == type)
-            return row;
-        if (!found && name && type->name && strcmp(name, type->name) == 0)
-            found = row;
-    }
-    return found;
-}
-
 static enum tn__image_zone zone_of(const struct tn_type *type, const struct tn_save_type *row)
 {
     uint64_t flags = row ? row->flags : 0;
@@ -101,8 +81,8 @@ static int settle(struct tn_save *save, struct tn__save_kind *kind)
 
 static int add_kind(struct tn_save *save, const struct tn_type *type, uint32_t parent)
 {
-    const struct tn_save_type *row = row_of(save, type);
-    struct tn__save_kind kind = {.type = type, .row = row, .name = row ? name_of_row(row) : type->name};
+    const struct tn_save_type *row = tn__save_row_of(save, type);
+    struct tn__save_kind kind = {.type = type, .row = row, .name = row ? tn__save_row_name(row) : type->name};
     kind.is_host = row && (row->flags & TN_SAVE_HOST_TYPE);
     kind.zone = zone_of(type, row);
     if (!kind.name)

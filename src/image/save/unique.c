@@ -12,22 +12,13 @@ static int no_memory(const struct tn_save *save)
     return tn__no_memory(save->err, save->options.name);
 }
 
-static size_t ask(const struct tn_save *save, const struct tn_save_type *row, const void *object, void *bytes,
-                  size_t room)
-{
-    enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
-    size_t size = row->key(save->options.context, object, bytes, room);
-    tn__callback_end(outer);
-    return size;
-}
-
 int tn__save_unique(struct tn_save *save, const void *object, uint32_t item)
 {
     enum { LARGEST = 1 << 20 };
     const struct tn__save_item *saved = tn__save_item(save, item);
     const struct tn_save_type *row = tn__save_kinds(save)[saved->kind].row;
     char first[256];
-    size_t size = ask(save, row, object, first, sizeof first);
+    size_t size = tn__save_key(save, row, object, first, sizeof first);
     if (size > LARGEST)
         return tn__save_fail(save, TN_ERANGE, object, saved->parent, "its key is larger than 1 MiB");
     void *key = tn__arena_alloc(&save->arena, size + 1);
@@ -35,7 +26,7 @@ int tn__save_unique(struct tn_save *save, const void *object, uint32_t item)
         return no_memory(save);
     if (size <= sizeof first)
         memcpy(key, first, size);
-    else if (ask(save, row, object, key, size) != size)
+    else if (tn__save_key(save, row, object, key, size) != size)
         return tn__save_fail(save, TN_EINVAL, object, saved->parent, "its key has another size each time");
     save->unique[save->unique_count++] = (struct tn__save_unique){.item = item, .key_size = (uint32_t)size, .key = key};
     return TN_OK;
@@ -65,14 +56,21 @@ bool tn__save_refers_to_unique(struct tn_save *save, void *object)
     return search.found;
 }
 
-bool tn__save_note_use(struct tn_save *save, uint32_t item, uint64_t object, uint64_t place)
+uint32_t tn__save_unique_of(const struct tn_save *save, uint32_t item)
 {
     size_t unique = TN_BISECT(0, save->unique_count, i, save->unique[i].item < item);
-    if (unique == save->unique_count || save->unique[unique].item != item)
+    bool found = unique < save->unique_count && save->unique[unique].item == item;
+    return found ? (uint32_t)unique : TN__NOT_FOUND;
+}
+
+bool tn__save_note_use(struct tn_save *save, uint32_t item, uint64_t object, uint64_t place)
+{
+    uint32_t unique = tn__save_unique_of(save, item);
+    if (unique == TN__NOT_FOUND)
         return true;
     if (!tn__grow(NULL, &save->uses, &save->use_capacity, save->use_count + 1, sizeof *save->uses))
         return false;
-    save->uses[save->use_count++] = (struct tn__save_use){(uint32_t)unique, object, place};
+    save->uses[save->use_count++] = (struct tn__save_use){unique, object, place};
     return true;
 }
 

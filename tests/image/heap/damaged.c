@@ -9,26 +9,6 @@
 #include "image/format/format.h"
 #include "zones.h"
 
-/* ---- bad files ---- */
-
-/* Where header and tables are in the file. */
-static size_t header_at(const uint8_t *bytes, size_t size)
-{
-    const uint8_t *found = memmem(bytes, size, TN__IMAGE_MAGIC, 8);
-    assert_non_null(found);
-    return (size_t)(found - bytes);
-}
-
-static void sign(uint8_t *bytes, size_t size, size_t header)
-{
-    uint64_t sum, at;
-    uint32_t tables = tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
-    if (tables >= TN__IMAGE_HEADER && tables <= size - header)
-        tn__put64(bytes + header + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(bytes + header, tables));
-    if (tn__image_file_sum(bytes, size, &sum, &at))
-        tn__put64(bytes + at, sum);
-}
-
 /* Opens the bytes as a file in memory, and uses what comes of it. Returns the code. */
 static int try(const uint8_t *bytes, size_t size, uint64_t flags)
 {
@@ -62,13 +42,13 @@ static void changed_bytes_are_found(void **state)
     (void)state;
     zones_make(path, "flip");
     uint8_t *bytes = saved_read(path, &size), *copy = malloc(size);
-    size_t header = header_at(bytes, size), tables = tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
+    size_t header = zones_header(bytes, size), tables = tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
     assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), 0);
     for (size_t at = header; at < header + tables; at++) { /* the checksum finds each; signed, whatever it means */
         memcpy(copy, bytes, size);
         copy[at] ^= (uint8_t)(1 << at % 8);
         assert_true(is_refusal(try(copy, size, 0)));
-        sign(copy, size, header);
+        zones_sign(copy, size, header);
         int code = try(copy, size, TN_IMAGE_VERIFY);
         assert_true(code == 0 || is_refusal(code));
         code = try(copy, size, TN_IMAGE_RELOCATE);
@@ -88,7 +68,7 @@ static void changed_objects_are_found(void **state)
     (void)state;
     zones_make(path, "objects");
     uint8_t *bytes = saved_read(path, &size), *copy = malloc(size);
-    size_t header = header_at(bytes, size);
+    size_t header = zones_header(bytes, size);
     for (size_t at = 4096; at < header; at++) {
         bool is_used = bytes[at] || (at % 4096 < 512 && at % 3 == 0);
         if (!is_used)
@@ -96,7 +76,7 @@ static void changed_objects_are_found(void **state)
         memcpy(copy, bytes, size);
         copy[at] ^= (uint8_t)(1 << at % 8);
         assert_int_equal(try(copy, size, TN_IMAGE_VERIFY), TN_EFORMAT);
-        sign(copy, size, header);
+        zones_sign(copy, size, header);
         int code = try(copy, size, TN_IMAGE_VERIFY | (at % 2 ? TN_IMAGE_RELOCATE : 0));
         assert_true(code == 0 || is_refusal(code));
         tried++;
@@ -116,7 +96,7 @@ static void references_lead_to_starts(void **state)
     (void)state;
     zones_make(path, "starts");
     uint8_t *bytes = saved_read(path, &size);
-    size_t header = header_at(bytes, size), root = 0;
+    size_t header = zones_header(bytes, size), root = 0;
     for (uint32_t e = 0; e < tn__get32(bytes + header + TN__IMAGE_AT_DIRECTORY); e++) {
         const uint8_t *entry = bytes + header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
         if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) == TN__IMAGE_ROOT_TABLE)
@@ -125,12 +105,12 @@ static void references_lead_to_starts(void **state)
     for (uint64_t distance = 8; distance <= 1 << 20; distance *= 2) {
         uint64_t reference = tn__get64(bytes + root);
         tn__put64(bytes + root, reference + distance);
-        sign(bytes, size, header);
+        zones_sign(bytes, size, header);
         assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), TN_EFORMAT);
         assert_non_null(strstr(err.text, "a reference leads "));
         tn__put64(bytes + root, reference);
     }
-    sign(bytes, size, header);
+    zones_sign(bytes, size, header);
     assert_int_equal(try(bytes, size, TN_IMAGE_VERIFY), 0);
     free(bytes);
     unlink(path);
@@ -143,7 +123,7 @@ static void truncated_files_are_refused(void **state)
     (void)state;
     zones_make(path, "cut");
     uint8_t *bytes = saved_read(path, &size);
-    size_t header = header_at(bytes, size), end = header + tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
+    size_t header = zones_header(bytes, size), end = header + tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
     for (size_t length = 1; length < end; length += length % 4096 < 700 || length > header ? 1 : 61)
         assert_true(is_refusal(try(bytes, length, length % 2 ? TN_IMAGE_RELOCATE : 0)));
     free(bytes);
@@ -192,7 +172,7 @@ static void wrong_fields_are_named(void **state)
     (void)state;
     zones_make(path, "fields");
     uint8_t *bytes = saved_read(path, &size), *copy = malloc(size);
-    size_t header = header_at(bytes, size);
+    size_t header = zones_header(bytes, size);
     for (size_t i = 0; i < TN_COUNT(cases); i++) {
         memcpy(copy, bytes, size);
         uint8_t *at = copy + header;
@@ -203,7 +183,7 @@ static void wrong_fields_are_named(void **state)
                      (size_t)cases[i].row * tn__get32(entry + TN__IMAGE_ENTRY_ROW);
         }
         memcpy(at + cases[i].field, &cases[i].value, cases[i].size);
-        sign(copy, size, header);
+        zones_sign(copy, size, header);
         int code = try(copy, size, TN_IMAGE_RELOCATE);
         if (code != cases[i].code || !strstr(err.text, cases[i].text))
             print_error("case %zu: %d, %s\n", i, code, err.text);

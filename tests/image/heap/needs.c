@@ -57,16 +57,15 @@ static void what_is_missing_is_named(void **state)
 
 /* ---- other images ---- */
 
-static void save_beside(struct tn_heap *heap, struct tn_image *image, const char *path, int expected)
+static void save_beside(struct tn_heap *heap, struct tn_image *image, const char *path)
 {
     struct tn_handle *list = saved_root(heap, image);
     const struct tn_save_options options = {
         .size = sizeof options, .name = "beside", .images = &image, .image_count = 1, .name_of = zones_name};
     struct tn_save_stats stats = {.size = sizeof stats};
     list = saved_link(heap, &link_type, 100, list);
-    assert_int_equal(saved_write(heap, &options, list, &stats, path), expected);
-    if (!expected)
-        assert_true(stats.objects == 1 && stats.types == 0);
+    assert_int_equal(saved_write(heap, &options, list, &stats, path), 0);
+    assert_true(stats.objects == 1 && stats.types == 0);
     tn_handle_free(list);
 }
 
@@ -79,19 +78,13 @@ static void images_that_it_needs_are_checked(void **state)
     (void)state;
     struct tn_image_load_options options = zones_options(heap, 0);
     assert_int_equal(tn_image_open(path, &options, &image, &err), 0);
-    save_beside(heap, image, path2, 0);
-    struct tn_handle *list = saved_root(heap, image), *made = saved_link(heap, &link_type, 9, NULL);
-    assert_int_equal(tn_handle_store(list, offsetof(struct link, other), made, &err), 0);
-    save_beside(heap, image, path3, TN_ENOTSUP);
-    assert_non_null(strstr(err.text, "an object of type 'link' of the image 'needed' refers to the heap"));
-    assert_int_equal(tn_handle_store(list, offsetof(struct link, other), NULL, &err), 0);
-    tn_heap_collect(heap, 0);
+    save_beside(heap, image, path2);
     assert_int_equal(tn_image_open(path2, &options, &second, &err), TN_EUNDEF);
     options.images = &image;
     options.image_count = 1;
     assert_int_equal(tn_image_open(path2, &options, &second, &err), 0);
     uint64_t count;
-    list = saved_root(heap, second);
+    struct tn_handle *list = saved_root(heap, second);
     assert_true(saved_sum(list, &count) == 107 + (uintptr_t)zones_anchor && count == 5);
     assert_ptr_equal(tn_handle_type(list), tn_image_type(image, "link"));
     assert_int_equal(tn_heap_create(NULL, &other, &err), 0);

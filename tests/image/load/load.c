@@ -206,7 +206,7 @@ static void names_what_differs(void **state)
         {SAMPLE_DIRECTORY + 6 * 20 + 4, 2, TN_EFORMAT, "table of an unknown kind: flags 0x2"},
         {SAMPLE_DIRECTORY + 6 * 20 + 17, 9, TN_EFORMAT, "table of an unknown kind: 2309 rows of 3 bytes"},
         {SAMPLE_DIRECTORY, 3, TN_EFORMAT, "two tables of host symbols"},
-        {SAMPLE_DIRECTORY, 13, TN_ENOTSUP, "table of kind 13, without which it cannot be opened"},
+        {SAMPLE_DIRECTORY, 99, TN_ENOTSUP, "table of kind 99, without which it cannot be opened"},
         {SAMPLE_DIRECTORY, 6, TN_EFORMAT, "no table of targets"},
         {SAMPLE_DIRECTORY + 4, 3, TN_EFORMAT, "table of targets: flags 0x3, of which 0x1 are known"},
         {SAMPLE_DIRECTORY + 8, 79, TN_EFORMAT, "table of targets: rows of 79 bytes, not 80"},

@@ -125,7 +125,7 @@ static int run_open(uint64_t seed, const char *path, uint64_t flags, const char 
     return 0;
 }
 
-/* The second image refers to the first; what it adds is saved alone. */
+/* The second image refers to the first, and changes it; what it adds is saved alone. */
 static int run_depend(uint64_t seed, const char *path, uint64_t flags, const char *again)
 {
     struct tn_heap *heap = begin();
@@ -135,6 +135,7 @@ static int run_depend(uint64_t seed, const char *path, uint64_t flags, const cha
     if (!(flags & 8)) {
         second.image = images[0];
         graph_make(&second, OBJECTS, first.roots);
+        graph_change(&second, 3 * CHANGES);
         save(&second, "second", images, 1, again);
     } else {
         images[1] = open_image(heap, again, flags >> 2 & 4, images, 1);

@@ -9,7 +9,7 @@
 out=$BUILD/tests/image/heap_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/image/support"
-tests="heap/open heap/needs heap/damaged heap/unique save/save save/graphs"
+tests="heap/open heap/needs heap/damaged heap/unique heap/patches save/save save/graphs"
 
 for test in $tests; do
     $compile -c "tests/image/$test.c" -o "$out/${test##*/}.o" || exit 1
@@ -22,8 +22,8 @@ done
 link() {
     local test
     for test in $tests; do
-        "$CC" "$out/${test##*/}.o" "$out/saved.o" "$out/graph.o" "$out/zones.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
-            -o "$out/${test##*/}" || return
+        "$CC" "$out/${test##*/}.o" "$out/saved.o" "$out/graph.o" "$out/zones.o" "$@" "$BUILD/libtenon.a" \
+            -lcmocka -lpthread -o "$out/${test##*/}" || return
     done
 }
 
@@ -42,7 +42,7 @@ found=$(finder 2>/dev/null)
 while IFS=$'\t' read -r what change; do
     [[ $what == \#* || -z $change ]] && continue
     name="heap mutant: $what" changed=
-    for file in src/image/save/*.c src/image/heap/*.c src/base/os_linux_replace.c; do
+    for file in src/image/save/*.c src/image/heap/*.c src/base/os_linux_replace.c src/gc/collect/permanent.c; do
         sed "$change" "$file" >"$out/mutant.c"
         cmp -s "$file" "$out/mutant.c" || { changed=$file; break; }
     done

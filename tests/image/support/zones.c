@@ -3,6 +3,7 @@
 #include "zones.h"
 
 #include "base/base.h"
+#include "image/format/format.h"
 
 static const struct tn_type frozen_type = {
     .name = "frozen", .kind = TN_KIND_FIXED, .alignment = 8, .size = sizeof(struct link), .references = 3};
@@ -96,4 +97,21 @@ struct tn_image_memory zones_memory(const struct tn_image *image)
     struct tn_image_memory memory = {.size = sizeof memory};
     tn_image_memory(image, &memory);
     return memory;
+}
+
+size_t zones_header(const uint8_t *bytes, size_t size)
+{
+    const uint8_t *found = memmem(bytes, size, TN__IMAGE_MAGIC, 8);
+    assert_non_null(found);
+    return (size_t)(found - bytes);
+}
+
+void zones_sign(uint8_t *bytes, size_t size, size_t header)
+{
+    uint64_t sum, at;
+    uint32_t tables = tn__get32(bytes + header + TN__IMAGE_AT_SIZE);
+    if (tables >= TN__IMAGE_HEADER && tables <= size - header)
+        tn__put64(bytes + header + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(bytes + header, tables));
+    if (tn__image_file_sum(bytes, size, &sum, &at))
+        tn__put64(bytes + at, sum);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* An image with something in each zone: a list of four links, one of them of a type of the program, one with the address
- * of zones_anchor, one frozen. */
+/* An image with something in each zone: a list of four links, one of them of a type of the program, one with the
+ * address of zones_anchor, one frozen. */
 
 #ifndef TENON_TESTS_IMAGE_ZONES_H
 #define TENON_TESTS_IMAGE_ZONES_H
@@ -20,5 +20,10 @@ struct tn_image_load_options zones_options(struct tn_heap *heap, uint64_t flags)
 /* Checks the list. */
 void zones_check(struct tn_heap *heap, const struct tn_image *image);
 struct tn_image_memory zones_memory(const struct tn_image *image);
+
+/* Where header and tables are in the file. */
+size_t zones_header(const uint8_t *bytes, size_t size);
+/* Makes the checksums right again. */
+void zones_sign(uint8_t *bytes, size_t size, size_t header);
 
 #endif
