@@ -30,6 +30,11 @@ typedef void *tn_resolver(void *context, const char *name);
  * TN_EINVAL, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_resolver(struct tn_library *library, tn_resolver *resolver, void *context, struct tn_error *err);
 
+/* Takes away the first resolver with this function and context: it is not called again once this function has returned.
+ * What resolvers answered for is looked up again when it is needed; objects that are linked keep the addresses. Waits
+ * for links in progress. TN_EINVAL, TN_EUNDEF (there is none), TN_EREMOVED. */
+TN_API int tn_remove_resolver(struct tn_library *library, tn_resolver *resolver, void *context, struct tn_error *err);
+
 /* Ready-made resolvers; each becomes part of the program only if it is named. */
 TN_API void *tn_resolve_exports(void *unused, const char *name); /* what this program marked with TN_EXPORT */
 TN_API void *tn_resolve_table(void *table, const char *name);    /* a struct tn_symbol_table, see below */

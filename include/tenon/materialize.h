@@ -110,12 +110,27 @@ TN_API int tn_responsibility_try(struct tn_responsibility *responsibility, struc
 TN_API void tn_responsibility_fail(struct tn_responsibility *responsibility, const struct tn_error *why);
 
 /* Called with names that are needed and that nothing in `library` defines; may add definitions for them. Called without
- * a lock. If it returns an error, whatever needs the names fails. */
+ * a lock. If it returns an error, whatever needs the names fails. It may also take the responsibility for the names
+ * (tn_generator_keep) and return TN_LATER. */
 typedef int tn_generate(void *context, struct tn_library *library, const char *const *names, size_t count,
                         struct tn_error *err);
 
 /* Generators are asked in the order they were added, after the resolvers. TN_EINVAL, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_generator(struct tn_library *library, tn_generate *generate, void *context, struct tn_error *err);
+
+/* For a generator of this library, on the thread that runs it: the responsibility for the names that it is asked for.
+ * If it then returns TN_LATER, it ends the responsibility itself, from any thread and possibly before it returns, with
+ * tn_responsibility_ready or tn_responsibility_fail; until then the names, in the array that it got, stay where they
+ * are, and lookups wait. It may add definitions to the library as usual, or stage them; names that have none at the end
+ * go to the next generator. NULL: the thread runs no generator of this library. */
+TN_API struct tn_responsibility *tn_generator_keep(const struct tn_library *library);
+
+/* The first generator with this function and context is not asked any more, except by calls that have begun. When the
+ * last of these has returned, and the responsibilities that it keeps have ended, `destroy`, which may be NULL, is
+ * called with the context, without a lock. That may be before this function returns, or later on any thread, also where
+ * the session ends. What was generated stays. TN_EINVAL, TN_EUNDEF (there is none), TN_EREMOVED. */
+TN_API int tn_remove_generator(struct tn_library *library, tn_generate *generate, void *context,
+                               void (*destroy)(void *context), struct tn_error *err);
 
 #ifdef __cplusplus
 }

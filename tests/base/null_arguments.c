@@ -57,6 +57,8 @@ static void test_linker(void **state)
     REFUSED(tn_responsibility_ready(NULL, &err));
     REFUSED(tn_responsibility_try(NULL, &err));
     REFUSED(tn_add_generator(NULL, NULL, NULL, &err));
+    REFUSED(tn_remove_generator(NULL, NULL, NULL, NULL, &err));
+    REFUSED(tn_remove_resolver(NULL, NULL, NULL, &err));
     REFUSED(tn_add_observer(NULL, NULL, &err));
     REFUSED(tn_observe_functions(NULL, &err));
     REFUSED(tn_symbolize(NULL, NULL, NULL, &err));

@@ -75,6 +75,11 @@ void tn__suppliers_free(const struct tn_allocator *from, struct tn__supplier *fi
     }
 }
 
+struct tn__supplier *tn__generator_drop(struct tn__supplier *generator)
+{
+    return !--generator->users && generator->removed ? generator : NULL;
+}
+
 void tn__library_free_names(struct tn_library *library)
 {
     tn__suppliers_free(library->session->allocator, library->generators.first);

@@ -20,7 +20,11 @@ struct tn__supplier {
         tn_generate *generate;
     };
     void *context;
-    void (*close)(void *context); /* called when the library is removed; may be NULL */
+    void (*close)(void *context); /* called last; may be NULL */
+    /* Generators only: larger than that of the one before, and how many promises ask it, or will. */
+    uint16_t number;
+    bool removed; /* by the client: it is in no list, and goes with the last of these promises */
+    uint32_t users;
 };
 
 /* In the order in which they are asked. */
@@ -210,6 +214,8 @@ void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object
 int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *list, struct tn__supplier supplier,
                              struct tn_error *err);
 void tn__suppliers_free(const struct tn_allocator *from, struct tn__supplier *first);
+/* Under the lock: a promise does not need the generator. Returns it if it has to be freed, without the lock. */
+struct tn__supplier *tn__generator_drop(struct tn__supplier *generator);
 /* The address that a resolver of the library has for this name; NULL: none. */
 void *tn__resolvers_find(const struct tn_library *library, const char *name);
 /* True if a resolver of the library knows the entry's name; the entry then has the address. */

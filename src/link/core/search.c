@@ -27,7 +27,7 @@ bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry
 static struct tn__supplier *next_generator(const struct tn_library *library, const struct tn__entry *entry)
 {
     struct tn__supplier *generator = library->generators.first;
-    for (unsigned i = 0; generator && i < entry->asked; i++)
+    while (generator && generator->number <= entry->asked)
         generator = generator->next;
     return generator;
 }
@@ -159,6 +159,13 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
 
 /* ---- public ---- */
 
+/* The number may be that of a generator that was removed, so a query that has begun may not ask a new one. */
+static int number_supplier(struct tn__supplier *supplier, const struct tn__supplier *last, struct tn_error *err)
+{
+    supplier->number = (uint16_t)(last ? last->number + 1 : 1);
+    return supplier->number ? 0 : tn__fail(err, TN_ENOMEM, "a library has too many resolvers or generators");
+}
+
 int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *list, struct tn__supplier supplier,
                              struct tn_error *err)
 {
@@ -166,6 +173,9 @@ int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *l
     tn__session_lock(session);
     struct tn__supplier *kept = NULL;
     int code = tn__library_check(library, err);
+    if (!code)
+        code = number_supplier(&supplier, list->first ? tn__container_of(list->end, struct tn__supplier, next) : NULL,
+                               err);
     if (!code && !(kept = tn__alloc(session->allocator, sizeof *kept)))
         code = tn__no_memory(err, NULL);
     if (!code) {

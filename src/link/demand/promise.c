@@ -80,11 +80,22 @@ static int call(struct tn_responsibility *promise, struct tn_error *err)
     promise->below = current;
     current = promise;
     const struct tn__supplier *generator = promise->generator;
-    int code = generator
-                   ? generator->generate(generator->context, promise->library, promise->names, promise->name_count, err)
-                   : promise->client.materialize(promise->client.context, promise, err);
+    int code = 0;
+    if (!generator)
+        code = promise->client.materialize(promise->client.context, promise, err);
+    else if (!__atomic_load_n(&generator->removed, __ATOMIC_RELAXED))
+        code = generator->generate(generator->context, promise->library, promise->names, promise->name_count, err);
     current = promise->below;
     return code;
+}
+
+struct tn_responsibility *tn_generator_keep(const struct tn_library *library)
+{
+    struct tn_responsibility *promise = library ? tn__promise_current(library->session) : NULL;
+    if (!promise || !promise->generator || promise->library != library)
+        return NULL;
+    promise->is_kept = true;
+    return promise;
 }
 
 /* ---- running ---- */
@@ -97,7 +108,7 @@ void tn__promise_run(struct tn_responsibility *promise)
     int code = call(promise, &err);
     if (!code) /* unless the materializer has said so itself */
         tn_responsibility_ready(promise, NULL);
-    else if (code != TN_LATER || promise->generator) {
+    else if (code != TN_LATER || (promise->generator && !promise->is_kept)) {
         err.code = code < 0 ? code : TN_EINVAL;
         tn_responsibility_fail(promise, &err);
     }
@@ -125,6 +136,7 @@ struct tn_responsibility *tn__promise_generate(struct tn__supplier *generator, c
     tn__promise_give(promise, &library->own);
     tn__library_hold(library);
     promise->generator = generator;
+    generator->users++;
     promise->names = names;
     for (size_t i = 0; i < count; i++)
         if (tn__generator_for(&missing[i]) == generator) {
@@ -206,8 +218,9 @@ static bool give_back(struct tn_responsibility *promise, const struct tn_error *
 
 static void keep_promise(struct tn_responsibility *promise)
 {
-    for (size_t i = 0; i < promise->count; i++) /* what a generator did not know */
-        promise->entries[i]->asked += tn__promise_owes(promise, promise->entries[i]);
+    for (size_t i = 0; promise->generator && i < promise->count; i++) /* what it did not know */
+        if (tn__promise_owes(promise, promise->entries[i]))
+            promise->entries[i]->asked = promise->generator->number;
     end_promise(promise, TN__PROMISE_KEPT);
 }
 

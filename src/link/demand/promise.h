@@ -30,6 +30,7 @@ struct tn_responsibility {
     struct tn__supplier *generator; /* set instead of `client`: it is asked for `names`, which nothing defines */
     const char **names;
     size_t name_count;
+    bool is_kept;               /* by the generator, which ends it */
     struct tn__entry **entries; /* those of kind PROMISED or FAILED that point back here are owed */
     size_t count;
     struct tn__list waits;           /* struct tn__wait: queries that wait for it */

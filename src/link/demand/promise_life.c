@@ -28,6 +28,7 @@ static void free_promise(struct tn__deferred *deferred)
     tn__promise_unstage(promise);
     if (promise->client.destroy)
         promise->client.destroy(promise->client.context);
+    tn__suppliers_free(from, promise->generator); /* removed, and this was the last to need it */
     tn__arena_free(&promise->arena);
     tn__free(from, promise->failure);
     tn__free(from, promise);
@@ -37,8 +38,10 @@ void tn__promise_drop(struct tn_responsibility *promise)
 {
     if (--promise->users)
         return;
-    if (promise->generator)
+    if (promise->generator) {
+        promise->generator = tn__generator_drop(promise->generator);
         tn__library_drop(promise->library);
+    }
     tn__list_remove(&promise->owned);
     promise->deferred.free = free_promise;
     tn__session_defer(promise->library->session, &promise->deferred);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lookups that are cancelled: callbacks are called once, materializers that no lookup needs any more learn of it and can
- * stop without having failed. Also run under ThreadSanitizer. */
+/* Lookups that are cancelled: callbacks are called once, materializers that no lookup needs any more learn of it and
+ * can stop without having failed. Also run under ThreadSanitizer. */
 
 #include <unistd.h>
 
