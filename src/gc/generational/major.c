@@ -14,11 +14,12 @@ enum { MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked *
 static inline bool mark(struct tn__worker *w, void *object)
 {
     uint64_t *word = tn__start_word(w->g, object), bit = tn__start_bit(object);
-    if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
+    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (before & bit)
         return false;
     if (!w->alone)
         return !(__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit);
-    *word |= bit;
+    *word = before | bit;
     return true;
 }
 
@@ -35,9 +36,9 @@ static inline void mark_lines(struct tn__generational *g, void *object, uint64_t
 /* Of a marked object; its header. Objects that were allocated in holes become unlogged now. */
 static inline uint64_t prepare_object(struct tn__generational *g, void *object)
 {
-    uint64_t header = *tn__header(object);
+    uint64_t header = tn__header_now(object);
     if (!(header & TN_GC_UNLOGGED) && tn__type_in(header)->kind != TN_KIND_LEAF)
-        *tn__header(object) = header |= TN_GC_UNLOGGED;
+        __atomic_store_n(tn__header(object), header |= TN_GC_UNLOGGED, __ATOMIC_RELAXED);
     mark_lines(g, object, tn__size_by(object, header));
     return header;
 }
@@ -45,7 +46,7 @@ static inline uint64_t prepare_object(struct tn__generational *g, void *object)
 /* False: the object may refer to others. */
 static bool mark_leaf(struct tn__worker *w, void *object)
 {
-    if (tn__type_in(__atomic_load_n(tn__header(object), __ATOMIC_RELAXED))->kind != TN_KIND_LEAF)
+    if (tn__type_in(tn__header_now(object))->kind != TN_KIND_LEAF)
         return false;
     if (mark(w, object)) {
         tn__reached(&w->all, object);
@@ -103,7 +104,7 @@ static void move_object(struct tn__worker *w, void **slot)
     tn__reached(&w->all, object);
     if (moved == object)
         mark(w, object);
-    mark_lines(w->g, moved, tn__size_by(moved, *tn__header(moved)));
+    mark_lines(w->g, moved, tn__size_by(moved, tn__header_now(moved)));
     push(w, (char *)moved + MARKED);
 }
 

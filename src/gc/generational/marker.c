@@ -103,7 +103,7 @@ static inline bool set_line(const struct tn__worker *w, uint8_t *line)
         return false;
     if (!w->alone)
         return !__atomic_exchange_n(line, 1, __ATOMIC_RELAXED);
-    *line = 1;
+    __atomic_store_n(line, 1, __ATOMIC_RELAXED); /* threads read it (stores.c) */
     return true;
 }
 
@@ -300,7 +300,7 @@ static inline void look_at(struct tn__worker *w, void *entry)
     w->marked++;
     if (!was_marked && is_marked(w->g, object))
         return;
-    uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_RELAXED);
+    uint64_t header = tn__header_now(object);
     use_lines(w, object, tn__size_by(object, header));
     if (was_marked)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -176,7 +176,7 @@ bool tn__gen_more(struct tn__worker *w)
             announce(team);
             break;
         }
-        uint32_t event = team->event;
+        uint32_t event = __atomic_load_n(&team->event, __ATOMIC_RELAXED);
         __atomic_store_n(&team->idle, team->idle + 1, __ATOMIC_RELAXED);
         pthread_mutex_unlock(&team->lock);
         uint64_t start = tn__os_now_ns();

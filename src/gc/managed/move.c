@@ -11,7 +11,7 @@ void tn__gc_log_here(void *object, void *slot, void *value)
     struct tn_heap *heap = tn_heap_current();
     if (heap)
         tn__log_store(heap, object, slot, value);
-    else if (!(__atomic_load_n(tn__header(object), __ATOMIC_RELAXED) & TN_GC_PERMANENT))
+    else if (!(tn__header_now(object) & TN_GC_PERMANENT))
         __atomic_fetch_and(tn__header(object), ~(uint64_t)TN_GC_UNLOGGED, __ATOMIC_SEQ_CST);
 }
 

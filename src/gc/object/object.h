@@ -18,9 +18,15 @@ static inline uint64_t *tn__header(const void *object)
     return (uint64_t *)(uintptr_t)object - 1;
 }
 
+/* What the header is now. Other workers may be changing its bits, or may try to in vain. */
+static inline uint64_t tn__header_now(const void *object)
+{
+    return __atomic_load_n(tn__header(object), __ATOMIC_RELAXED);
+}
+
 static inline const struct tn_type *tn__type_of(const void *object)
 {
-    return (const struct tn_type *)(uintptr_t)(*tn__header(object) & TN_GC_TYPE_MASK);
+    return (const struct tn_type *)(uintptr_t)(tn__header_now(object) & TN_GC_TYPE_MASK);
 }
 
 /* Bytes of the object's payload; and of payload and header together, as the heap counts them. */

@@ -104,7 +104,7 @@ __attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *wha
 /* The barrier's tests (doc/GC.md): true if the store of `value` into the object has to be logged. */
 static inline bool tn__needs_log(const struct tn_heap *heap, const void *object, const void *value)
 {
-    uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_RELAXED);
+    uint64_t header = tn__header_now(object);
     return (header & TN_GC_UNLOGGED) &&
            ((header & TN_GC_PERMANENT) || ((uintptr_t)value ^ heap->young) < heap->young_size);
 }
