@@ -132,6 +132,13 @@ static void churn(struct tn_heap *heap, uint64_t rounds)
     tn_handle_free(table);
 }
 
+/* Until a cycle has ended. The marker may not get a core for a long time; the caller bounds the wait by an alarm. */
+static void churn_until_marked(struct tn_heap *heap, uint64_t before)
+{
+    while (seen.concurrent == before)
+        churn(heap, 500);
+}
+
 static void *run_thread(void *heap)
 {
     assert_int_equal(tn_heap_attach(heap, &err), 0);
@@ -153,7 +160,9 @@ static void threads_beside_the_marker(void **state)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     tn__outside_end(outside);
-    assert_true(seen.concurrent > 0);
+    alarm(60);
+    churn_until_marked(heap, 0);
+    alarm(0);
     tn_heap_destroy(heap);
 }
 
@@ -173,9 +182,9 @@ static void a_fork_while_marking(void **state)
             churn(heap, 20000);
             tn_heap_collect(heap, TN_COLLECT_FULL);
             churn(heap, 3000);
-            bool good = seen.concurrent > before;
+            churn_until_marked(heap, before);
             tn_heap_destroy(heap);
-            _exit(!good);
+            _exit(0);
         }
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
