@@ -246,6 +246,12 @@ static inline bool tn__is_start(const struct tn__generational *g, const void *ob
     return *tn__start_word(g, object) & tn__start_bit(object);
 }
 
+/* Of a word that is not 0. (gcc makes one instruction of this, and five of a difference.) */
+static inline unsigned tn__highest_bit(uint64_t word)
+{
+    return (unsigned)__builtin_clzll(word) ^ 63;
+}
+
 /* The bits of a line are a byte of a table of starts or marks: the owner of the line writes no others. */
 static inline uint8_t *tn__bits_of(const struct tn__generational *g, uint64_t *table, const void *object)
 {

@@ -31,7 +31,7 @@ tn__scan_by(struct tn__worker *w, void *object, const struct tn_type *type,
     void **words = object;
     if (type->kind == TN_KIND_FIXED && !type->offsets) {
         for (uint64_t rest = type->references; rest;) { /* the first one is at the top of the stack afterwards */
-            unsigned last = 63 - (unsigned)__builtin_clzll(rest);
+            unsigned last = tn__highest_bit(rest);
             rest ^= 1ull << last;
             reach(w, &words[last]);
         }

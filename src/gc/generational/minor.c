@@ -5,7 +5,7 @@
  * pinned, or that there is no memory for, stay where they are and are old from then on; their piece is not used again
  * before a full collection finds no object in it. */
 
-#include "gc/generational/generational.h"
+#include "gc/generational/room.h"
 
 /* ---- objects ---- */
 
@@ -42,7 +42,10 @@ static inline uint64_t header_of(const void *object)
 /* Where the object goes. `is_mine`: no other worker has seen to it. */
 static inline void *take_away(struct tn__worker *w, void *object, uint64_t header, bool *is_mine)
 {
-    void *moved = tn__gen_copy(w, object, header, is_mine);
+    void *moved = tn__gen_copy_small(w, object, header);
+    *is_mine = true;
+    if (!moved)
+        moved = tn__gen_copy(w, object, header, is_mine);
     if (!moved)
         make_old(w, object);
     tn__reached(&w->all, object);
@@ -90,7 +93,7 @@ static void look_at_any(void *worker, void **slot)
 static inline void scan_fixed(struct tn__worker *w, void **words, uint64_t references)
 {
     while (references) {
-        unsigned last = 63 - (unsigned)__builtin_clzll(references);
+        unsigned last = tn__highest_bit(references);
         references ^= 1ull << last;
         look_at(w, words + last);
     }

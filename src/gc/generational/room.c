@@ -2,7 +2,7 @@
 
 /* Room for objects in the old space: small ones in holes, medium ones in free blocks, large ones in runs of blocks. */
 
-#include "gc/generational/generational.h"
+#include "gc/generational/room.h"
 
 static inline char *place(char *at, const struct tn_type *type)
 {
@@ -83,22 +83,11 @@ static char *room_large(struct tn__worker *w, uint64_t size, const struct tn_typ
     return first ? place(tn__block_address(g, first), type) : NULL;
 }
 
-static void *set_start(struct tn__worker *w, char *header)
-{
-    void *object = header + TN_GC_HEADER_SIZE;
-    uint64_t *word = tn__start_word(w->g, object);
-    if (w->alone)
-        *word |= tn__start_bit(object);
-    else
-        __atomic_fetch_or(word, tn__start_bit(object), __ATOMIC_RELAXED);
-    return object;
-}
-
 void *tn__gen_room(struct tn__generational *g, uint64_t size, const struct tn_type *type)
 {
     struct tn__worker *w = &g->first;
     char *header = size > TN__BLOCK / 2 ? room_large(w, size, type) : room_small(w, size, type);
-    void *object = header ? set_start(w, header) : NULL;
+    void *object = header ? tn__set_start(w, header) : NULL;
     if (object && g->marks)
         g->beside->born(w, object, type, size);
     return object;
@@ -130,16 +119,6 @@ static void *where(uint64_t header)
     return (header & TN__STAYS) == TN__STAYS ? NULL : (void *)(uintptr_t)(header & ~TN__FORWARD_BITS);
 }
 
-static inline void copy_words(uint64_t *to, const uint64_t *from, uint64_t size)
-{
-    enum { SHORT = 128 };
-    if (size > SHORT)
-        memcpy(to, from, size);
-    else
-        for (uint64_t i = 0; i < size / 8; i++)
-            to[i] = from[i];
-}
-
 /* The address that the object had when it was first hashed becomes a part of it. */
 static __attribute__((noinline)) void store_hash(char *end, const void *object)
 {
@@ -164,14 +143,14 @@ void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is
         return where(left);
     }
     uint64_t *words = (uint64_t *)(void *)to;
-    copy_words(words + 1, object, size - TN_GC_HEADER_SIZE);
-    words[0] = (header & ~(uint64_t)TN_GC_UNLOGGED) | (type->kind == TN_KIND_LEAF ? 0 : TN_GC_UNLOGGED);
+    tn__copy_words(words + 1, object, size - TN_GC_HEADER_SIZE);
+    words[0] = tn__copied_header(header, type);
     if (gets_hash) {
         words[0] |= TN_GC_HASH_STORED;
         store_hash(to + size, object);
     }
     /* The start comes first: a worker that finds the new address may ask whether it has been reached. */
-    uint64_t word = (uint64_t)(uintptr_t)set_start(w, to) | TN_GC_FORWARDED, left = claim(w, object, header, word);
+    uint64_t word = (uint64_t)(uintptr_t)tn__set_start(w, to) | TN_GC_FORWARDED, left = claim(w, object, header, word);
     *is_mine = left == word;
     if (*is_mine) {
         w->promoted += size;

@@ -39,6 +39,37 @@ static void get(const struct tn_handle *table, uint64_t index, struct tn_handle 
     assert_int_equal(tn_handle_load(table, sizeof(struct table) + 8 * index, to, &err), 0);
 }
 
+/* ---- alignment ---- */
+
+/* Between objects of sizes that leave the next one at any word. */
+static void copies_are_aligned(void **state)
+{
+    enum { ALIGNMENT = 16, COUNT = 1000, LENGTHS = 5 };
+    struct tn_heap *heap = make_small(state, 0, TN_HEAP_VERIFY);
+    uint64_t count = is_stressed(state) ? 50 : COUNT;
+    struct tn_handle *table = make(heap, &table_type, 2 * count), *got = copy_of(heap, NULL);
+    for (uint64_t i = 0; i < count; i++) {
+        struct tn_handle *node = make_node(heap, &aligned_type, i, NULL),
+                         *bytes = make(heap, &bytes_type, i % LENGTHS * 8);
+        put(table, 2 * i, node);
+        put(table, 2 * i + 1, bytes);
+        tn_handle_free(node);
+        tn_handle_free(bytes);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < count; i++) {
+            get(table, 2 * i, got);
+            assert_int_equal(value_of(got), i);
+            tn_managed_begin();
+            uintptr_t address = (uintptr_t)tn_handle_object(got);
+            tn_managed_end();
+            assert_int_equal(address % ALIGNMENT, 0);
+        }
+        tn_heap_collect(heap, round ? TN_COLLECT_FULL : TN_COLLECT_PARTIAL);
+    }
+    tn_heap_destroy(heap);
+}
+
 /* ---- fragments ---- */
 
 /* Fills most of a heap with nodes, keeps one of `every`, and asks for large objects and for many small ones. */
@@ -420,6 +451,7 @@ static void heaps_do_not_disturb_each_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        BOTH(copies_are_aligned),
         BOTH(one_object_of_each_line_lives),
         BOTH(one_object_of_each_block_lives),
         BOTH(arrays_survive),

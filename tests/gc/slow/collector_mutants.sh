@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Mistakes in the collectors, one at a time (support/collector.mutants): with each, one of the tests below must fail.
-# The changed file is linked before the archive, so it takes the place of the archive's member.
+# The changed file is linked before the archive, so it takes the place of the archive's member. MUTANTS=WORDS: only
+# mistakes whose lines match this regular expression.
 #
 # time limit: 3600
 
-: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
+: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}" "${MUTANTS:=}"
 out=$BUILD/tests/gc/collector_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/gc/support"
@@ -23,7 +24,7 @@ $compile -c tests/gc/support/support.c -o "$out/support.o" &&
     $compile -DTN_UNMANAGED tests/gc/programs/barriers.c -o "$out/plain" -lpthread &&
     "$out/plain" >"$out/want" || exit 1
 
-# link [OBJECT]: all programs, with that object in place of the archive's member
+# link [OBJECT...]: all programs, with these objects in place of the archive's members
 link() {
     local test
     for test in $tests; do
@@ -58,21 +59,31 @@ for collector in generational copy concurrent; do
     [ -z "$found" ] || { echo "not ok gc/mutants: nothing is wrong, and $collector fails in $found"; exit 1; }
 done
 
+# compile_changed FILE: the objects of out/changed.c in place of this file; those of all its users if it is a header
+compile_changed() {
+    local source
+    rm -rf "$out/changed" && mkdir -p "$out/changed/$(dirname "${1#src/}")" || return
+    [[ $1 = *.h ]] || { $compile -c "$out/changed.c" -o "$out/changed/changed.o"; return; }
+    cp "$out/changed.c" "$out/changed/${1#src/}" || return
+    for source in $(grep -l "\"${1#src/}\"" src/gc/*/*.c); do
+        ${compile/-Isrc/-I$out/changed -Isrc} -c "$source" -o "$out/changed/$(basename "$source").o" || return
+    done
+}
+
 # try NAME COLLECTOR EXPRESSION
 try() {
     local name="gc/mutants $2: $1" file changed= collector=$2 found
     [ "$collector" != both ] || collector=generational
-    for file in src/gc/*/*.c; do
+    for file in src/gc/*/*.[ch]; do
         sed "$3" "$file" >"$out/mutant.c"
         cmp -s "$file" "$out/mutant.c" || { changed="$changed $file"; cp "$out/mutant.c" "$out/changed.c"; }
     done
     [ "$(wc -w <<<"$changed")" = 1 ] || { echo "not ok $name: it applies to${changed:- nothing}"; return; }
-    $compile -c "$out/changed.c" -o "$out/changed.o" && link "$out/changed.o" ||
-        { echo "not ok $name: it does not compile"; return; }
+    compile_changed $changed && link "$out"/changed/*.o || { echo "not ok $name: it does not compile"; return; }
     found=$(finder "$collector" 2>/dev/null)
     if [ -n "$found" ]; then echo "ok $name: found by $found"; else echo "not ok $name: no test finds it"; fi
 }
 
 while IFS=$'\t' read -r collector name expression; do
-    [[ $collector = \#* ]] || try "$name" "$collector" "$expression" </dev/null
+    [[ $collector = \#* || ! "$name $expression" =~ $MUTANTS ]] || try "$name" "$collector" "$expression" </dev/null
 done <tests/gc/support/collector.mutants

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Copies of most objects, inline for the loop that empties the nursery. */
+
+#ifndef TENON_GC_ROOM_H
+#define TENON_GC_ROOM_H
+
+#include "gc/generational/generational.h"
+
+/* Notes that an object begins after this header; the object. */
+static inline void *tn__set_start(struct tn__worker *w, char *header)
+{
+    void *object = header + TN_GC_HEADER_SIZE;
+    uint64_t *word = tn__start_word(w->g, object);
+    if (w->alone)
+        *word |= tn__start_bit(object);
+    else
+        __atomic_fetch_or(word, tn__start_bit(object), __ATOMIC_RELAXED);
+    return object;
+}
+
+/* What the header of a copy is, if that of the object was `header`. */
+static inline uint64_t tn__copied_header(uint64_t header, const struct tn_type *type)
+{
+    return (header & ~(uint64_t)TN_GC_UNLOGGED) | (type->kind == TN_KIND_LEAF ? 0 : TN_GC_UNLOGGED);
+}
+
+static inline void tn__copy_words(uint64_t *to, const uint64_t *from, uint64_t size)
+{
+    enum { SHORT = 128 };
+    if (size > SHORT)
+        memcpy(to, from, size);
+    else
+        for (uint64_t i = 0; i < size / 8; i++)
+            to[i] = from[i];
+}
+
+/* tn__gen_copy for most objects: of a type with one size, not hashed, by a worker that is alone, into the hole that it
+ * has. NULL: it is not so, and nothing has been done. */
+static inline void *tn__gen_copy_small(struct tn__worker *w, void *object, uint64_t header)
+{
+    const struct tn_type *type = (const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK);
+    char *to = w->hole;
+    uint64_t payload = tn__align_up(type->size, 8), size = TN_GC_HEADER_SIZE + payload;
+    if (!w->alone || w->g->marks || header & (TN_GC_HASHED | TN_GC_HASH_STORED) || type->element ||
+        type->alignment == 16 || !payload || size > (uint64_t)(w->hole_end - to))
+        return NULL;
+    w->hole = to + size;
+    w->promoted += size;
+    uint64_t *words = (uint64_t *)(void *)to;
+    words[0] = tn__copied_header(header, type);
+    tn__copy_words(words + 1, object, payload);
+    void *moved = tn__set_start(w, to);
+    *tn__header(object) = (uint64_t)(uintptr_t)moved | TN_GC_FORWARDED;
+    return moved;
+}
+
+#endif
