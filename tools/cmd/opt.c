@@ -35,6 +35,7 @@ static void print_counters(const struct tn_compile_stats *stats)
         {"allocations in stack memory", stats->stack_allocations},
         {"barriers removed", stats->removed_barriers},
         {"polls removed", stats->removed_polls},
+        {"polls once in many turns", stats->spaced_polls},
         {"allocations merged with others", stats->merged_allocations},
         {"moved out of loops", stats->hoisted},
         {"accesses of no object", stats->unmanaged_accesses},

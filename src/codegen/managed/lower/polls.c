@@ -123,6 +123,8 @@ static void poll_in_loops(struct polls *p, LLVMValueRef function)
     for (uint32_t b = 0; b < p->cfg->count; b++)
         if (needs_poll(p, b))
             TN__APPEND(gc, ends, count, LLVMGetBasicBlockTerminator(p->cfg->blocks[b].block));
+    if (count && !(gc->off & TN__OMIT_POLLS))
+        gc->stats->spaced_polls += tn__space_polls(function, ends, count);
     for (size_t i = 0; i < count; i++)
         poll_before(gc, ends[i]);
 }

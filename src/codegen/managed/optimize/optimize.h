@@ -7,7 +7,7 @@
  *     spaces.c       pointers that lead to no object are pointers in space 0
  * and questions that passes ask which lower managed code:
  *     barriers.c     stores that need no barrier
- *     loops.cpp      loops that end soon */
+ *     loops.cpp      loops that end soon, and loops in which polls need not be in each turn */
 
 #ifndef TENON_CODEGEN_OPTIMIZE_H
 #define TENON_CODEGEN_OPTIMIZE_H
@@ -36,6 +36,11 @@ bool tn__needs_no_barrier(struct tn__gc *gc, LLVMValueRef store, LLVMValueRef pa
 void tn__each_short_loop(LLVMValueRef function,
                          void (*visit)(void *context, LLVMBasicBlockRef latch, LLVMBasicBlockRef header),
                          void *context);
+
+/* `ends` are the ends of blocks from which loops go on, where polls are wanted. Loops that count are made such that the
+ * end in its place in the array, which comes once in many turns, is enough: it takes microseconds from one to the next.
+ * Returns how many of them there are. */
+size_t tn__space_polls(LLVMValueRef function, LLVMValueRef *ends, size_t count);
 
 #ifdef __cplusplus
 }
