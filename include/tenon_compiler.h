@@ -84,8 +84,9 @@ struct tn_compile_stats {
     /* Regions and allocations moved out of loops; accesses that turned out to be of no object; calls that name their
      * callee; calls that began a handler. */
     uint64_t hoisted, unmanaged_accesses, devirtualized_calls, handlers;
-    uint64_t spaced_polls; /* of polls, those that come once in many turns of their loops */
-    uint64_t extract_ns; /* of a part: copying it out of its module */
+    uint64_t spaced_polls;  /* of polls, those that come once in many turns of their loops */
+    uint64_t split_choices; /* phis and selects of objects that became phis and selects of their fields */
+    uint64_t extract_ns;    /* of a part: copying it out of its module */
 };
 
 /* ---- watching a compilation ---- */

@@ -33,6 +33,7 @@ static void print_counters(const struct tn_compile_stats *stats)
         {"allocations removed", stats->removed_allocations},
         {"allocations split into fields", stats->split_allocations},
         {"allocations in stack memory", stats->stack_allocations},
+        {"choices split into fields", stats->split_choices},
         {"barriers removed", stats->removed_barriers},
         {"polls removed", stats->removed_polls},
         {"polls once in many turns", stats->spaced_polls},

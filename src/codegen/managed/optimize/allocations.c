@@ -565,7 +565,6 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
 {
     struct tn__values candidates = {0};
     uint64_t room = MOST_BYTES;
-    bool changed = false;
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b)) {
             if (tn__is_call(i) && tn__returns_twice(i))
@@ -573,6 +572,7 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
             if (is_candidate(i))
                 tn__values_add(gc, &candidates, i);
         }
+    bool changed = candidates.count && tn__split_choices(gc, function, &candidates);
     /* Backwards: a deleted object may have been the only place that refers to another one. */
     for (size_t i = candidates.count; i-- > 0;) {
         struct object o = {.gc = gc,

@@ -3,6 +3,7 @@
 /* Passes that make managed code fast. They run among LLVM's, function by function (pipeline/managed.h), on IR that
  * keeps the contract:
  *     allocations.c  alloc-opt: objects that nothing else sees are no objects
+ *     choices.c      phis and selects of such objects are phis and selects of their fields
  *     devirtualize.c calls with an array of arguments become calls that LLVM knows
  *     spaces.c       pointers that lead to no object are pointers in space 0
  * and questions that passes ask which lower managed code:
@@ -21,6 +22,10 @@ extern "C" {
 
 /* True if the function has changed; its control flow stays. */
 bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function);
+
+/* A step of it: the same where phis and selects choose among objects, which are calls in `objects`, and what is chosen
+ * is only read. */
+bool tn__split_choices(struct tn__gc *gc, LLVMValueRef function, const struct tn__values *objects);
 
 /* The same for calls with an array of arguments of functions that may be inlined. */
 bool tn__devirtualize(struct tn__gc *gc, LLVMValueRef function);
