@@ -6,6 +6,17 @@
 
 #include "generate.h"
 
+/* A handler around BODY, with an object that is kept meanwhile; AFTER follows when something was caught. */
+#define GUARDED(HANDLER, OBJECT, VALUE, BODY, AFTER)                                                                   \
+    "{\n"                                                                                                              \
+    "    node " OBJECT " = " VALUE ";\n"                                                                               \
+    "    HANDLER(" HANDLER ");\n"                                                                                      \
+    "    if (TRY(" HANDLER ") == 0) {\n" BODY "        tenon_pop_handler(1);\n"                                        \
+    "    } else {\n"                                                                                                   \
+    "        tenon_pop_handler(1);\n"                                                                                  \
+    "        note(sum(" OBJECT "));\n" AFTER "    }\n"                                                                 \
+    "}\n"
+
 static const struct kind statements[] = {
     {"counted loop", "unsigned long s$n = 0, to$n = (unsigned long)$x % ($I * 9 + 1);\n"
                      "for (unsigned long i = 0; i < to$n; i++)\n"
@@ -53,48 +64,13 @@ static const struct kind statements[] = {
                        "if ($Y & 1)\n"
                        "    $r = z$n;\n"
                        "note(z$n->value + sum(one$n->next));"},
-    {"handler", "{\n"
-                "    node kept$n = $r;\n"
-                "    HANDLER(h$n);\n"
-                "    if (TRY(h$n) == 0) {\n"
-                "        throwing(kept$n, $4);\n"
-                "        tenon_pop_handler(1);\n"
-                "    } else {\n"
-                "        tenon_pop_handler(1);\n"
-                "        note(sum(kept$n));\n"
-                "    }\n"
-                "}"},
-    {"nested handlers", "{\n"
-                        "    node kept$n = $r;\n"
-                        "    HANDLER(h$n);\n"
-                        "    if (TRY(h$n) == 0) {\n"
-                        "        node inner$n = cons($x, kept$n);\n"
-                        "        HANDLER(i$n);\n"
-                        "        if (TRY(i$n) == 0) {\n"
-                        "            throwing(inner$n, $4);\n"
-                        "            tenon_pop_handler(1);\n"
-                        "        } else {\n"
-                        "            tenon_pop_handler(1);\n"
-                        "            note(sum(inner$n));\n"
-                        "            throwing(cons($x, inner$n), $4);\n"
-                        "        }\n"
-                        "        tenon_pop_handler(1);\n"
-                        "    } else {\n"
-                        "        tenon_pop_handler(1);\n"
-                        "        note(sum(kept$n));\n"
-                        "    }\n"
-                        "}"},
-    {"handlers in a loop", "for (int i = 0; i < 2 + $N; i++) {\n"
-                           "    node kept$n = cons(i, $r);\n"
-                           "    HANDLER(h$n);\n"
-                           "    if (TRY(h$n) == 0) {\n"
-                           "        throwing(kept$n, i);\n"
-                           "        tenon_pop_handler(1);\n"
-                           "    } else {\n"
-                           "        tenon_pop_handler(1);\n"
-                           "        note(sum(kept$n));\n"
-                           "    }\n"
-                           "}"},
+    {"handler", GUARDED("h$n", "kept$n", "$r", "throwing(kept$n, $4);\n", "")},
+    {"nested handlers", GUARDED("h$n", "kept$n", "$r",
+                                GUARDED("i$n", "inner$n", "cons($x, kept$n)", "throwing(inner$n, $4);\n",
+                                        "throwing(cons($x, inner$n), $4);\n"),
+                                "")},
+    {"handlers in a loop",
+     "for (int i = 0; i < 2 + $N; i++)\n" GUARDED("h$n", "kept$n", "cons(i, $r)", "throwing(kept$n, i);\n", "")},
     /* The C library's frames are abandoned. */
     {"thrown by a callback", "{\n"
                              "    node kept$n = cons($x, $r);\n"
