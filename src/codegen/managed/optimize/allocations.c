@@ -9,210 +9,16 @@
 #include <stdlib.h>
 
 #include "codegen/llvm/remarks.h"
+#include "codegen/managed/optimize/escape.h"
 #include "codegen/managed/optimize/optimize.h"
 #include "tenon_heap.h"
 
 enum {
     WORD = 8,
-    LARGEST = 1 << 20,    /* objects with more bytes are not looked at */
     MOST_BYTES = 1024,    /* of a frame, for the objects of a function: functions may call themselves often */
     MOST_REFERENCES = 32, /* in a variable whose elements are not known apart; each is stored on its own */
     ALIGNMENT = 16,       /* of variables: the greatest that objects have */
-    NOT_KNOWN = -1,       /* a distance */
 };
-
-/* A load, store, atomic access or memset of the object's memory. */
-struct access {
-    LLVMValueRef instruction;
-    int64_t offset; /* in the object */
-    uint64_t size;
-    bool is_reference, is_memset;
-};
-
-/* Pointers to and into the object, each behind the one that it is computed from. */
-struct pointer {
-    LLVMValueRef value;
-    int64_t offset;        /* or NOT_KNOWN */
-    LLVMValueRef variable; /* what takes its place */
-};
-
-struct object {
-    struct tn__gc *gc;
-    LLVMValueRef call;
-    uint64_t size;
-    struct pointer *pointers;
-    struct access *accesses;
-    LLVMValueRef *users; /* calls that name the object but do not access it */
-    size_t pointer_count, access_count, user_count;
-    LLVMValueRef escape; /* the first user that makes it escape */
-    bool escapes, has_unknown_place, is_read, is_irregular;
-    bool has_references, has_other_fields, is_preserved, has_reference_stores;
-};
-
-/* ---- escape analysis ---- */
-
-static void add_access(struct object *o, const struct pointer *at, LLVMValueRef i, uint64_t size, bool is_reference,
-                       bool is_memset)
-{
-    bool is_outside =
-        at->offset != NOT_KNOWN && (at->offset < 0 || size > o->size || at->offset > (int64_t)(o->size - size));
-    o->has_unknown_place |= at->offset == NOT_KNOWN;
-    o->escapes |= is_outside; /* undefined; but not what takes the object's place */
-    TN__APPEND(o->gc, o->accesses, o->access_count,
-               (struct access){.instruction = i,
-                               .offset = at->offset,
-                               .size = size,
-                               .is_reference = is_reference,
-                               .is_memset = is_memset});
-}
-
-static void see_access(struct object *o, const struct pointer *at, LLVMValueRef i)
-{
-    LLVMValueRef value = tn__accessed_value(i);
-    LLVMTypeRef type = LLVMTypeOf(value);
-    bool is_store = LLVMIsAStoreInst(i),
-         is_reference = tn__space_of_type(type) == TRACKED && LLVMGetTypeKind(type) == LLVMPointerTypeKind;
-    if (!tn__is_only_address(i, at->value) || !tn__has_known_size(type)) {
-        o->escapes = true;
-        return;
-    }
-    o->is_read |= !is_store || LLVMGetVolatile(i);
-    o->is_irregular |= !is_reference && tn__type_holds(type, IN_MANAGED);
-    o->is_irregular |= is_reference && !is_store && !LLVMIsALoadInst(i);
-    o->has_references |= is_reference;
-    o->has_other_fields |= !is_reference;
-    o->has_reference_stores |= is_reference && is_store;
-    add_access(o, at, i, LLVMStoreSizeOfType(LLVMGetModuleDataLayout(o->gc->module), type), is_reference, false);
-}
-
-static void see_memset(struct object *o, const struct pointer *at, LLVMValueRef i)
-{
-    LLVMValueRef length = LLVMGetOperand(i, 2);
-    bool is_simple = LLVMIsACallInst(i) && !LLVMGetNumOperandBundles(i) && LLVMGetOperand(i, 0) == at->value &&
-                     LLVMIsAConstantInt(length) && LLVMIsConstant(LLVMGetOperand(i, 1)) &&
-                     LLVMIsNull(LLVMGetOperand(i, 3));
-    o->escapes |= !is_simple;
-    if (is_simple)
-        add_access(o, at, i, LLVMConstIntGetZExtValue(length), false, true);
-}
-
-static bool is_in_bundle(LLVMValueRef call, LLVMValueRef value, const char *tag)
-{
-    bool found = false, is_argument = false;
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
-        is_argument |= LLVMGetOperand(call, i) == value;
-    for (unsigned b = 0; b < LLVMGetNumOperandBundles(call); b++) {
-        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call, b);
-        size_t length;
-        const char *name = LLVMGetOperandBundleTag(bundle, &length);
-        for (unsigned i = 0; i < LLVMGetNumOperandBundleArgs(bundle); i++)
-            if (LLVMGetOperandBundleArgAtIndex(bundle, i) == value) {
-                found = strlen(tag) == length && memcmp(name, tag, length) == 0;
-                is_argument |= !found;
-            }
-        LLVMDisposeOperandBundle(bundle);
-    }
-    return found && !is_argument;
-}
-
-/* True if the call only names the object. An address in space 0 (pointer_from_objref) is an escape: it may be used
- * until the next safepoint, which the function's frame need not outlive. */
-static bool see_call(struct object *o, const struct pointer *at, LLVMValueRef call)
-{
-    bool is_itself = at->value == o->call;
-    enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
-    if (intrinsic == TN__NOT_INTRINSIC) {
-        o->is_preserved = true;
-        return is_in_bundle(call, at->value, "jl_roots");
-    }
-    if (!LLVMIsACallInst(call) || LLVMGetNumOperandBundles(call))
-        return false;
-    switch (intrinsic) {
-    case TN__PRESERVE_BEGIN:
-        o->is_preserved = true;
-        return true;
-    case TN__LOADED_FROM:
-        o->is_preserved = true;
-        return is_itself;
-    case TN__TYPEOF:
-        return is_itself;
-    case TN__WRITE_BARRIER:
-        for (unsigned i = 1; i < LLVMGetNumArgOperands(call); i++)
-            if (LLVMGetOperand(call, i) == at->value)
-                return false;
-        return is_itself;
-    default:
-        return false;
-    }
-}
-
-static void add_pointer(struct object *o, LLVMValueRef value, int64_t offset)
-{
-    TN__APPEND(o->gc, o->pointers, o->pointer_count, (struct pointer){.value = value, .offset = offset});
-}
-
-static void see_step(struct object *o, const struct pointer *at, LLVMValueRef gep)
-{
-    int64_t bytes;
-    uint64_t stride;
-    tn__llvm_gep_steps(LLVMGetModuleDataLayout(o->gc->module), gep, &bytes, &stride);
-    bool is_far = bytes < -LARGEST || bytes > LARGEST;
-    int64_t offset = at->offset == NOT_KNOWN || stride || is_far ? NOT_KNOWN : at->offset + bytes;
-    o->escapes |= is_far || offset < NOT_KNOWN || offset > LARGEST;
-    add_pointer(o, gep, offset);
-}
-
-static void see_use(struct object *o, const struct pointer *at, LLVMValueRef user)
-{
-    if (!LLVMIsAInstruction(user))
-        o->escapes = true;
-    else if (LLVMIsAAddrSpaceCastInst(user) && tn__space_of(user) == DERIVED)
-        add_pointer(o, user, at->offset);
-    else if (LLVMIsAGetElementPtrInst(user) && LLVMGetOperand(user, 0) == at->value && tn__space_of(user) == DERIVED)
-        see_step(o, at, user);
-    else if (tn__address_operand(user) >= 0)
-        see_access(o, at, user);
-    else if (tn__calls_llvm(user, "memset."))
-        see_memset(o, at, user);
-    else if (tn__is_call(user) && see_call(o, at, user))
-        TN__APPEND(o->gc, o->users, o->user_count, user);
-    else
-        o->escapes = true;
-}
-
-static void follow_uses(struct object *o)
-{
-    add_pointer(o, o->call, 0);
-    for (size_t i = 0; i < o->pointer_count && !o->escapes; i++) {
-        struct pointer at = o->pointers[i];
-        for (TN__EACH_USE(use, at.value)) {
-            see_use(o, &at, LLVMGetUser(use));
-            if (o->escapes && !o->escape)
-                o->escape = LLVMGetUser(use);
-        }
-    }
-}
-
-static const char *why_escapes(const struct object *o)
-{
-    static const struct {
-        LLVMOpcode opcode;
-        const char *why;
-    } reasons[] = {
-        {LLVMCall, "it is passed to a call"},
-        {LLVMInvoke, "it is passed to a call"},
-        {LLVMRet, "it is returned"},
-        {LLVMStore, "it is stored, or accessed outside of its bytes"},
-        {LLVMLoad, "it is accessed outside of its bytes"},
-        {LLVMPHI, "it is one of several values"},
-        {LLVMSelect, "it is one of several values"},
-        {LLVMICmp, "it is compared"},
-    };
-    for (size_t i = 0; LLVMIsAInstruction(o->escape) && i < TN_COUNT(reasons); i++)
-        if (LLVMGetInstructionOpcode(o->escape) == reasons[i].opcode)
-            return reasons[i].why;
-    return "a use of it is not understood";
-}
 
 /* ---- fields ---- */
 
@@ -230,16 +36,16 @@ struct fields {
 
 static int by_offset(const void *a, const void *b)
 {
-    const struct access *x = a, *y = b;
+    const struct tn__object_access *x = a, *y = b;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 /* What overlaps is one field. False if one is a reference in part. */
-static bool find_fields(struct object *o, struct fields *fields)
+static bool find_fields(struct tn__object *o, struct fields *fields)
 {
     qsort(o->accesses, o->access_count, sizeof *o->accesses, by_offset);
     for (size_t i = 0; i < o->access_count; i++) {
-        const struct access *a = &o->accesses[i];
+        const struct tn__object_access *a = &o->accesses[i];
         uint64_t begin = (uint64_t)a->offset, end = begin + a->size;
         struct field *last = fields->count ? &fields->list[fields->count - 1] : NULL;
         if (a->is_memset || !a->size)
@@ -255,10 +61,10 @@ static bool find_fields(struct object *o, struct fields *fields)
 }
 
 /* A memset of a reference makes all of it null. */
-static bool are_memsets_whole(const struct object *o, const struct fields *fields)
+static bool are_memsets_whole(const struct tn__object *o, const struct fields *fields)
 {
     for (size_t i = 0; i < o->access_count; i++) {
-        const struct access *a = &o->accesses[i];
+        const struct tn__object_access *a = &o->accesses[i];
         uint64_t begin = (uint64_t)a->offset, end = begin + a->size;
         for (size_t f = 0; a->is_memset && f < fields->count; f++) {
             const struct field *field = &fields->list[f];
@@ -289,7 +95,7 @@ static void erase(LLVMValueRef instruction, LLVMValueRef by)
 }
 
 /* What takes the place of a pointer into the object, for calls that name it. */
-static LLVMValueRef variable_of(const struct object *o, LLVMValueRef value)
+static LLVMValueRef variable_of(const struct tn__object *o, LLVMValueRef value)
 {
     for (size_t i = 0; i < o->pointer_count; i++)
         if (o->pointers[i].value == value)
@@ -297,7 +103,7 @@ static LLVMValueRef variable_of(const struct object *o, LLVMValueRef value)
     return NULL;
 }
 
-static void rewrite_user(struct object *o, LLVMValueRef user)
+static void rewrite_user(struct tn__object *o, LLVMValueRef user)
 {
     switch (tn__intrinsic_called(user)) {
     case TN__TYPEOF:
@@ -317,7 +123,7 @@ static void rewrite_user(struct object *o, LLVMValueRef user)
 }
 
 /* A call can be a user twice. */
-static void rewrite_users(struct object *o)
+static void rewrite_users(struct tn__object *o)
 {
     struct tn__values once = {0};
     for (size_t i = 0; i < o->user_count; i++)
@@ -326,13 +132,13 @@ static void rewrite_users(struct object *o)
         rewrite_user(o, once.list[i]);
 }
 
-static void erase_pointers(struct object *o)
+static void erase_pointers(struct tn__object *o)
 {
     while (o->pointer_count > 0)
         LLVMInstructionEraseFromParent(o->pointers[--o->pointer_count].value);
 }
 
-static void delete_object(struct object *o)
+static void delete_object(struct tn__object *o)
 {
     for (size_t i = 0; i < o->access_count; i++)
         LLVMInstructionEraseFromParent(o->accesses[i].instruction);
@@ -357,13 +163,13 @@ static uint64_t begin_of(const struct field *field)
     return field->begin & ~(uint64_t)(ALIGNMENT - 1);
 }
 
-static LLVMValueRef place_in(struct object *o, const struct field *field, uint64_t offset)
+static LLVMValueRef place_in(struct tn__object *o, const struct field *field, uint64_t offset)
 {
     return field->is_reference ? field->variable
                                : tn__field(o->gc, field->variable, (int64_t)(offset - begin_of(field)));
 }
 
-static void clear(struct object *o, const struct field *field, uint64_t begin, uint64_t end, LLVMValueRef byte)
+static void clear(struct tn__object *o, const struct field *field, uint64_t begin, uint64_t end, LLVMValueRef byte)
 {
     begin = begin > field->begin ? begin : field->begin;
     end = end < field->end ? end : field->end;
@@ -375,7 +181,7 @@ static void clear(struct object *o, const struct field *field, uint64_t begin, u
         LLVMBuildMemSet(o->gc->builder, place_in(o, field, begin), byte, LLVMConstInt(o->gc->i64, end - begin, 0), 1);
 }
 
-static void make_variables(struct object *o, struct fields *fields)
+static void make_variables(struct tn__object *o, struct fields *fields)
 {
     struct tn__gc *gc = o->gc;
     for (size_t f = 0; f < fields->count; f++) {
@@ -388,7 +194,7 @@ static void make_variables(struct object *o, struct fields *fields)
     }
 }
 
-static void move_access(struct object *o, const struct access *a, const struct fields *fields)
+static void move_access(struct tn__object *o, const struct tn__object_access *a, const struct fields *fields)
 {
     uint64_t begin = (uint64_t)a->offset, end = begin + a->size;
     LLVMPositionBuilderBefore(o->gc->builder, a->instruction);
@@ -405,7 +211,7 @@ static void move_access(struct object *o, const struct access *a, const struct f
         forget_promises(o->gc, a->instruction);
 }
 
-static void split_object(struct object *o, struct fields *fields)
+static void split_object(struct tn__object *o, struct fields *fields)
 {
     make_variables(o, fields);
     for (size_t i = 0; i < o->access_count; i++)
@@ -415,7 +221,7 @@ static void split_object(struct object *o, struct fields *fields)
 }
 
 /* The same step from another pointer. */
-static LLVMValueRef repeat_step(struct object *o, LLVMValueRef gep, LLVMValueRef from)
+static LLVMValueRef repeat_step(struct tn__object *o, LLVMValueRef gep, LLVMValueRef from)
 {
     unsigned count = (unsigned)LLVMGetNumIndices(gep);
     LLVMValueRef *indices = tn__gc_array(o->gc, count + !count, sizeof *indices);
@@ -425,17 +231,17 @@ static LLVMValueRef repeat_step(struct object *o, LLVMValueRef gep, LLVMValueRef
     return LLVMBuildGEP2(o->gc->builder, LLVMGetGEPSourceElementType(gep), from, indices, count, "");
 }
 
-static void move_pointers(struct object *o)
+static void move_pointers(struct tn__object *o)
 {
     for (size_t i = 1; i < o->pointer_count; i++) {
-        struct pointer *p = &o->pointers[i];
+        struct tn__object_pointer *p = &o->pointers[i];
         LLVMValueRef from = variable_of(o, LLVMGetOperand(p->value, 0));
         p->variable = LLVMIsAGetElementPtrInst(p->value) ? repeat_step(o, p->value, from) : from;
     }
 }
 
 /* The whole object becomes one variable. */
-static void move_object(struct object *o)
+static void move_object(struct tn__object *o)
 {
     struct tn__gc *gc = o->gc;
     uint64_t words = o->size ? (o->size + WORD - 1) / WORD : 1;
@@ -469,7 +275,28 @@ static void move_object(struct object *o)
 
 /* ---- the decision ---- */
 
-static bool fold_types(struct object *o)
+static const char *why_escapes(const struct tn__object *o)
+{
+    static const struct {
+        LLVMOpcode opcode;
+        const char *why;
+    } reasons[] = {
+        {LLVMCall, "it is passed to a call"},
+        {LLVMInvoke, "it is passed to a call"},
+        {LLVMRet, "it is returned"},
+        {LLVMStore, "it is stored, or accessed outside of its bytes"},
+        {LLVMLoad, "it is accessed outside of its bytes"},
+        {LLVMPHI, "it is one of several values"},
+        {LLVMSelect, "it is one of several values"},
+        {LLVMICmp, "it is compared"},
+    };
+    for (size_t i = 0; LLVMIsAInstruction(o->escape) && i < TN_COUNT(reasons); i++)
+        if (LLVMGetInstructionOpcode(o->escape) == reasons[i].opcode)
+            return reasons[i].why;
+    return "a use of it is not understood";
+}
+
+static bool fold_types(struct tn__object *o)
 {
     bool changed = false;
     for (size_t i = 0; i < o->user_count; i++)
@@ -481,18 +308,18 @@ static bool fold_types(struct object *o)
 }
 
 /* The object stays. */
-static bool keep(struct object *o, const char *name, const char *why)
+static bool keep(struct tn__object *o, const char *name, const char *why)
 {
     tn__llvm_remark(o->call, "alloc-opt", name, false, why);
     return fold_types(o);
 }
 
-static void tell(const struct object *o, const char *name, const char *what)
+static void tell(const struct tn__object *o, const char *name, const char *what)
 {
     tn__llvm_remark(o->call, "alloc-opt", name, true, what);
 }
 
-static bool has_memset(const struct object *o)
+static bool has_memset(const struct tn__object *o)
 {
     for (size_t i = 0; i < o->access_count; i++)
         if (o->accesses[i].is_memset)
@@ -501,11 +328,11 @@ static bool has_memset(const struct object *o)
 }
 
 /* `room`: bytes of the frame that objects may still take. */
-static bool optimize(struct object *o, uint64_t *room)
+static bool optimize(struct tn__object *o, uint64_t *room)
 {
     struct fields fields = {0};
     struct tn_compile_stats *stats = o->gc->stats;
-    follow_uses(o);
+    tn__follow_uses(o);
     if (o->escapes)
         return keep(o, "Escapes", why_escapes(o));
     if (o->is_preserved && o->has_reference_stores)
@@ -557,8 +384,8 @@ static bool is_weak(LLVMValueRef type)
 static bool is_candidate(LLVMValueRef i)
 {
     return tn__intrinsic_called(i) == TN__ALLOC_OBJ && !is_weak(LLVMGetOperand(i, 2)) &&
-           LLVMIsAConstantInt(LLVMGetOperand(i, 1)) && LLVMConstIntGetZExtValue(LLVMGetOperand(i, 1)) < LARGEST &&
-           !LLVMIsAInvokeInst(i);
+           LLVMIsAConstantInt(LLVMGetOperand(i, 1)) &&
+           LLVMConstIntGetZExtValue(LLVMGetOperand(i, 1)) < TN__LARGEST_FOLLOWED && !LLVMIsAInvokeInst(i);
 }
 
 bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
@@ -575,9 +402,9 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
     bool changed = candidates.count && tn__split_choices(gc, function, &candidates);
     /* Backwards: a deleted object may have been the only place that refers to another one. */
     for (size_t i = candidates.count; i-- > 0;) {
-        struct object o = {.gc = gc,
-                           .call = candidates.list[i],
-                           .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
+        struct tn__object o = {.gc = gc,
+                               .call = candidates.list[i],
+                               .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
         changed |= optimize(&o, &room);
     }
     return changed;

@@ -2,6 +2,7 @@
 
 /* Passes that make managed code fast. They run among LLVM's, function by function (pipeline/managed.h), on IR that
  * keeps the contract:
+ *     escape.c       what a function does with an object that it allocates, and whether anything else sees it
  *     allocations.c  alloc-opt: objects that nothing else sees are no objects
  *     choices.c      phis and selects of such objects are phis and selects of their fields
  *     devirtualize.c calls with an array of arguments become calls that LLVM knows
