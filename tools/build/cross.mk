@@ -10,7 +10,7 @@ cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
 cross_llvm_hosts := $(if $(filter test-aarch64,$(MAKECMDGOALS)),aarch64-linux-gnu)
 cross_tests := $(addprefix base/,error faults fork memory options sha256 thread thread_end tree) \
 	$(addprefix gc/,object/objects threads/threads) \
-	$(addprefix link/core/,alias ifunc matrix symbols symtab undefined) \
+	$(addprefix link/core/,agree alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
 	$(addprefix link/instance/,instance instance_calls instance_storm) \
 	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads) \

@@ -5,3 +5,4 @@
 #include "link/arch/reloc.h"
 
 const struct tn__arch *const tn__arch_host = &tn__arch_aarch64;
+const uint32_t tn__variant_host = 0;

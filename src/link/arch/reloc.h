@@ -229,6 +229,13 @@ struct tn__sequence {
     int64_t A;
 };
 
+/* Bits of an object's variant that say how its code calls other code. */
+struct tn__convention {
+    uint32_t bits;        /* they are neighbours; 0: the table ends */
+    const char *what;     /* "floating-point ABI" */
+    const char *names[4]; /* by their value */
+};
+
 struct tn__arch {
     const char *name;
     const char *triple;                 /* LLVM's name, for objects that do not say more */
@@ -249,6 +256,8 @@ struct tn__arch {
      * code->notes. NULL: relax asks for neither that nor code->next. */
     void (*note)(const struct tn__sequence *code, uint32_t *notes);
     const struct tn__shortener *shortener; /* NULL: code keeps its size */
+    /* What must be the same in all objects with code of a process (core/agree.c). NULL: they may be mixed. */
+    const struct tn__convention *conventions;
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);
@@ -276,8 +285,9 @@ static inline void tn__field_put(const struct tn__arch *arch, const struct tn__r
 
 extern const struct tn__arch tn__arch_x86_64, tn__arch_aarch64, tn__arch_riscv64;
 
-/* That of this process. */
+/* That of this process, and the conventions of its code, as in struct tn__object_data. */
 extern const struct tn__arch *const tn__arch_host;
+extern const uint32_t tn__variant_host;
 
 #pragma GCC visibility pop
 #endif

@@ -344,15 +344,26 @@ static void count(struct tn_stats *stats, const struct tn__object *object)
             stats->relocations += object->data->sections[i].reloc_count;
 }
 
+/* Only now it is known that what other threads have linked meanwhile stays. */
+static int agree(struct tn__link *link)
+{
+    const struct tn__steps *steps = link->session->formats[0]->steps;
+    return steps && steps->agree ? steps->agree(link) : 0;
+}
+
 static int publish_all(struct tn__link *link)
 {
-    int code = reserve_lists(link);
+    int code = agree(link);
+    if (!code)
+        code = reserve_lists(link);
     if (!code)
         code = publish_tls(link);
     if (!code && link->session->observers.linked)
         code = link->session->observers.linked(link);
     if (code)
         return code;
+    link->session->variant = link->variant;
+    link->session->variant_of = link->variant_of;
     for (size_t i = 0; i < link->count && !tn__session_is_elsewhere(link->session); i++)
         tn__object_fill_ifuncs(link->objects[i]);
     for (size_t i = 0; i < link->count; i++) {

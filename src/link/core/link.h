@@ -107,7 +107,9 @@ struct tn__link {
     struct tn__run runs[TN__WINDOWS][TN_ZONES];
     bool large; /* its code and constants have TN__LARGE_LINK bytes or more */
     uint64_t ns[TN__LINK_PHASES];
-    size_t undefined; /* references reported so far */
+    uint32_t variant;       /* of its code and that before, as far as it has to be the same, */
+    const char *variant_of; /* and whose that is; NULL: of none (agree.c) */
+    size_t undefined;       /* references reported so far */
     struct tn_error *err;
 };
 

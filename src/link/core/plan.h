@@ -20,6 +20,9 @@ static inline bool tn__section_is_loaded(const struct tn__section *section)
     return section->kind != TN__SECTION_UNLOADED && !section->discarded;
 }
 
+/* True if the object is of a file and brings code (agree.c). */
+bool tn__object_has_code(const struct tn__object_data *data);
+
 static inline bool tn__section_is_tls(const struct tn__section *section)
 {
     return section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO;

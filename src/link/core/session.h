@@ -42,6 +42,8 @@ struct tn_session {
     struct tn__tree *places;  /* of objects in whose code something was looked up by its address, */
     struct tn__list unplaced; /* and the linked objects that are not there yet */
     struct tn_stats stats;
+    uint32_t variant;       /* of the code that is linked, as far as it has to be the same, */
+    const char *variant_of; /* and the object that brought it; NULL: there is none (agree.c) */
     bool timings;
     bool closing; /* being destroyed */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);

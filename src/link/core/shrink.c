@@ -354,4 +354,4 @@ static void unshrink(struct tn__object *object)
 }
 
 const struct tn__steps tn__steps_shrink = {TN__STEPS_ANY, .shrink = shrink, .unshrink = unshrink,
-                                           .apply_pair = tn__apply_pair};
+                                           .agree = tn__link_agree, .apply_pair = tn__apply_pair};

@@ -24,6 +24,8 @@ struct tn__steps {
     /* Code that becomes shorter when it is linked, of architectures that have such (struct tn__shortener; shrink.c). */
     int (*shrink)(struct tn__link *link, int (*place)(struct tn__link *link));
     void (*unshrink)(struct tn__object *object);
+    /* Sets link->variant and link->variant_of. TN_ENOTSUP: objects with code cannot call each other (agree.c). */
+    int (*agree)(struct tn__link *link);
     /* Applies a relocation that is one of a pair (TN__V_AT_S and those behind it), whose field begins at `at`
      * (pairs.c). */
     int (*apply_pair)(const struct tn__site *site, uint8_t *at, uint64_t S);
@@ -60,6 +62,7 @@ int tn__scan_unusual(const struct tn__site *site);
 int tn__scan_sound(struct tn__link *link, struct tn__object *object);
 int tn__apply_any(struct tn__link *link, struct tn__object *object, tn__visit_block *begin);
 void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value);
+int tn__link_agree(struct tn__link *link);
 int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);
 /* A copy of a section's relocations in the order of their offsets, in the link's arena. NULL when memory is out
  * (pairs.c). */

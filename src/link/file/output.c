@@ -15,14 +15,27 @@ static struct tn__output_link *output_of(const struct tn__link *link)
 
 /* ---- the link ---- */
 
+/* What the file says about its code: what all of that needs, or, where there is none, what the first object says. */
+static uint32_t variant_of(const struct tn__link *link)
+{
+    uint32_t variant = 0;
+    bool has_code = false;
+    for (size_t i = 0; i < link->count; i++)
+        if (tn__object_has_code(link->objects[i]->data)) {
+            variant |= link->objects[i]->data->variant;
+            has_code = true;
+        }
+    return has_code ? variant : link->objects[0]->data->variant;
+}
+
 /* The session has one library, linked as a whole in one link, so the bytes of the objects are still there. */
 static int arrange(struct tn__link *link)
 {
     struct tn__output_link *o = output_of(link);
     o->link = link;
     o->output->arch = link->objects[0]->data->arch;
+    o->output->variant = variant_of(link);
     for (size_t i = 0; i < link->count; i++) {
-        o->output->variant |= link->objects[i]->data->variant;
         if (link->objects[i]->data->arch != o->output->arch)
             return tn__fail(o->err, TN_EINVAL, "%s is for %s, %s for %s", link->objects[i]->name,
                             link->objects[i]->data->arch->name, link->objects[0]->name, o->output->arch->name);

@@ -164,6 +164,7 @@ struct bytes elf_finish(const struct elf *elf)
         .e_type = ET_REL,
         .e_machine = MACHINE,
         .e_version = EV_CURRENT,
+        .e_flags = MACHINE_FLAGS,
         .e_shoff = w->file.size - w->count * sizeof *w->headers,
         .e_ehsize = sizeof header,
         .e_shentsize = sizeof(Elf64_Shdr),

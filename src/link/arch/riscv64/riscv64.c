@@ -15,6 +15,13 @@ static void write_stub(uint8_t *out, uint64_t address, uint64_t slot)
     tn__put32(out + 12, 0);
 }
 
+/* Compressed instructions and total store order are no matter of the caller. */
+static const struct tn__convention conventions[] = {
+    {TN__RISCV64_QUAD, "floating-point ABI", {"soft", "single", "double", "quad"}},
+    {TN__RISCV64_RVE, "register file", {"RVI", "RVE"}},
+    {0},
+};
+
 const struct tn__arch tn__arch_riscv64 = {
     .name = "RISC-V 64",
     .triple = "riscv64-unknown-linux-gnu",
@@ -34,6 +41,7 @@ const struct tn__arch tn__arch_riscv64 = {
     .tls_index_bias = TN__RISCV64_DTP_BIAS,
     .relax = tn__riscv64_relax,
     .shortener = &tn__riscv64_shortener,
+    .conventions = conventions,
     .stub_size = 16,
     .write_stub = write_stub,
 };

@@ -42,6 +42,16 @@ enum tn__riscv64_form {
     TN__RISCV64_PAIR = TN__FORM_FAR,         /* auipc: it may become lui */
 };
 
+/* Bits of e_flags (psABI, "File Header"). */
+enum {
+    TN__RISCV64_COMPRESSED = 1, /* there may be compressed instructions */
+    TN__RISCV64_SOFT = 0,       /* where floating-point numbers are passed, */
+    TN__RISCV64_SINGLE = 2,
+    TN__RISCV64_DOUBLE = 4,
+    TN__RISCV64_QUAD = 6,
+    TN__RISCV64_RVE = 8, /* and the others: in 16 registers, of which fewer are for arguments */
+};
+
 /* By number, from TN__FIELDS on. */
 extern const struct tn__encoder tn__riscv64_encoders[TN__RISCV64_FIELDS - TN__FIELDS];
 

@@ -7,7 +7,6 @@
 #include "link/arch/riscv64/riscv64.h"
 
 enum { CALL = 8, INSTRUCTION = 4, COMPRESSED = 2 };
-enum { HAS_COMPRESSED = 1 };                              /* EF_RISCV_RVC */
 enum { R_JAL = 17, R_RVC_JUMP = 45 };                     /* relocation types */
 enum { X0 = 0, TP = 4 };                                  /* registers */
 enum { JAL = 0x6f, C_J = 0xa001, NOP = 0x13, C_NOP = 1 }; /* instructions without their operands */
@@ -29,7 +28,7 @@ static uint64_t call_size(const struct tn__short *code)
     uint64_t distance = code->S + (uint64_t)code->A - code->P;
     if (!code->permitted || distance % 2)
         return CALL;
-    if (code->variant & HAS_COMPRESSED && link_register(code) == X0 && fits_signed(distance, 12))
+    if (code->variant & TN__RISCV64_COMPRESSED && link_register(code) == X0 && fits_signed(distance, 12))
         return COMPRESSED;
     return fits_signed(distance, 21) ? INSTRUCTION : CALL;
 }

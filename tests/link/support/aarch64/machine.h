@@ -12,6 +12,7 @@
 
 enum {
     MACHINE = EM_AARCH64,
+    MACHINE_FLAGS = 0,
     MACHINE_ADDRESS = R_AARCH64_ABS64,
     MACHINE_TPOFF = R_AARCH64_TLSLE_ADD_TPREL_LO12_NC,
     MACHINE_WINDOW = 64 << 20, /* qemu-user takes its time for each page of a mapping */

@@ -12,6 +12,7 @@
 
 enum {
     MACHINE = EM_RISCV,
+    MACHINE_FLAGS = EF_RISCV_FLOAT_ABI_DOUBLE,
     MACHINE_ADDRESS = R_RISCV_64,
     MACHINE_TPOFF = R_RISCV_TPREL_LO12_I,
     MACHINE_WINDOW = 64 << 20, /* qemu-user takes its time for each page of a mapping */

@@ -13,6 +13,7 @@
 
 enum {
     MACHINE = EM_X86_64,
+    MACHINE_FLAGS = 0,                /* e_flags of code that may run here */
     MACHINE_ADDRESS = R_X86_64_64,    /* a relocation that stores an address of 64 bits */
     MACHINE_TPOFF = R_X86_64_TPOFF64, /* one that stores a distance from the thread pointer */
     MACHINE_WINDOW = 0,               /* bytes for sessions of tests that do not say: the default */
