@@ -10,18 +10,32 @@ static bool is_taken(const struct tn__object *object, const struct tn__journal *
     return !object->data || (object->link && &object->link->journal != journal);
 }
 
+/* Compilers disagree on some: cl.exe's are any or the largest; where gcc's must have one size, clang's are any. */
+static bool agree(uint8_t one, uint8_t other)
+{
+    return one == other || (one == TN__SELECT_ANY && other <= TN__SELECT_SAME_SIZE) ||
+           (other == TN__SELECT_ANY && one <= TN__SELECT_SAME_SIZE);
+}
+
+/* What has to be true of copies of the highest selection that one of them has. */
+static const char *const conditions[] = {
+    [TN__SELECT_SAME_SIZE] = "its copies have to have one size",
+    [TN__SELECT_EXACT_MATCH] = "its copies have to be identical",
+    [TN__SELECT_SETTING] = "all objects have to say the same",
+};
+
 /* A copy of a group that another object's copy is kept of. *larger: this one has to be kept instead. */
 int tn__compare_copies(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
                        const struct tn__journal *journal, bool *larger, struct tn_error *err)
 {
     uint8_t selection = group->selection > entry->selection ? group->selection : entry->selection;
     const struct tn__object *other = entry->group_owner;
-    /* What must match is compared by another measure; else gcc's copies must have one size, and clang's are any. */
-    bool comparable = selection != TN__SELECT_EXACT_MATCH || group->selection == entry->selection;
-    if (selection >= TN__SELECT_SAME_SIZE && (!comparable || group->measure != entry->measure))
-        return tn__fail(err, TN_EDUP, "'%s' differs in %s and in %s, but its copies have to %s", entry->name,
-                        other->name, object->name,
-                        selection == TN__SELECT_SAME_SIZE ? "have one size" : "be identical");
+    if (!agree(group->selection, entry->selection))
+        return tn__fail(err, TN_EDUP, "'%s' is selected in another way in %s than in %s", entry->name, object->name,
+                        other->name);
+    if (conditions[selection] && group->measure != entry->measure)
+        return tn__fail(err, TN_EDUP, "'%s' differs in %s and in %s, but %s", entry->name, other->name, object->name,
+                        conditions[selection]);
     *larger = selection == TN__SELECT_LARGEST && group->measure > entry->measure;
     if (*larger && is_taken(other, journal))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,

@@ -60,7 +60,7 @@ struct tn__entry {
     bool in_use : 1;           /* during a sweep of the table: something points here */
     bool aliased : 1;          /* some alias leads or has led here */
     bool overrides : 1;        /* some definition, or copy of the group, gave way to the current one */
-    uint8_t selection : 2;     /* with `group_owner`: the group's (enum tn__selection) */
+    uint8_t selection : 3;     /* with `group_owner`: the group's (enum tn__selection) */
     uint16_t asked;            /* UNDEFINED, during a query: number of the last generator that did not know it */
     uint32_t symbol;           /* OBJECT: its number in `object` */
     uint32_t measure;          /* with `group_owner`: the group's */

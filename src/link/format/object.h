@@ -119,9 +119,11 @@ enum tn__selection {
     TN__SELECT_LARGEST,
     TN__SELECT_SAME_SIZE, /* any, and all are alike: */
     TN__SELECT_EXACT_MATCH,
+    TN__SELECT_SETTING, /* all are alike, and have no members: see below */
 };
 
-/* A COMDAT group: sections of which a library keeps only one object's copy. */
+/* A COMDAT group: sections of which a library keeps only one object's copy. Or a setting that all objects of a library
+ * have to share; the signature is its name, which begins as no symbol's does, and the measure a hash of its value. */
 struct tn__group {
     const char *signature;
     uint64_t key; /* of the signature */

@@ -86,7 +86,8 @@ struct lazy_context {
 /* True for a definition that members of archives come before, as long as no link needs it. */
 static bool gives_way(const struct tn__entry *entry)
 {
-    return entry->kind == TN__ENTRY_OBJECT && entry->object->data && !entry->object->link &&
+    bool of_object = entry->kind == TN__ENTRY_OBJECT || (entry->kind == TN__ENTRY_ALIAS && entry->object);
+    return of_object && entry->object->data && !entry->object->link &&
            entry->object->data->symbols[entry->symbol].after_archives;
 }
 

@@ -43,6 +43,117 @@ static struct text unquote(struct text text)
     return text;
 }
 
+/* ---- arguments ---- */
+
+enum { HEXADECIMAL = 16, DECIMAL = 10, OCTAL = 8 };
+
+static bool parse_number(struct text text, unsigned base, uint64_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        unsigned char c = (unsigned char)(text.at[i] | ' ');
+        unsigned digit = c >= 'a' ? c - 'a' + DECIMAL : c >= '0' && c <= '9' ? c - '0' : HEXADECIMAL;
+        if (digit >= base || *value > (UINT64_MAX - digit) / base)
+            return false;
+        *value = *value * base + digit;
+    }
+    return text.length;
+}
+
+/* As in C. */
+static bool parse_c_number(struct text text, uint64_t *value)
+{
+    if (text.length < 2 || text.at[0] != '0')
+        return parse_number(text, DECIMAL, value);
+    bool hexadecimal = (text.at[1] | ' ') == 'x';
+    size_t prefix = hexadecimal ? 2 : 1;
+    return parse_number((struct text){text.at + prefix, text.length - prefix}, hexadecimal ? HEXADECIMAL : OCTAL,
+                        value);
+}
+
+/* They are true if a linker can understand the argument. */
+typedef bool understand(struct text value);
+
+static bool is_nothing(struct text value)
+{
+    return !value.length;
+}
+
+static bool is_something(struct text value)
+{
+    return value.length;
+}
+
+static bool is_pair(struct text value)
+{
+    value = unquote(value);
+    struct text name = split(&value, '=');
+    return name.length && value.length;
+}
+
+/* RESERVED[,COMMITTED] */
+static bool is_sizes(struct text value)
+{
+    uint64_t number;
+    struct text first = split(&value, ',');
+    return parse_c_number(first, &number) && (!value.length || parse_c_number(value, &number));
+}
+
+/* NAME[,MAJOR[.MINOR]] */
+static bool is_subsystem(struct text value)
+{
+    static const char *const names[] = {
+        "boot_application",   "console", "default", "efi_application", "efi_boot_service_driver", "efi_rom",
+        "efi_runtime_driver", "native",  "posix",   "windows"};
+    struct text name = split(&value, ',');
+    struct text major = split(&value, '.');
+    uint64_t number;
+    bool known = false;
+    for (size_t i = 0; i < TN_COUNT(names); i++)
+        known |= equals(name, names[i]);
+    return known && (!major.length || parse_number(major, DECIMAL, &number)) &&
+           (!value.length || parse_number(value, DECIMAL, &number));
+}
+
+/* FROM=TO: sections, of which a linker fills two itself. */
+static bool is_merge(struct text value)
+{
+    if (!is_pair(value))
+        return false;
+    struct text from = split(&value, '=');
+    return !equals(from, ".rsrc") && !equals(from, ".reloc") && !equals(value, ".rsrc") && !equals(value, ".reloc");
+}
+
+/* NAME[=TARGET][,@ORDINAL[,NONAME]][,PRIVATE][,DATA][,CONSTANT][,EXPORTAS,NAME] */
+static bool is_export(struct text value)
+{
+    value = unquote(value);
+    struct text definition = split(&value, ',');
+    bool sound = definition.length && definition.at[definition.length - 1] != '=', has_ordinal = false;
+    while (sound && value.length) {
+        struct text option = split(&value, ',');
+        uint64_t ordinal;
+        if (option.length && *option.at == '@') {
+            option = (struct text){option.at + 1, option.length - 1};
+            sound = has_ordinal = parse_c_number(option, &ordinal) && ordinal && ordinal <= UINT16_MAX;
+        } else if (equals(option, "exportas"))
+            return value.length && !memchr(value.at, ',', value.length);
+        else
+            sound = equals(option, "noname")
+                        ? has_ordinal
+                        : equals(option, "private") || equals(option, "data") || equals(option, "constant");
+    }
+    return sound;
+}
+
+/* NAME,SHIFT */
+static bool is_shift(struct text value)
+{
+    uint64_t number;
+    struct text name = split(&value, ',');
+    return name.length && parse_c_number(value, &number);
+}
+
 /* ---- what they do ---- */
 
 static int add_named(struct tn__coff_reader *r, struct text name, struct tn__symbol symbol, uint32_t *number)
@@ -64,8 +175,35 @@ static int include(struct tn__coff_reader *r, struct text value)
     return add_named(r, unquote(value), (struct tn__symbol){.binding = TN__BIND_GLOBAL}, NULL);
 }
 
+/* What all objects of a library have to say alike. */
+static int add_setting(struct tn__coff_reader *r, const char *directive, struct text name, struct text value)
+{
+    if (r->counting) {
+        r->setting_count++;
+        return 0;
+    }
+    size_t prefix = strlen(directive);
+    char *signature = tn__arena_alloc(&r->object->arena, prefix + name.length + 1);
+    if (!signature)
+        return tn__no_memory(r->err, r->object->name);
+    memcpy(signature, directive, prefix);
+    memcpy(signature + prefix, name.at, name.length);
+    signature[prefix + name.length] = '\0';
+    r->object->groups[r->object->group_count++] = (struct tn__group){
+        .signature = signature, .selection = TN__SELECT_SETTING, .measure = tn__coff_hash(value.at, value.length)};
+    return 0;
+}
+
+/* /failifmismatch:NAME=VALUE */
+static int fail_if_mismatch(struct tn__coff_reader *r, struct text value)
+{
+    value = unquote(value);
+    struct text name = split(&value, '=');
+    return add_setting(r, "/failifmismatch:", name, value);
+}
+
 /* A name for another one, unless something else is defined. */
-static int add_alias(struct tn__coff_reader *r, struct text name, struct text target)
+static int add_alias(struct tn__coff_reader *r, struct text name, struct text target, bool after_archives)
 {
     if (!name.length || !target.length || (name.length == target.length && !memcmp(name.at, target.at, name.length)))
         return 0;
@@ -73,19 +211,21 @@ static int add_alias(struct tn__coff_reader *r, struct text name, struct text ta
     int code = r->counting ? tn__coff_count_alias(r) : 0;
     if (!code)
         code = add_named(r, target, (struct tn__symbol){.binding = TN__BIND_GLOBAL}, &number);
-    struct tn__symbol alias = {.binding = TN__BIND_WEAK, .place = TN__PLACE_ALIAS, .value = number};
+    struct tn__symbol alias = {
+        .binding = TN__BIND_WEAK, .place = TN__PLACE_ALIAS, .value = number, .after_archives = after_archives};
     return code ? code : add_named(r, name, alias, NULL);
 }
 
-/* /alternatename:NAME=TARGET */
+/* /alternatename:NAME=TARGET, for names that no object and no archive defines */
 static int alternate_name(struct tn__coff_reader *r, struct text value)
 {
     value = unquote(value);
     struct text name = split(&value, '=');
-    return add_alias(r, name, value);
+    int code = add_setting(r, "/alternatename:", name, value);
+    return code ? code : add_alias(r, name, value, true);
 }
 
-/* /export:NAME[=TARGET][,@ORDINAL[,NONAME]][,PRIVATE][,DATA]: all external symbols are visible here. */
+/* /export:NAME[=TARGET]...: all external symbols are visible here. */
 static int export(struct tn__coff_reader *r, struct text value)
 {
     value = unquote(value);
@@ -96,7 +236,7 @@ static int export(struct tn__coff_reader *r, struct text value)
         return tn__fail(r->err, TN_ENOTSUP, "%s: the directive /export:%.*s=%.*s leads to another library",
                         r->object->name, (int)tn__min64(name.length, 256), name.at,
                         (int)tn__min64(definition.length, 256), definition.at);
-    return add_alias(r, name, definition);
+    return add_alias(r, name, definition, false);
 }
 
 /* -aligncomm:NAME,SHIFT of GNU tools. The name is not worth a search: all common symbols of the file get the largest
@@ -104,14 +244,11 @@ static int export(struct tn__coff_reader *r, struct text value)
 static int align_common(struct tn__coff_reader *r, struct text value)
 {
     enum { MOST = 13 };
-    struct text last = {value.at, 0};
-    while (value.length)
-        last = split(&value, ',');
-    uint32_t shift = 0;
-    for (size_t i = 0; i < last.length && shift <= MOST && last.at[i] >= '0' && last.at[i] <= '9'; i++)
-        shift = shift * 10 + (uint32_t)(last.at[i] - '0');
-    if (shift > MOST)
-        return TN__COFF_FAIL(r, "%s: the directive -aligncomm asks for an alignment of 2^%u", r->object->name, shift);
+    split(&value, ',');
+    uint64_t shift;
+    if (!parse_c_number(value, &shift) || shift > MOST)
+        return TN__COFF_FAIL(r, "%s: the directive -aligncomm asks for an alignment of 2^%.*s", r->object->name,
+                             (int)tn__min64(value.length, 256), value.at);
     if (r->common_shift < shift)
         r->common_shift = (uint8_t)shift;
     return 0;
@@ -126,37 +263,38 @@ static int ignore(struct tn__coff_reader *r, struct text value)
 static const struct directive {
     const char *name;
     apply *apply;
+    understand *understand; /* NULL: any argument, or none */
 } directives[] = {
-    {"include", include},
-    {"alternatename", alternate_name},
-    {"export", export},
-    {"aligncomm", align_common},
+    {"include", include, NULL},
+    {"alternatename", alternate_name, is_pair},
+    {"export", export, is_export},
+    {"aligncomm", align_common, is_shift},
+    {"failifmismatch", fail_if_mismatch, is_pair},
     /* Which libraries to link, and how: here the client says. */
-    {"defaultlib", ignore},
-    {"nodefaultlib", ignore},
-    {"disallowlib", ignore},
-    {"failifmismatch", ignore},
-    {"inferasanlibs", ignore},
-    {"inferasanlibsno", ignore},
+    {"defaultlib", ignore, NULL},
+    {"nodefaultlib", ignore, NULL},
+    {"disallowlib", ignore, NULL},
+    {"inferasanlibs", ignore, NULL},
+    {"inferasanlibsno", ignore, NULL},
     /* The file that would be written. */
-    {"entry", ignore},
-    {"subsystem", ignore},
-    {"stack", ignore},
-    {"heap", ignore},
-    {"release", ignore},
-    {"debug", ignore},
-    {"manifestdependency", ignore},
-    {"manifestuac", ignore},
-    {"exclude-symbols", ignore}, /* from the names that a DLL exports */
-    {"merge", ignore},           /* sections, in which nothing changes */
-    {"editandcontinue", ignore},
-    {"throwingnew", ignore},
-    {"guardsym", ignore}, /* control flow guard */
-    {"ignore", ignore},   /* warnings */
-    {"opt", ignore},
-    {"incremental", ignore},
-    {"nologo", ignore},
-    {"verbose", ignore},
+    {"entry", ignore, is_something},
+    {"subsystem", ignore, is_subsystem},
+    {"stack", ignore, is_sizes},
+    {"heap", ignore, is_sizes},
+    {"release", ignore, is_nothing},
+    {"debug", ignore, NULL},
+    {"manifestdependency", ignore, NULL},
+    {"manifestuac", ignore, NULL},
+    {"exclude-symbols", ignore, NULL}, /* from the names that a DLL exports */
+    {"merge", ignore, is_merge},       /* sections, in which nothing changes */
+    {"editandcontinue", ignore, is_nothing},
+    {"throwingnew", ignore, NULL},
+    {"guardsym", ignore, is_something}, /* control flow guard */
+    {"ignore", ignore, NULL},           /* warnings */
+    {"opt", ignore, NULL},
+    {"incremental", ignore, NULL},
+    {"nologo", ignore, NULL},
+    {"verbose", ignore, NULL},
 };
 
 /* ---- reading them ---- */
@@ -167,9 +305,14 @@ static int apply_one(struct tn__coff_reader *r, struct text option)
     if (option.length && (option.at[0] == '/' || option.at[0] == '-'))
         option = (struct text){option.at + 1, option.length - 1};
     struct text value = option, name = split(&value, ':');
-    for (size_t i = 0; i < TN_COUNT(directives); i++)
-        if (equals(name, directives[i].name))
-            return (directives[i].apply == include) == r->including ? directives[i].apply(r, value) : 0;
+    for (size_t i = 0; i < TN_COUNT(directives); i++) {
+        if (!equals(name, directives[i].name))
+            continue;
+        if (directives[i].understand && !directives[i].understand(value))
+            return TN__COFF_FAIL(r, "%s: the argument of the linker directive /%.*s makes no sense", r->object->name,
+                                 (int)tn__min64(option.length, 256), option.at);
+        return (directives[i].apply == include) == r->including ? directives[i].apply(r, value) : 0;
+    }
     return tn__fail(r->err, TN_ENOTSUP, "%s: the linker directive /%.*s is not supported", r->object->name,
                     (int)tn__min64(option.length, 256), option.at);
 }

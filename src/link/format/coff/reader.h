@@ -58,7 +58,7 @@ struct tn__coff_reader {
     bool big;                        /* sections have 32-bit numbers */
     struct tn__coff_comdat *comdats; /* by section; NULL: there are none */
     uint32_t comdat_count, weak_count;
-    uint32_t alias_count;
+    uint32_t alias_count, setting_count;
     uint64_t section_names; /* bytes of those in the string table, in sum, so far */
     uint32_t added;         /* symbols that follow those of the file, so far */
     bool counting;          /* they are only counted */
@@ -167,13 +167,15 @@ int tn__coff_set_kind(const struct tn__coff_reader *r, uint32_t index, uint32_t 
 /* symbols.c */
 /* Reads all symbols, and adds those that directives and imports need. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__coff_read_symbols(struct tn__coff_reader *r);
+/* A hash of bytes that have to be the same in all copies. */
+uint32_t tn__coff_hash(const void *bytes, uint64_t size);
 /* Adds a symbol to those of the file, or counts it; returns its number in the neutral object. */
 uint32_t tn__coff_add_symbol(struct tn__coff_reader *r, struct tn__symbol symbol);
 
 /* An alias is added. Resolving a chain of them takes as many steps as it is long, for each reference. TN_ENOTSUP. */
 int tn__coff_count_alias(struct tn__coff_reader *r);
 
-/* directives.c: does what the directives of all sections say. TN_ENOTSUP, TN_ENOMEM. */
+/* directives.c: does what the directives of all sections say. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__coff_read_directives(struct tn__coff_reader *r);
 
 /* relocs.c */

@@ -88,13 +88,12 @@ static inline bool is_import(const struct record *record, const char *name)
 
 /* ---- COMDAT groups ---- */
 
-/* Of what copies have to have in common; the linker that wrote the file knows what it refers to by then. */
-static uint32_t hash_of(const struct tn__section *section)
+uint32_t tn__coff_hash(const void *bytes, uint64_t size)
 {
     uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-    for (uint64_t i = 0; section->bytes && i < section->size; i++)
-        hash = (hash ^ section->bytes[i]) * 0x100000001b3;
-    return (uint32_t)(hash ^ hash >> 32) ^ (uint32_t)section->size;
+    for (uint64_t i = 0; bytes && i < size; i++)
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3;
+    return (uint32_t)(hash ^ hash >> 32) ^ (uint32_t)size;
 }
 
 /* The first symbol of a COMDAT section after that of the section itself: the section is kept or discarded with it. */
@@ -119,7 +118,7 @@ static void lead_group(struct tn__coff_reader *r, uint32_t index, const struct t
         .members = &comdat->number,
         .count = 1,
         .selection = selections[comdat->selection],
-        .measure = matches ? hash_of(section) : comdat->length,
+        .measure = matches ? tn__coff_hash(section->bytes, section->size) : comdat->length,
     };
 }
 
@@ -368,7 +367,8 @@ int tn__coff_read_symbols(struct tn__coff_reader *r)
         return code;
     object->symbol_count = tn__coff_symbol(r->symbol_count) + r->added;
     object->symbols = tn__arena_alloc_filled(&object->arena, object->symbol_count * sizeof *object->symbols);
-    object->groups = tn__arena_array(&object->arena, r->comdat_count, sizeof *object->groups);
+    object->groups =
+        tn__arena_array(&object->arena, r->comdat_count + (size_t)r->setting_count, sizeof *object->groups);
     if (r->comdat_count)
         r->comdats = tn__arena_array(&object->arena, object->section_count, sizeof *r->comdats);
     if (!object->symbols || !object->groups || (r->comdat_count && !r->comdats))
