@@ -18,6 +18,15 @@ static void put_field(const struct tn__site *site, uint8_t *at, uint64_t value)
         tn__put_bytes(at, site->row->size, value);
 }
 
+uint64_t tn__size_of(const struct tn__symbol *symbol)
+{
+    const struct tn__entry *entry = symbol->entry;
+    if (!entry || entry->kind != TN__ENTRY_OBJECT)
+        return symbol->size;
+    return entry->strength == TN__STRENGTH_COMMON ? entry->common_size
+                                                  : entry->object->data->symbols[entry->symbol].size;
+}
+
 int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P)
 {
     const struct tn__row *row = site->row;

@@ -181,8 +181,9 @@ __attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site
         if (code)
             return code;
     }
-    if (row->value == TN__V_Z_A && flags & TN__SYMBOL_ELSEWHERE)
-        return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
+    bool outside = flags & TN__SYMBOL_ELSEWHERE && flags & (TN__SYMBOL_GIVEN | TN__SYMBOL_BOUND);
+    if (row->value == TN__V_Z_A && outside)
+        return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size is not known any more",
                         tn__site_place(site).text, row->name, tn__site_symbol(site));
     const struct tn__steps *steps = object->data->format->steps;
     int code = steps ? steps->scan(site, flags) : 0;

@@ -37,6 +37,9 @@ static inline uint64_t tn__page_of(uint64_t address)
     return address & ~(uint64_t)0xfff;
 }
 
+/* The size of the definition that a symbol is bound to, which the scan has found in this link (apply.c). */
+uint64_t tn__size_of(const struct tn__symbol *symbol);
+
 /* What the row says, of values up to TN__V_LAST_COMMON. S is the symbol's address, P that of the field. */
 static inline uint64_t tn__common_value(const struct tn__object *object, const struct tn__row *row,
                                         const struct tn__reloc *reloc, uint64_t S, uint64_t P)
@@ -56,7 +59,7 @@ static inline uint64_t tn__common_value(const struct tn__object *object, const s
     case TN__V_GOT_A_P:
         return object->plan->got_address + A - P;
     case TN__V_Z_A:
-        return object->data->symbols[reloc->symbol].size + A;
+        return tn__size_of(&object->data->symbols[reloc->symbol]) + A;
     default:
         return 0;
     }

@@ -122,29 +122,68 @@ static void a_branch_to_a_far_absolute_symbol_goes_through_a_stub(void **state)
     }
 }
 
-/* Only the defining object knows the size of a symbol. */
-static void the_size_of_another_objects_symbol_is_not_taken_for_zero(void **state)
+/* `x` in one of these ways, with this size; with a name, also a word of data that is the size of `x`. */
+static void add_sized(const struct fixture *f, const char *file, enum kind how, uint64_t size, const char *word)
+{
+    static const uint8_t bytes[64];
+    struct elf *elf = calloc(1, sizeof *elf);
+    assert_non_null(elf);
+    unsigned data = elf_section(elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, bytes, sizeof bytes);
+    unsigned x = how == UNDEFINED ? elf_undefined(elf, "x")
+                                  : elf_symbol(elf, "x", how == WEAK ? STB_WEAK : STB_GLOBAL, STT_OBJECT,
+                                               how == COMMON ? SHN_COMMON : data, how == COMMON ? 8 : 0, size);
+    if (word) {
+        elf_symbol(elf, word, STB_GLOBAL, STT_OBJECT, data, 8, 8);
+        elf_reloc(elf, data, 8, x, R_X86_64_SIZE64, 0);
+    }
+    struct bytes object = elf_finish(elf);
+    add_bytes(f, file, object.at, object.size);
+    free(object.at);
+    free(elf);
+}
+
+/* In all objects of a link. ld.lld has the same numbers. */
+static void sizes_are_those_of_the_definition_in_use(void **state)
 {
     (void)state;
-    static struct elf elf;
-    static uint64_t words[2];
-    memset(&elf, 0, sizeof elf);
-    unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, sizeof words);
-    unsigned x = elf_undefined(&elf, "x");
-    elf_symbol(&elf, "size", STB_GLOBAL, STT_OBJECT, data, 0, 8);
-    elf_reloc(&elf, data, 0, x, R_X86_64_SIZE64, 0);
-    struct bytes object = elf_finish(&elf);
-    struct fixture f = open_fixture(NULL);
-    struct tn_error err;
-    add_bytes(&f, "size.o", object.at, object.size);
-    add_words(&f, "x.o", OBJECT({STRONG, "x", 1}));
-    int code = tn_link(f.library, &err);
-    if (code)
-        assert_error(code, TN_ENOTSUP, &err, "size.o(.data+0x0)", "R_X86_64_SIZE64", "'x'");
-    else
-        assert_int_equal(*(const uint64_t *)lookup(&f, "size"), 4);
-    close_fixture(&f);
-    free(object.at);
+    static const struct {
+        enum kind how[2];
+        uint64_t sizes[2], wanted;
+    } cases[] = {
+        {{COMMON, COMMON}, {4, 40}, 40},  {{UNDEFINED, COMMON}, {0, 24}, 24}, {{UNDEFINED, STRONG}, {0, 56}, 56},
+        {{UNDEFINED, WEAK}, {0, 16}, 16}, {{WEAK, STRONG}, {8, 32}, 32},      {{COMMON, STRONG}, {48, 16}, 16},
+        {{COMMON, WEAK}, {16, 32}, 16},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (int swapped = 0; swapped < 2; swapped++) {
+            struct fixture f = open_fixture(NULL);
+            for (int k = 0; k < 2; k++) {
+                int which = k ^ swapped;
+                add_sized(&f, which ? "b.o" : "a.o", cases[i].how[which], cases[i].sizes[which], which ? "b" : "a");
+            }
+            link_all(&f);
+            assert_int_equal(*(const uint64_t *)lookup(&f, "a"), cases[i].wanted);
+            assert_int_equal(*(const uint64_t *)lookup(&f, "b"), cases[i].wanted);
+            close_fixture(&f);
+        }
+}
+
+/* What is linked has no sizes any more, and the client's symbols never had. */
+static void a_size_that_is_not_known_is_not_taken_for_zero(void **state)
+{
+    (void)state;
+    for (int defined = 0; defined < 2; defined++) {
+        struct fixture f = open_fixture(NULL);
+        struct tn_error err;
+        if (defined)
+            define(&f, "x", &f);
+        else
+            add_sized(&f, "x.o", STRONG, 8, NULL);
+        link_all(&f);
+        add_sized(&f, "size.o", UNDEFINED, 0, "size");
+        assert_error(tn_link(f.library, &err), TN_ENOTSUP, &err, "size.o(.data+0x8)", "R_X86_64_SIZE64", "'x'");
+        close_fixture(&f);
+    }
 }
 
 /* gcc for RISC-V puts such labels behind its data, and subtracts. */
@@ -181,7 +220,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_without_symbols),
         cmocka_unit_test(a_branch_to_a_far_absolute_symbol_goes_through_a_stub),
-        cmocka_unit_test(the_size_of_another_objects_symbol_is_not_taken_for_zero),
+        cmocka_unit_test(sizes_are_those_of_the_definition_in_use),
+        cmocka_unit_test(a_size_that_is_not_known_is_not_taken_for_zero),
         cmocka_unit_test(a_label_may_lie_a_little_behind_its_section),
     };
     int failed = cmocka_run_group_tests_name("link/odd_symbols", tests, NULL, NULL);
