@@ -101,8 +101,9 @@ static void *answer_phony(void *unused, const char *name)
 static bool make_host(const struct settings *settings)
 {
     struct tn_error error;
+    bool offered = !settings->no_host && tool_is_for_host(settings);
     if (tn_library_create(tool_program.session, "host", &libraries.host, &error) ||
-        (!settings->no_host && tn_add_resolver(libraries.host, tn_resolve_table, (void *)&tn__host_symbols, &error)) ||
+        (offered && tn_add_resolver(libraries.host, tool_resolve_host, NULL, &error)) ||
         (settings->phony && tn_add_resolver(libraries.host, answer_phony, NULL, &error)))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
     return true;

@@ -15,29 +15,6 @@
 const struct tn_format *const tool_formats[] = {FORMATS, NULL};
 const struct tn_format *const tool_seen_formats[] = {FORMATS, &tn__format_elf_any, NULL};
 
-/* That of the first file that is an object; *format is NULL if none is. */
-static bool find_format(const struct settings *settings, const struct tn_format **format)
-{
-    for (int i = 0; i < settings->item_count; i++) {
-        struct file file;
-        if (settings->items[i].option || !strcmp(settings->items[i].value, "-"))
-            continue;
-        if (!tool_read(settings->items[i].value, &file))
-            return false; /* which has been reported */
-        *format = tn__format_of(tool_formats, file.bytes, file.size);
-        if (*format)
-            return true;
-    }
-    *format = NULL;
-    return true;
-}
-
-char tool_c_prefix(const struct settings *settings)
-{
-    const struct tn_format *format;
-    return find_format(settings, &format) && format ? format->reader->c_prefix : 0;
-}
-
 static const struct tn_format *const *formats_of(const struct tn__arch *arch)
 {
     static const struct tn_format *chosen[TN_COUNT(tool_formats)];
@@ -49,11 +26,57 @@ static const struct tn_format *const *formats_of(const struct tn__arch *arch)
     return count ? chosen : NULL;
 }
 
+/* Those for the machine of --triple, which Apple may call arm64; all of them if it is not given. */
+static const struct tn_format *const *wanted_formats(const struct settings *settings)
+{
+    static const char arm64[] = "arm64";
+    if (!settings->triple)
+        return tool_formats;
+    size_t length = strcspn(settings->triple, "-");
+    bool is_arm64 = length == sizeof arm64 - 1 && !memcmp(settings->triple, arm64, length);
+    const struct tn_cpu_arch *wanted = tn_cpu_arch_find(is_arm64 ? "aarch64" : settings->triple);
+    for (const struct tn_format *const *format = tool_formats; wanted && *format; format++)
+        if (tn_cpu_arch_find((*format)->arch->triple) == wanted)
+            return formats_of((*format)->arch);
+    return tool_fail(STATUS_USAGE, "unknown architecture '%s'", settings->triple), NULL;
+}
+
+/* That of the first file that is an object, or has a part that is one, for the machine of --triple; *format is NULL if
+ * none is. False: an error has been reported. */
+static bool find_format(const struct settings *settings, const struct tn_format **format)
+{
+    const struct tn_format *const *formats = wanted_formats(settings);
+    *format = NULL;
+    for (int i = 0; formats && !*format && i < settings->item_count; i++) {
+        struct file file;
+        if (settings->items[i].option || !strcmp(settings->items[i].value, "-"))
+            continue;
+        if (!tool_read(settings->items[i].value, &file))
+            return false;
+        *format = tn__format_of(formats, file.bytes, file.size);
+    }
+    return formats;
+}
+
+char tool_c_prefix(const struct settings *settings)
+{
+    const struct tn_format *format;
+    return find_format(settings, &format) && format ? format->reader->c_prefix : 0;
+}
+
+bool tool_is_for_host(const struct settings *settings)
+{
+    const struct tn_format *format;
+    return find_format(settings, &format) && (!format || format->arch == tn__arch_host);
+}
+
 const struct tn_format *const *tool_formats_for(const struct settings *settings)
 {
     const struct tn_format *first = NULL;
     if (settings->noexec && !find_format(settings, &first))
         return NULL;
+    if (!first && settings->noexec && settings->triple)
+        return wanted_formats(settings);
     return formats_of(first ? first->arch : tn__arch_host);
 }
 

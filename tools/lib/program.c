@@ -27,7 +27,8 @@ static struct {
         FILE *stream;
     } undefined;
     pid_t process;
-    bool is_windows; /* some object is COFF */
+    bool is_windows; /* some object is COFF, */
+    bool is_mixed;   /* and some is not */
 } self;
 
 /* ---- undefined symbols ---- */
@@ -96,6 +97,7 @@ static bool note_format(const void *bytes, size_t length)
     const struct tn_format *format = tn__format_of(tool_formats, bytes, length);
     const struct tn_definition definition = {"__main", (const void *)do_nothing, TN_SYMBOL_WEAK};
     struct tn_error error;
+    self.is_mixed |= format && format->reader != &tn__reader_coff;
     if (self.is_windows || !format || format->reader != &tn__reader_coff)
         return true;
     self.is_windows = true;
@@ -103,6 +105,13 @@ static bool note_format(const void *bytes, size_t length)
     if (rc)
         tool_fail(STATUS_FAILURE, "%s", error.text);
     return rc == 0;
+}
+
+void *tool_resolve_host(void *unused, const char *name)
+{
+    (void)unused;
+    bool is_callable = !self.is_windows || self.is_mixed;
+    return is_callable ? tn_resolve_table((void *)&tn__host_symbols, name) : NULL;
 }
 
 /* To be compiled later. */
@@ -251,11 +260,10 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
     uint64_t start = tn__os_now_ns();
     if (!options.formats || (!where && !tool_thread_data_start()))
         return false;
-    bool ok =
-        !(where ? tn__session_create_detached(&options, where, &tool_program.session, &error)
-                : tn_session_create(&options, &tool_program.session, &error)) &&
-        !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&
-        (!with_host || !tn_add_resolver(tool_program.library, tn_resolve_table, (void *)&tn__host_symbols, &error));
+    bool ok = !(where ? tn__session_create_detached(&options, where, &tool_program.session, &error)
+                      : tn_session_create(&options, &tool_program.session, &error)) &&
+              !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&
+              (!with_host || !tn_add_resolver(tool_program.library, tool_resolve_host, NULL, &error));
     tool_program.stats.session_ns = tn__os_now_ns() - start;
     if (!ok)
         tool_fail(STATUS_FAILURE, "%s", error.text);

@@ -16,6 +16,8 @@ extern const struct tn_format *const tool_formats[], *const tool_seen_formats[];
 struct settings;
 /* Those of them that the session of a command reads, see tool_program_create. NULL: an error was reported. */
 const struct tn_format *const *tool_formats_for(const struct settings *settings);
+/* False if the objects are for another machine, where no function of this process can be called. */
+bool tool_is_for_host(const struct settings *settings);
 /* The same for the first object in these bytes, which may be those of an archive. */
 const struct tn_format *const *tool_formats_in(const void *bytes, size_t size);
 /* What the names of C begin with in the files that are given; 0: nothing. */
@@ -239,6 +241,9 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
 /* From now on IR that is added is compiled when it is needed; `lazy`: function by function. */
 bool tool_program_use_jit(const struct settings *settings);
 /* Adds an object, an archive or, compiled, IR; `flags` as in struct tn_input. */
+/* A resolver for the functions of this process. Objects for Windows alone could not call them: they would pass arguments
+ * in other registers, so these find none. */
+void *tool_resolve_host(void *unused, const char *name);
 bool tool_program_add(const char *name, const struct settings *settings, uint64_t flags);
 /* Links all that was added, or what the roots lead to (NULL: all), and, unless `entry` is NULL, looks that up. */
 bool tool_program_link(const char *entry, const char *const *roots, size_t root_count, void **address);
