@@ -241,8 +241,8 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
 /* From now on IR that is added is compiled when it is needed; `lazy`: function by function. */
 bool tool_program_use_jit(const struct settings *settings);
 /* Adds an object, an archive or, compiled, IR; `flags` as in struct tn_input. */
-/* A resolver for the functions of this process. Objects for Windows alone could not call them: they would pass arguments
- * in other registers, so these find none. */
+/* A resolver for the functions of this process. Programs of objects for Windows alone find none: they would pass
+ * arguments in other registers. */
 void *tool_resolve_host(void *unused, const char *name);
 bool tool_program_add(const char *name, const struct settings *settings, uint64_t flags);
 /* Links all that was added, or what the roots lead to (NULL: all), and, unless `entry` is NULL, looks that up. */

@@ -47,9 +47,14 @@ is_one_for_lld() { # NAME
 
 # done or ignored, refused by name, or unknown.
 what_we_do() { # NAME
-    object "$1:f"
-    "$BUILD/tenon" inspect "$out/object.obj" >"$out/log" 2>&1 && echo "done" && return
-    grep -q "directive /$1:f is not supported" "$out/log" && echo refused || echo failed
+    local directive
+    for directive in "$1" "$1:f" "$1:f=f" "$1:f,1" "$1:1" "$1:console"; do
+        object "$directive"
+        "$BUILD/tenon" inspect "$out/object.obj" >"$out/log" 2>&1 && echo "done" && return
+        grep -q "directive /$directive is not supported" "$out/log" && echo refused && return
+        grep -q "argument of the linker directive /$directive makes no sense" "$out/log" || break
+    done
+    echo failed
 }
 
 count=0
