@@ -23,8 +23,8 @@ uint64_t tn__size_of(const struct tn__symbol *symbol)
     const struct tn__entry *entry = symbol->entry;
     if (!entry || entry->kind != TN__ENTRY_OBJECT)
         return symbol->size;
-    return entry->strength == TN__STRENGTH_COMMON ? entry->common_size
-                                                  : entry->object->data->symbols[entry->symbol].size;
+    return tn__strength_is_common(entry->strength) ? entry->common_size
+                                                   : entry->object->data->symbols[entry->symbol].size;
 }
 
 int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P)

@@ -11,7 +11,7 @@ static uint8_t strength_of(const struct tn__object *object, const struct tn__sym
     if (symbol->binding == TN__BIND_WEAK)
         return TN__STRENGTH_WEAK;
     if (symbol->place == TN__PLACE_COMMON)
-        return TN__STRENGTH_COMMON;
+        return object->data->format->reader->common_yields ? TN__STRENGTH_TENTATIVE : TN__STRENGTH_COMMON;
     return object->data->input.flags & TN_INPUT_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
 }
 
@@ -40,7 +40,8 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
     entry->overrides |= entry->strength != TN__STRENGTH_NONE;
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
-    *yields = strength > entry->strength;
+    bool too_late = strength == TN__STRENGTH_WEAK && entry->kind == TN__ENTRY_LINKED; /* a common one stays */
+    *yields = strength > entry->strength && !too_late;
     const char *settled = *yields ? is_settled(entry) : NULL;
     if (settled)
         return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is %s", entry->name, by,
@@ -69,7 +70,7 @@ static void take_definition(struct tn__object *object, uint32_t index)
     entry->object = object;
     entry->symbol = index;
     entry->common_size = entry->common_shift = 0;
-    if (entry->strength == TN__STRENGTH_COMMON)
+    if (tn__strength_is_common(entry->strength))
         merge_common(entry, symbol);
     if (symbol->place == TN__PLACE_ALIAS)
         object->data->format->steps->take_alias(object, symbol);
@@ -87,12 +88,11 @@ int tn__object_define(struct tn__object *object, uint32_t index, const struct tn
     if (symbol->after_archives && entry->kind == TN__ENTRY_LAZY)
         return 0;
     uint8_t strength = strength_of(object, symbol);
-    bool common = strength == TN__STRENGTH_COMMON;
     bool overrides = keeps && entry->kind == TN__ENTRY_PROMISED && entry->promise == keeps;
     int code = overrides ? 0 : tn__entry_yields(entry, strength, object->name, &overrides, err);
     if (code)
         return code;
-    bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
+    bool both_common = tn__strength_is_common(strength) && tn__strength_is_common(entry->strength);
     if (both_common && entry->kind == TN__ENTRY_LINKED &&
         (symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
@@ -322,7 +322,7 @@ static void reenter(struct tn_library *library, struct tn__object *object, uint3
     else if (strength > entry->strength && (is_pending || !entry->strength)) {
         library->session->revision += tn__entry_leads_on(entry);
         take_definition(object, index);
-    } else if (is_pending && strength == TN__STRENGTH_COMMON && entry->strength == strength)
+    } else if (is_pending && tn__strength_is_common(strength) && tn__strength_is_common(entry->strength))
         merge_common(entry, symbol);
 }
 

@@ -199,14 +199,18 @@ void tn__each_gathered(const struct tn__link *link, const struct tn__wanted *wan
 int tn__link_settle_bounds(struct tn__link *link)
 {
     int code = link->bounds ? tn__link_index_sections(link) : 0;
-    for (struct tn__bound **at = &link->bounds, *bound; !code && (bound = *at);)
-        if (gathered_from(link, first_named(link, &bound->wanted), &bound->wanted)) {
-            at = &bound->next;
-        } else {
-            *at = bound->next;
+    for (struct tn__bound **at = &link->bounds, *bound; !code && (bound = *at);) {
+        bool stays = gathered_from(link, first_named(link, &bound->wanted), &bound->wanted);
+        if (!stays) {
             tn__entry_reset(bound->entry);
-            tn__resolvers_ask(bound->library, bound->entry);
+            stays = !tn__resolvers_ask(bound->library, bound->entry) && bound->wanted.may_lack;
         }
+        if (stays) {
+            bound->entry->kind = TN__ENTRY_BOUND;
+            at = &bound->next;
+        } else
+            *at = bound->next;
+    }
     return code || !link->bounds ? code : index_bounds(link);
 }
 
@@ -338,6 +342,8 @@ void tn__link_place_gathered(struct tn__link *link)
     for (struct tn__bound *bound = link->bounds; bound; bound = bound->next) {
         bound->address = 0;
         tn__each_gathered(link, &bound->wanted, extend_bound, bound);
+        if (!bound->address)
+            bound->address = link->session->memory.windows[TN__WINDOW_NEAR].start;
     }
 }
 

@@ -40,7 +40,7 @@ static int set_wanted(struct tn__link *link, const char *name, uint8_t reach, st
         copy[dollar - name] = ',';
     else
         memcpy(copy + length, ",", 2);
-    *wanted = (struct tn__wanted){copy, length + !dollar, reach};
+    *wanted = (struct tn__wanted){copy, length + !dollar, reach, .may_lack = true};
     return 0;
 }
 

@@ -142,6 +142,7 @@ struct tn__wanted {
     const char *name; /* need not end with a NUL */
     size_t length;
     uint8_t reach;
+    bool may_lack; /* without any, both bounds are one address */
 };
 /* A section of an object of the link. */
 struct tn__named_section {

@@ -26,7 +26,18 @@ enum tn__entry_kind {
 };
 
 /* Which definition wins; two strong ones clash. */
-enum tn__strength { TN__STRENGTH_NONE = 0, TN__STRENGTH_WEAK, TN__STRENGTH_COMMON, TN__STRENGTH_STRONG };
+enum tn__strength {
+    TN__STRENGTH_NONE = 0,
+    TN__STRENGTH_TENTATIVE, /* of common symbols, where these give way to weak ones */
+    TN__STRENGTH_WEAK,
+    TN__STRENGTH_COMMON,
+    TN__STRENGTH_STRONG,
+};
+
+static inline bool tn__strength_is_common(uint8_t strength)
+{
+    return strength == TN__STRENGTH_COMMON || strength == TN__STRENGTH_TENTATIVE;
+}
 
 /* That of a definition of the client, from its TN_SYMBOL_... flags. */
 static inline uint8_t tn__strength_of_flags(uint64_t flags)
@@ -53,7 +64,7 @@ struct tn__entry {
     const char *name;
     uint64_t key; /* tn__name_key(name) */
     uint8_t kind, strength;
-    uint8_t common_shift; /* OBJECT, LINKED with TN__STRENGTH_COMMON: alignment, as a power of two */
+    uint8_t common_shift; /* OBJECT, LINKED, of common symbols: alignment, as a power of two */
     bool hidden;
     bool thread_local;         /* OBJECT, LINKED, ABSOLUTE: its address is a distance from the thread pointer */
     bool wanted : 1;           /* PROMISED: a lookup or a link needs it */

@@ -66,6 +66,7 @@ struct tn__section {
     bool reversed;        /* its functions run from last to first */
     bool discarded;       /* another object's copy of its COMDAT group is used, or it was stripped */
     bool retained;        /* not to be stripped */
+    bool supports;        /* to be stripped unless it refers to something that is kept */
     bool live, stripped;  /* see strip.c */
     bool pinned;          /* placed at a chosen address, outside of the object's ranges */
     bool gathered;        /* in one that several objects share */
@@ -199,6 +200,7 @@ int tn__object_fail_names(const struct tn__object_data *data, const char *of, st
 struct tn__reader {
     const char *name;
     char c_prefix; /* in files, names of C begin with it; a session knows them without, and others with \1; 0: none */
+    bool common_yields; /* common symbols give way to weak definitions */
     /* For the index of an archive, where there is a c_prefix: tn__archive_rename (archive.h). NULL: none. */
     int (*rename)(const struct tn__archive *archive, struct tn__archive_renaming *renaming, struct tn_error *err);
     /* True for files of this format, for the architecture that they know by this number (0: for any). Also true for

@@ -5,7 +5,8 @@
  *  - the sections that define the roots, and whatever a kept section's relocations refer to;
  *  - arrays of initializers and finalizers, and sections that say so themselves (SHF_GNU_RETAIN);
  *  - sections that are framed by __start_ and __stop_ symbols of a kept one (gather.c);
- *  - the other members of a kept section's COMDAT group, and sections that follow a kept one (SHF_LINK_ORDER).
+ *  - the other members of a kept section's COMDAT group, and sections that follow a kept one (SHF_LINK_ORDER);
+ *  - sections of Mach-O that say so (S_ATTR_LIVE_SUPPORT), if they refer to something that is kept.
  *
  * .eh_frame is kept and keeps nothing by itself: an entry counts, with what it refers to, once its function does.
  *
@@ -175,6 +176,23 @@ static void note_unwind(struct marker *marker, const struct place *from, const s
         note_dependent(marker, record->function, to);
 }
 
+/* What an earlier link has placed is kept. */
+static bool is_linked(const struct tn__object *object, uint32_t index)
+{
+    struct tn__entry *entry = index < object->data->symbol_count ? object->data->symbols[index].entry : NULL;
+    return entry && tn__entry_target(entry)->kind == TN__ENTRY_LINKED;
+}
+
+static void note_support(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *unused)
+{
+    (void)unused;
+    struct place to = place_of(from->object, reloc->symbol);
+    if (to.section)
+        note_dependent(marker, to.section, *from);
+    else if (is_linked(from->object, reloc->symbol))
+        mark_section(marker, *from);
+}
+
 static void note_dependents(struct marker *marker, const struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->group_count; i++)
@@ -186,6 +204,8 @@ static void note_dependents(struct marker *marker, const struct tn__object *obje
             note_dependent(marker, &object->data->sections[section->follows], place);
         if (section->role == TN__ROLE_UNWIND && tn__section_is_loaded(section))
             for_each_reloc(marker, &place, note_unwind, &(struct record){0});
+        if (section->supports && tn__section_is_loaded(section))
+            for_each_reloc(marker, &place, note_support, NULL);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "elf_builder.h"
 #include "failing.h"
+#include "functions.h"
 #include "link/file/detached.h"
 
 enum { RVC = 1, SINGLE = 2, DOUBLE = 4, QUAD = 6, RVE = 8, TSO = 16, ALL = 32, MUST_AGREE = QUAD | RVE };
@@ -45,9 +46,9 @@ static struct fixture open_elsewhere(struct tn__detached *where)
 
 static void add(const struct fixture *f, const char *file, const char *name, uint32_t flags, int kind)
 {
-    struct bytes object = object_of(flags, name, kind);
-    add_bytes(f, file, object.at, object.size);
-    free(object.at);
+    const struct tn_input input = input_of(file, object_of(flags, name, kind));
+    struct tn_error err;
+    assert_ok(tn_add_object(f->library, &input, &err), &err);
 }
 
 static void check(int code, uint32_t first, uint32_t second, const struct tn_error *err)

@@ -3,6 +3,7 @@
 /* Symbols in places where compilers rarely or never put them. */
 
 #include "elf_builder.h"
+#include "functions.h"
 #include "words.h"
 
 #include <stdlib.h>
@@ -136,9 +137,9 @@ static void add_sized(const struct fixture *f, const char *file, enum kind how, 
         elf_symbol(elf, word, STB_GLOBAL, STT_OBJECT, data, 8, 8);
         elf_reloc(elf, data, 8, x, R_X86_64_SIZE64, 0);
     }
-    struct bytes object = elf_finish(elf);
-    add_bytes(f, file, object.at, object.size);
-    free(object.at);
+    const struct tn_input input = input_of(file, elf_finish(elf));
+    struct tn_error err;
+    assert_ok(tn_add_object(f->library, &input, &err), &err);
     free(elf);
 }
 

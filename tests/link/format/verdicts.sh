@@ -34,7 +34,7 @@ check() { # NAME ld.lld|lld-link|ld64.lld WANTED FILE...
     case $linker in
     ld.lld) options="-e $root -o linked" ;;
     lld-link) options="/dll /noentry /out:linked /include:$root" ;;
-    ld64.lld) options="-arch $arch -platform_version macos 13 13 -dylib -u _$root -o linked" ;;
+    ld64.lld) options="-arch $arch -platform_version macos 13 13 -dylib -u $root -o linked" ;;
     esac
     # shellcheck disable=SC2086
     theirs=$(verdict "$name.lld" "$LLVM_BIN/$linker" $options "$@")
@@ -193,3 +193,14 @@ runs alternate-object 5 main.obj x-is-y.obj y.obj
 runs alternate-of-archive 5 main.obj x-is-y.obj y.lib
 runs archive-before-alternate 3 main.obj x3.lib x-is-y.obj y.obj
 runs archive-after-alternate 3 main.obj x-is-y.obj y.obj x3.lib
+
+# ---- Mach-O ----
+
+for arch in x86_64 arm64; do
+    object bounds.o $arch-apple-macos13 <<'ROWS'
+.globl _a
+.data
+_a: .quad section$start$__DATA$__none, section$end$__DATA$__none, segment$start$__NONE, segment$end$__NONE
+ROWS
+    root=_a check bounds-$arch ld64.lld linked bounds.o
+done

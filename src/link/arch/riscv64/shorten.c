@@ -39,11 +39,12 @@ static bool is_small(const struct tn__short *code)
     return code->permitted && fits_signed(code->S + (uint64_t)code->A, 12);
 }
 
-/* The assembler has put in padding for every place that the code may come to, in units of instructions. */
+/* The assembler has put in padding for every place that the code may come to, in units of instructions. Behind bytes of
+ * data in code, the place may be odd. */
 static bool measure_padding(struct tn__short *code)
 {
     uint64_t most = (uint64_t)code->A, alignment = COMPRESSED;
-    if (most > code->left || most % 2 || code->P % 2)
+    if (most > code->left || most % 2)
         return false;
     while (alignment < most + COMPRESSED)
         alignment *= 2;
@@ -74,8 +75,10 @@ static void write_padding(const struct tn__short *code, uint8_t *out)
     }
     for (; left >= INSTRUCTION; left -= INSTRUCTION, out += INSTRUCTION)
         tn__put32(out, NOP);
-    if (left)
+    if (left >= COMPRESSED)
         tn__put16(out, C_NOP);
+    if (left % COMPRESSED) /* one byte, as ld.lld has it, which is no instruction */
+        out[left - 1] = left == 1 ? C_NOP : 0;
 }
 
 static uint32_t write_call(const struct tn__short *code, uint8_t *out)

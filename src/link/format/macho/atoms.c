@@ -95,7 +95,8 @@ static struct tn__section whole_of(const struct tn__macho_section *from)
         .kind = from->kind,
         .role = from->role,
         .priority = TN__PRIORITY_LAST,
-        .retained = from->flags & (TN__MACHO_NO_DEAD_STRIP | TN__MACHO_LIVE_SUPPORT),
+        .retained = from->flags & TN__MACHO_NO_DEAD_STRIP,
+        .supports = from->flags & TN__MACHO_LIVE_SUPPORT,
         .strings = tn__macho_type(from) == TN__MACHO_CSTRINGS,
     };
 }

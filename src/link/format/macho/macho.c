@@ -254,6 +254,7 @@ const struct tn__reader tn__reader_macho = {
     .c_prefix = '_',
     .rename = tn__archive_rename,
     .claims = claims,
+    .common_yields = true,
     .take_part = take_part,
     .read = read,
 };
