@@ -52,6 +52,7 @@ static inline __attribute__((always_inline)) bool tn__empty_stack(struct tn__wor
                                                                   void (*look_at)(struct tn__worker *w, void *entry),
                                                                   bool (*stops)(struct tn__worker *w))
 {
+    enum { NEAR = 32 };
     uint32_t at = w->next_ahead;
     bool stopped = false;
     for (uint32_t nothing = 0; nothing < TN__AHEAD && !stopped; at = (at + 1) % TN__AHEAD) {
@@ -59,6 +60,7 @@ static inline __attribute__((always_inline)) bool tn__empty_stack(struct tn__wor
         if (w->count) {
             in = w->entries[--w->count];
             __builtin_prefetch((char *)in - TN_GC_HEADER_SIZE);
+            __builtin_prefetch((char *)in + NEAR); /* the object may begin at the end of a line */
             __builtin_prefetch(&marks[((uintptr_t)in - w->g->base) / 8 / 64]);
         }
         w->ahead[at] = in;
