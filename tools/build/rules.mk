@@ -134,8 +134,9 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 	@rm $@.tmp
 
 # Compiled for size: what runs once for a session, a library, a file, a section, a link or an error, and never for a
-# symbol, a relocation, an entry of an unwind table or the bytes of a section (zones.c); and what runs once when objects
-# are saved or an image with some is opened, and not for each object.
+# symbol, a relocation, an entry of an unwind table or the bytes of a section (zones.c); what runs once when objects
+# are saved or an image with some is opened, and not for each object; and what runs once for a heap, a thread or a
+# collection, and not for an object, an allocation or a transition.
 seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
 	$(addprefix src/base/,error.c options.c partial_file.c) \
@@ -143,7 +144,10 @@ seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*
 	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c elf/overlap.c) \
 	$(addprefix src/link/unwind/,unwind.c unwind_sets.c) src/image/format/writer.c \
 	$(addprefix src/image/save/,base.c client.c file.c path.c save.c tables.c types.c unique.c) \
-	$(addprefix src/image/heap/,adjust.c check.c open.c patches.c restore.c types.c unique.c)
+	$(addprefix src/image/heap/,adjust.c check.c open.c patches.c restore.c types.c unique.c) \
+	$(wildcard src/gc/load/*.c) $(addprefix src/gc/heap/,default.c enter.c heap.c heaps.c text.c times.c) \
+	$(addprefix src/gc/threads/,overflow.c thread.c) $(addprefix src/gc/collect/,permanent.c verify.c) \
+	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c space.c trim.c walk.c work.c)
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)
 
