@@ -155,6 +155,7 @@ static const loop_row rotate_and_hoist[] = {
          LICMPass(LICMOptions(SetLicmMssaOptCap, SetLicmMssaNoAccForPromotionCap, /*AllowSpeculation=*/false))),
     PASS(ALL, "loop-rotate", LoopRotatePass()),
     PASS(ALL, "licm", LICMPass(LICMOptions())),
+    OPTIONAL(O23, TN__MANAGED, "managed-licm", ManagedLicmPass(stages)),
     MARK(AfterLICM),
     PASS(ALL, "simple-loop-unswitch", SimpleLoopUnswitchPass(/*NonTrivial=*/level == 3)),
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Statements in C for the passes that make managed code fast: loops that count, objects that only their function sees
- * and among which it chooses; and handlers, to which managed and native code throws. A step in IR: a loop whose sum may
- * be reordered. It adds whole numbers, so the order does not matter. */
+ * and among which it chooses, or that only one turn of a loop sees; and handlers, to which managed and native code
+ * throws. A step in IR: a loop whose sum may be reordered. It adds whole numbers, so the order does not matter. */
 
 #include "generate.h"
 
@@ -64,6 +64,22 @@ static const struct kind statements[] = {
                        "if ($Y & 1)\n"
                        "    $r = z$n;\n"
                        "note(z$n->value + sum(one$n->next));"},
+    {"object of each turn", "for (long i = 0; i < 2 + $N; i++) {\n"
+                            "    struct scratch tn_ref *s$n = tn_new(struct scratch);\n"
+                            "    s$n->numbers[i & 127] = $x + i;\n"
+                            "    $r = cons(i, $r);\n"
+                            "    note(s$n->numbers[i & 127] + s$n->numbers[(i - 1) & 127] + !s$n->kept);\n"
+                            "}"},
+    {"array of each turn", "size_t l$n = 200 + ($x & 63);\n"
+                           "long s$n = 0;\n"
+                           "for (long i = 0; i < 2 + $N; i++) {\n"
+                           "    struct longs tn_ref *a$n = tn_new_array(struct longs, items, l$n);\n"
+                           "    s$n = s$n * 3 + a$n->items[(i + 199) % 200] + (long)a$n->length;\n"
+                           "    for (size_t k = (size_t)i; k < l$n; k += 3)\n"
+                           "        a$n->items[k] = i + (long)k;\n"
+                           "    s$n += a$n->items[i];\n"
+                           "}\n"
+                           "note(s$n % 1000003);"},
     {"handler", GUARDED("h$n", "kept$n", "$r", "throwing(kept$n, $4);\n", "")},
     {"nested handlers", GUARDED("h$n", "kept$n", "$r",
                                 GUARDED("i$n", "inner$n", "cons($x, kept$n)", "throwing(inner$n, $4);\n",

@@ -58,6 +58,19 @@ struct nested {
     struct row row;
 };
 
+/* Larger than what alloc-opt makes variables of. */
+struct scratch {
+    node kept;
+    long numbers[160];
+};
+TN_TYPE(struct scratch, kept);
+
+struct longs {
+    size_t length;
+    long items[];
+};
+TN_ARRAY_OF_LEAVES(struct longs, items);
+
 enum { THREADS = 3 };
 
 #ifdef OTHER_MODULE

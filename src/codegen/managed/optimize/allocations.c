@@ -11,7 +11,6 @@
 #include "codegen/llvm/remarks.h"
 #include "codegen/managed/optimize/escape.h"
 #include "codegen/managed/optimize/optimize.h"
-#include "tenon_heap.h"
 
 enum {
     WORD = 8,
@@ -41,7 +40,7 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* What overlaps is one field. False if one is a reference in part. */
-static bool find_fields(struct tn__object *o, struct fields *fields)
+static bool find_fields(struct tn__new_object *o, struct fields *fields)
 {
     qsort(o->accesses, o->access_count, sizeof *o->accesses, by_offset);
     for (size_t i = 0; i < o->access_count; i++) {
@@ -61,7 +60,7 @@ static bool find_fields(struct tn__object *o, struct fields *fields)
 }
 
 /* A memset of a reference makes all of it null. */
-static bool are_memsets_whole(const struct tn__object *o, const struct fields *fields)
+static bool are_memsets_whole(const struct tn__new_object *o, const struct fields *fields)
 {
     for (size_t i = 0; i < o->access_count; i++) {
         const struct tn__object_access *a = &o->accesses[i];
@@ -95,7 +94,7 @@ static void erase(LLVMValueRef instruction, LLVMValueRef by)
 }
 
 /* What takes the place of a pointer into the object, for calls that name it. */
-static LLVMValueRef variable_of(const struct tn__object *o, LLVMValueRef value)
+static LLVMValueRef variable_of(const struct tn__new_object *o, LLVMValueRef value)
 {
     for (size_t i = 0; i < o->pointer_count; i++)
         if (o->pointers[i].value == value)
@@ -103,7 +102,7 @@ static LLVMValueRef variable_of(const struct tn__object *o, LLVMValueRef value)
     return NULL;
 }
 
-static void rewrite_user(struct tn__object *o, LLVMValueRef user)
+static void rewrite_user(struct tn__new_object *o, LLVMValueRef user)
 {
     switch (tn__intrinsic_called(user)) {
     case TN__TYPEOF:
@@ -123,7 +122,7 @@ static void rewrite_user(struct tn__object *o, LLVMValueRef user)
 }
 
 /* A call can be a user twice. */
-static void rewrite_users(struct tn__object *o)
+static void rewrite_users(struct tn__new_object *o)
 {
     struct tn__values once = {0};
     for (size_t i = 0; i < o->user_count; i++)
@@ -132,13 +131,13 @@ static void rewrite_users(struct tn__object *o)
         rewrite_user(o, once.list[i]);
 }
 
-static void erase_pointers(struct tn__object *o)
+static void erase_pointers(struct tn__new_object *o)
 {
     while (o->pointer_count > 0)
         LLVMInstructionEraseFromParent(o->pointers[--o->pointer_count].value);
 }
 
-static void delete_object(struct tn__object *o)
+static void delete_object(struct tn__new_object *o)
 {
     for (size_t i = 0; i < o->access_count; i++)
         LLVMInstructionEraseFromParent(o->accesses[i].instruction);
@@ -163,13 +162,13 @@ static uint64_t begin_of(const struct field *field)
     return field->begin & ~(uint64_t)(ALIGNMENT - 1);
 }
 
-static LLVMValueRef place_in(struct tn__object *o, const struct field *field, uint64_t offset)
+static LLVMValueRef place_in(struct tn__new_object *o, const struct field *field, uint64_t offset)
 {
     return field->is_reference ? field->variable
                                : tn__field(o->gc, field->variable, (int64_t)(offset - begin_of(field)));
 }
 
-static void clear(struct tn__object *o, const struct field *field, uint64_t begin, uint64_t end, LLVMValueRef byte)
+static void clear(struct tn__new_object *o, const struct field *field, uint64_t begin, uint64_t end, LLVMValueRef byte)
 {
     begin = begin > field->begin ? begin : field->begin;
     end = end < field->end ? end : field->end;
@@ -181,7 +180,7 @@ static void clear(struct tn__object *o, const struct field *field, uint64_t begi
         LLVMBuildMemSet(o->gc->builder, place_in(o, field, begin), byte, LLVMConstInt(o->gc->i64, end - begin, 0), 1);
 }
 
-static void make_variables(struct tn__object *o, struct fields *fields)
+static void make_variables(struct tn__new_object *o, struct fields *fields)
 {
     struct tn__gc *gc = o->gc;
     for (size_t f = 0; f < fields->count; f++) {
@@ -194,7 +193,7 @@ static void make_variables(struct tn__object *o, struct fields *fields)
     }
 }
 
-static void move_access(struct tn__object *o, const struct tn__object_access *a, const struct fields *fields)
+static void move_access(struct tn__new_object *o, const struct tn__object_access *a, const struct fields *fields)
 {
     uint64_t begin = (uint64_t)a->offset, end = begin + a->size;
     LLVMPositionBuilderBefore(o->gc->builder, a->instruction);
@@ -211,7 +210,7 @@ static void move_access(struct tn__object *o, const struct tn__object_access *a,
         forget_promises(o->gc, a->instruction);
 }
 
-static void split_object(struct tn__object *o, struct fields *fields)
+static void split_object(struct tn__new_object *o, struct fields *fields)
 {
     make_variables(o, fields);
     for (size_t i = 0; i < o->access_count; i++)
@@ -221,7 +220,7 @@ static void split_object(struct tn__object *o, struct fields *fields)
 }
 
 /* The same step from another pointer. */
-static LLVMValueRef repeat_step(struct tn__object *o, LLVMValueRef gep, LLVMValueRef from)
+static LLVMValueRef repeat_step(struct tn__new_object *o, LLVMValueRef gep, LLVMValueRef from)
 {
     unsigned count = (unsigned)LLVMGetNumIndices(gep);
     LLVMValueRef *indices = tn__gc_array(o->gc, count + !count, sizeof *indices);
@@ -231,7 +230,7 @@ static LLVMValueRef repeat_step(struct tn__object *o, LLVMValueRef gep, LLVMValu
     return LLVMBuildGEP2(o->gc->builder, LLVMGetGEPSourceElementType(gep), from, indices, count, "");
 }
 
-static void move_pointers(struct tn__object *o)
+static void move_pointers(struct tn__new_object *o)
 {
     for (size_t i = 1; i < o->pointer_count; i++) {
         struct tn__object_pointer *p = &o->pointers[i];
@@ -241,7 +240,7 @@ static void move_pointers(struct tn__object *o)
 }
 
 /* The whole object becomes one variable. */
-static void move_object(struct tn__object *o)
+static void move_object(struct tn__new_object *o)
 {
     struct tn__gc *gc = o->gc;
     uint64_t words = o->size ? (o->size + WORD - 1) / WORD : 1;
@@ -275,7 +274,7 @@ static void move_object(struct tn__object *o)
 
 /* ---- the decision ---- */
 
-static const char *why_escapes(const struct tn__object *o)
+static const char *why_escapes(const struct tn__new_object *o)
 {
     static const struct {
         LLVMOpcode opcode;
@@ -296,7 +295,7 @@ static const char *why_escapes(const struct tn__object *o)
     return "a use of it is not understood";
 }
 
-static bool fold_types(struct tn__object *o)
+static bool fold_types(struct tn__new_object *o)
 {
     bool changed = false;
     for (size_t i = 0; i < o->user_count; i++)
@@ -308,18 +307,18 @@ static bool fold_types(struct tn__object *o)
 }
 
 /* The object stays. */
-static bool keep(struct tn__object *o, const char *name, const char *why)
+static bool keep(struct tn__new_object *o, const char *name, const char *why)
 {
     tn__llvm_remark(o->call, "alloc-opt", name, false, why);
     return fold_types(o);
 }
 
-static void tell(const struct tn__object *o, const char *name, const char *what)
+static void tell(const struct tn__new_object *o, const char *name, const char *what)
 {
     tn__llvm_remark(o->call, "alloc-opt", name, true, what);
 }
 
-static bool has_memset(const struct tn__object *o)
+static bool has_memset(const struct tn__new_object *o)
 {
     for (size_t i = 0; i < o->access_count; i++)
         if (o->accesses[i].is_memset)
@@ -328,7 +327,7 @@ static bool has_memset(const struct tn__object *o)
 }
 
 /* `room`: bytes of the frame that objects may still take. */
-static bool optimize(struct tn__object *o, uint64_t *room)
+static bool optimize(struct tn__new_object *o, uint64_t *room)
 {
     struct fields fields = {0};
     struct tn_compile_stats *stats = o->gc->stats;
@@ -366,24 +365,9 @@ static bool optimize(struct tn__object *o, uint64_t *room)
 
 /* ---- the pass ---- */
 
-/* What such an object refers to may be freed while the object lives, which a variable would prevent. A type whose kind
- * cannot be seen is taken for another one (doc/IR.md). */
-static bool is_weak(LLVMValueRef type)
+static bool is_candidate(struct tn__gc *gc, LLVMValueRef i)
 {
-    while (LLVMIsAConstantExpr(type) || LLVMIsAAddrSpaceCastInst(type))
-        type = LLVMGetOperand(type, 0);
-    if (!LLVMIsAGlobalVariable(type))
-        return false;
-    const char *name = LLVMGetValueName2(type, &(size_t){0});
-    LLVMValueRef initial = LLVMGetInitializer(type), kind = initial ? LLVMGetAggregateElement(initial, 1) : NULL;
-    uint64_t value = kind && LLVMIsAConstantInt(kind) ? LLVMConstIntGetZExtValue(kind) : 0;
-    return strcmp(name, "tn_weak_type") == 0 || strcmp(name, "tn_ephemeron_type") == 0 || value == TN_KIND_WEAK ||
-           value == TN_KIND_EPHEMERON;
-}
-
-static bool is_candidate(LLVMValueRef i)
-{
-    return tn__intrinsic_called(i) == TN__ALLOC_OBJ && !is_weak(LLVMGetOperand(i, 2)) &&
+    return tn__intrinsic_called(i) == TN__ALLOC_OBJ && tn__shape_of(gc, LLVMGetOperand(i, 2)) != TN__WEAK &&
            LLVMIsAConstantInt(LLVMGetOperand(i, 1)) &&
            LLVMConstIntGetZExtValue(LLVMGetOperand(i, 1)) < TN__LARGEST_FOLLOWED && !LLVMIsAInvokeInst(i);
 }
@@ -396,15 +380,15 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
         for (TN__EACH_INSTRUCTION(i, b)) {
             if (tn__is_call(i) && tn__returns_twice(i))
                 return false; /* a second return finds objects as they were left, but not variables */
-            if (is_candidate(i))
+            if (is_candidate(gc, i))
                 tn__values_add(gc, &candidates, i);
         }
     bool changed = candidates.count && tn__split_choices(gc, function, &candidates);
     /* Backwards: a deleted object may have been the only place that refers to another one. */
     for (size_t i = candidates.count; i-- > 0;) {
-        struct tn__object o = {.gc = gc,
-                               .call = candidates.list[i],
-                               .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
+        struct tn__new_object o = {.gc = gc,
+                                   .call = candidates.list[i],
+                                   .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
         changed |= optimize(&o, &room);
     }
     return changed;

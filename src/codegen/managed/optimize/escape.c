@@ -3,8 +3,10 @@
 /* Escape analysis of new objects. The uses of the reference are followed through casts and address computations. */
 
 #include "codegen/managed/optimize/escape.h"
+#include "codegen/managed/verify/verify.h"
+#include "tenon_heap.h"
 
-static void add_access(struct tn__object *o, const struct tn__object_pointer *at, LLVMValueRef i, uint64_t size,
+static void add_access(struct tn__new_object *o, const struct tn__object_pointer *at, LLVMValueRef i, uint64_t size,
                        bool is_reference, bool is_memset)
 {
     bool is_outside =
@@ -19,7 +21,7 @@ static void add_access(struct tn__object *o, const struct tn__object_pointer *at
                                           .is_memset = is_memset});
 }
 
-static void see_access(struct tn__object *o, const struct tn__object_pointer *at, LLVMValueRef i)
+static void see_access(struct tn__new_object *o, const struct tn__object_pointer *at, LLVMValueRef i)
 {
     LLVMValueRef value = tn__accessed_value(i);
     LLVMTypeRef type = LLVMTypeOf(value);
@@ -38,15 +40,16 @@ static void see_access(struct tn__object *o, const struct tn__object_pointer *at
     add_access(o, at, i, LLVMStoreSizeOfType(LLVMGetModuleDataLayout(o->gc->module), type), is_reference, false);
 }
 
-static void see_memset(struct tn__object *o, const struct tn__object_pointer *at, LLVMValueRef i)
+static void see_memset(struct tn__new_object *o, const struct tn__object_pointer *at, LLVMValueRef i)
 {
     LLVMValueRef length = LLVMGetOperand(i, 2);
+    bool is_known = LLVMIsAConstantInt(length);
     bool is_simple = LLVMIsACallInst(i) && !LLVMGetNumOperandBundles(i) && LLVMGetOperand(i, 0) == at->value &&
-                     LLVMIsAConstantInt(length) && LLVMIsConstant(LLVMGetOperand(i, 1)) &&
-                     LLVMIsNull(LLVMGetOperand(i, 3));
+                     LLVMIsConstant(LLVMGetOperand(i, 1)) && LLVMIsNull(LLVMGetOperand(i, 3));
+    const struct tn__object_pointer somewhere = {.value = at->value, .offset = TN__NOT_KNOWN};
     o->escapes |= !is_simple;
     if (is_simple)
-        add_access(o, at, i, LLVMConstIntGetZExtValue(length), false, true);
+        add_access(o, is_known ? at : &somewhere, i, is_known ? LLVMConstIntGetZExtValue(length) : 0, false, true);
 }
 
 static bool is_in_bundle(LLVMValueRef call, LLVMValueRef value, const char *tag)
@@ -70,7 +73,7 @@ static bool is_in_bundle(LLVMValueRef call, LLVMValueRef value, const char *tag)
 
 /* True if the call only names the object. An address in space 0 (pointer_from_objref) is an escape: it may be used
  * until the next safepoint, which the function's frame need not outlive. */
-static bool see_call(struct tn__object *o, const struct tn__object_pointer *at, LLVMValueRef call)
+static bool see_call(struct tn__new_object *o, const struct tn__object_pointer *at, LLVMValueRef call)
 {
     bool is_itself = at->value == o->call;
     enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
@@ -99,12 +102,12 @@ static bool see_call(struct tn__object *o, const struct tn__object_pointer *at, 
     }
 }
 
-static void add_pointer(struct tn__object *o, LLVMValueRef value, int64_t offset)
+static void add_pointer(struct tn__new_object *o, LLVMValueRef value, int64_t offset)
 {
     TN__APPEND(o->gc, o->pointers, o->pointer_count, (struct tn__object_pointer){.value = value, .offset = offset});
 }
 
-static void see_step(struct tn__object *o, const struct tn__object_pointer *at, LLVMValueRef gep)
+static void see_step(struct tn__new_object *o, const struct tn__object_pointer *at, LLVMValueRef gep)
 {
     int64_t bytes;
     uint64_t stride;
@@ -115,7 +118,7 @@ static void see_step(struct tn__object *o, const struct tn__object_pointer *at, 
     add_pointer(o, gep, offset);
 }
 
-static void see_use(struct tn__object *o, const struct tn__object_pointer *at, LLVMValueRef user)
+static void see_use(struct tn__new_object *o, const struct tn__object_pointer *at, LLVMValueRef user)
 {
     if (!LLVMIsAInstruction(user))
         o->escapes = true;
@@ -133,7 +136,7 @@ static void see_use(struct tn__object *o, const struct tn__object_pointer *at, L
         o->escapes = true;
 }
 
-void tn__follow_uses(struct tn__object *o)
+void tn__follow_uses(struct tn__new_object *o)
 {
     add_pointer(o, o->call, 0);
     for (size_t i = 0; i < o->pointer_count && !o->escapes; i++) {
@@ -144,4 +147,25 @@ void tn__follow_uses(struct tn__object *o)
                 o->escape = LLVMGetUser(use);
         }
     }
+}
+
+enum tn__shape tn__shape_of(struct tn__gc *gc, LLVMValueRef type)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(gc->module);
+    uint64_t kind, element;
+    while (LLVMIsAConstantExpr(type) || LLVMIsAAddrSpaceCastInst(type))
+        type = LLVMGetOperand(type, 0);
+    if (!LLVMIsAGlobalVariable(type))
+        return TN__NOT_VISIBLE;
+    const char *name = LLVMGetValueName2(type, &(size_t){0});
+    LLVMValueRef initial = LLVMGetInitializer(type);
+    if (strcmp(name, "tn_weak_type") == 0 || strcmp(name, "tn_ephemeron_type") == 0)
+        return TN__WEAK;
+    if (!initial || !tn__read_number(layout, initial, offsetof(struct tn_type, kind), &kind))
+        return TN__NOT_VISIBLE;
+    if (kind == TN_KIND_WEAK || kind == TN_KIND_EPHEMERON)
+        return TN__WEAK;
+    bool is_plain = LLVMIsGlobalConstant(type) && (kind == TN_KIND_LEAF || kind == TN_KIND_FIXED) &&
+                    tn__read_number(layout, initial, offsetof(struct tn_type, element), &element);
+    return is_plain && element == 0 ? TN__OF_ONE_SIZE : TN__NOT_VISIBLE;
 }

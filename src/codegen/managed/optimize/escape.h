@@ -33,7 +33,7 @@ struct tn__object_pointer {
 };
 
 /* A new object; the caller sets the first three members. */
-struct tn__object {
+struct tn__new_object {
     struct tn__gc *gc;
     LLVMValueRef call; /* its allocation */
     uint64_t size;
@@ -46,8 +46,16 @@ struct tn__object {
     bool has_references, has_other_fields, is_preserved, has_reference_stores;
 };
 
+/* What can be seen of a type's objects. */
+enum tn__shape {
+    TN__NOT_VISIBLE = 0, /* may be any but weak ones (doc/IR.md) */
+    TN__WEAK,            /* what they refer to may be freed while they live */
+    TN__OF_ONE_SIZE,     /* of a constant type: no arrays, no functions of clients that visit them */
+};
+enum tn__shape tn__shape_of(struct tn__gc *gc, LLVMValueRef type);
+
 /* Fills in the other members. If the object escapes, they are not complete. What is not understood is an escape. */
-void tn__follow_uses(struct tn__object *o);
+void tn__follow_uses(struct tn__new_object *o);
 
 #ifdef __cplusplus
 }

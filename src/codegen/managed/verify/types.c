@@ -39,7 +39,7 @@ static LLVMValueRef constant_at(LLVMTargetDataRef layout, LLVMValueRef constant,
     return offset ? NULL : constant;
 }
 
-static bool read_number(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset, uint64_t *number)
+bool tn__read_number(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset, uint64_t *number)
 {
     LLVMValueRef field = constant_at(layout, constant, offset);
     if (!field || !LLVMIsAConstantInt(field))
@@ -75,11 +75,11 @@ static bool read_descriptor(struct tn__gc *gc, LLVMValueRef global, struct descr
     if (size < offsetof(struct tn_type, visit) ||
         size > sizeof(struct tn_type)) /* without the padding at its end, perhaps */
         return false;
-    return read_number(layout, constant, offsetof(struct tn_type, kind), &d->kind) &&
-           read_number(layout, constant, offsetof(struct tn_type, size), &d->size) &&
-           read_number(layout, constant, offsetof(struct tn_type, element), &d->element) &&
-           read_number(layout, constant, offsetof(struct tn_type, references), &d->references) &&
-           read_number(layout, constant, offsetof(struct tn_type, offset_count), &d->offset_count) &&
+    return tn__read_number(layout, constant, offsetof(struct tn_type, kind), &d->kind) &&
+           tn__read_number(layout, constant, offsetof(struct tn_type, size), &d->size) &&
+           tn__read_number(layout, constant, offsetof(struct tn_type, element), &d->element) &&
+           tn__read_number(layout, constant, offsetof(struct tn_type, references), &d->references) &&
+           tn__read_number(layout, constant, offsetof(struct tn_type, offset_count), &d->offset_count) &&
            read_offsets(layout, constant, d);
 }
 
