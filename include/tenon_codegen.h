@@ -189,6 +189,14 @@ struct tn_image_dependency {
     unsigned char build_id[16]; /* as from tn_image_build_id */
 };
 
+/* A symbol of the input that is a type or an object of an image with saved objects. Code loads its address from a word
+ * that is filled when the image is opened. */
+struct tn_image_value {
+    const char *symbol; /* a variable that the input declares or defines; if it does not, the row is not used */
+    const char *name;   /* of the type or root */
+    uint32_t of;        /* enum tn_image_value_of */
+};
+
 struct tn_image_progress {
     size_t size;           /* of this struct */
     uint64_t done, shards; /* shards compiled so far, of all */
@@ -226,6 +234,10 @@ struct tn_image_options {
      * unless it may stay undefined. Optimisation may remove the last use of some. NULL: not called. */
     void (*undefined)(void *context, const char *name);
     int assembly_files; /* as in struct tn_compile_options */
+    /* They are those of the first of `dependencies` that has the name. Initial values cannot refer to them:
+     * TN_ENOTSUP. */
+    const struct tn_image_value *values;
+    size_t value_count;
 };
 
 struct tn_image_stats {

@@ -36,6 +36,12 @@ struct tn_image_type {
     const struct tn_type *type;
 };
 
+/* What code of an image may use of saved objects (tn_image_options of tenon_codegen.h). */
+enum tn_image_value_of {
+    TN_IMAGE_VALUE_TYPE = 0, /* a type, by its name in the image that has it */
+    TN_IMAGE_VALUE_ROOT = 1, /* the object of a root, by the root's name */
+};
+
 /* A saved object of which a heap is to have only one that has its key: a symbol, a string, a singleton. */
 struct tn_image_unique {
     const struct tn_type *type;
@@ -84,7 +90,8 @@ struct tn_image_load_options {
 /* Opens an image that is part of this process, either linked in or in a library loaded by dlopen. `options` may be
  * NULL. TN_EFORMAT (damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no
  * target fits, and the text lists what the CPU lacks for each; it depends on an image that has been rebuilt since),
- * TN_EUNDEF (it depends on an image that is not among `images`), TN_ENOMEM, TN_EINVAL (of `options`). */
+ * TN_EUNDEF (it depends on an image that is not among `images`, or uses types or objects that none of these has),
+ * TN_ENOMEM, TN_EINVAL (of `options`). */
 TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);
 

@@ -50,14 +50,36 @@ static bool read_one(struct job *job, const char *name)
     return found;
 }
 
+/* SYMBOL=type:NAME or SYMBOL=root:NAME */
+static bool read_value(struct job *job, const char *text)
+{
+    static const char *const kinds[] = {[TN_IMAGE_VALUE_TYPE] = "type:", [TN_IMAGE_VALUE_ROOT] = "root:"};
+    const char *is = strchr(text, '=');
+    for (uint32_t of = 0; is && is != text && of < TN_COUNT(kinds); of++) {
+        size_t length = strlen(kinds[of]);
+        if (strncmp(is + 1, kinds[of], length) != 0 || !is[1 + length])
+            continue;
+        char *symbol = strndup(text, (size_t)(is - text));
+        if (!symbol)
+            return tool_fail(STATUS_FAILURE, "out of memory"), false;
+        job->values[job->value_count++] = (struct tn_image_value){symbol, is + 1 + length, of};
+        return true;
+    }
+    return tool_fail(STATUS_USAGE, "--value: '%s' is neither SYMBOL=type:NAME nor SYMBOL=root:NAME", text), false;
+}
+
 bool tool_read_dependencies(struct job *job)
 {
     const struct settings *settings = job->settings;
+    job->values = calloc((size_t)settings->item_count + 1, sizeof *job->values);
     job->dependencies = calloc((size_t)settings->item_count + 1, sizeof *job->dependencies);
-    if (!job->dependencies)
+    if (!job->dependencies || !job->values)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--depends") && !read_one(job, settings->items[i].value))
+            return false;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--value") && !read_value(job, settings->items[i].value))
             return false;
     return true;
 }
@@ -66,6 +88,9 @@ void tool_free_dependencies(struct job *job)
 {
     for (size_t i = 0; i < job->dependency_count; i++)
         free((void *)(uintptr_t)job->dependencies[i].name);
+    for (size_t i = 0; i < job->value_count; i++)
+        free((void *)(uintptr_t)job->values[i].symbol);
+    free(job->values);
     free(job->dependencies);
     free(job->image_targets);
 }

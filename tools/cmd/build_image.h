@@ -26,6 +26,8 @@ struct job {
     struct tn_image_dependency *dependencies;
     size_t dependency_count;
     char *image_targets; /* of the first one */
+    struct tn_image_value *values;
+    size_t value_count;
     struct tn_image_options options;
     size_t shard;        /* of --shard */
     struct offer *offer; /* of executables (build_undefined.c) */
@@ -49,7 +51,7 @@ void tool_warn_unknown_roots(const struct job *job);
 
 /* ---- build_depends.c ---- */
 
-/* Finds the images that --depends names. False: an error was reported. */
+/* Finds the images that --depends names, and reads --value. False: an error was reported. */
 bool tool_read_dependencies(struct job *job);
 void tool_free_dependencies(struct job *job);
 

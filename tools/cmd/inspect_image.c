@@ -104,6 +104,17 @@ static void print_dependencies(const struct tn__image_view *view)
     }
 }
 
+static void print_values(const struct tn__image_view *view)
+{
+    const struct tn__image_rows *table = &view->tables[TN__IMAGE_VALUE_TABLE];
+    for (uint32_t i = 0; i < table->count; i++) {
+        const uint8_t *row = tn__image_row(table, i);
+        bool is_root = tn__get32(row + TN__IMAGE_VALUE_OF) == TN_IMAGE_VALUE_ROOT;
+        printf("%s  %s '%s'\n", i ? "" : "\nits code uses\n", is_root ? "root" : "type",
+               view->text + tn__get32(row + TN__IMAGE_VALUE_NAME));
+    }
+}
+
 void inspect_image(const struct tn__image_view *view, struct inspect_sizes *sizes)
 {
     print_id(view);
@@ -111,4 +122,5 @@ void inspect_image(const struct tn__image_view *view, struct inspect_sizes *size
     print_functions(view, sizes);
     print_needs(view);
     print_dependencies(view);
+    print_values(view);
 }

@@ -24,20 +24,23 @@ static int write_metadata(struct tn__image_build *b)
                                           .slots = b->slots,
                                           .dependencies = b->options.dependencies,
                                           .dependency_count = b->options.dependency_count,
+                                          .values = b->values,
+                                          .value_count = b->value_count,
                                           .is_managed = b->is_managed};
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;
     if (tn__image_wants(b, TN_IMAGE_OBJECTS))
         code = tn__image_needs(objects, b->shard_count, &b->arena, &needs, &need_count, b->err);
-    /* The slots, which the tables' own object defines. */
-    char slots[256];
-    snprintf(slots, sizeof slots, "%s.slots", b->options.name);
+    /* What the tables' own object defines. */
+    char own[2][256];
+    snprintf(own[0], sizeof own[0], "%s.slots", b->options.name);
+    snprintf(own[1], sizeof own[1], "%s.values", b->options.name);
+    size_t kept = 0;
     for (size_t i = 0; i < need_count; i++)
-        if (strcmp(needs[i], slots) == 0) {
-            memmove(needs + i, needs + i + 1, (--need_count - i) * sizeof *needs);
-            break;
-        }
+        if (strcmp(needs[i], own[0]) != 0 && strcmp(needs[i], own[1]) != 0)
+            needs[kept++] = needs[i];
+    need_count = kept;
     contents.needs = needs;
     contents.need_count = need_count;
     for (size_t i = 0; i < b->shard_count && tn__image_wants(b, TN_IMAGE_OBJECTS); i++)
@@ -80,6 +83,10 @@ static int take_options(struct tn__image_build *b, const struct tn_image_options
         return tn__fail(b->err, TN_EINVAL, "tn_image_build: no input");
     if (taken->opt_level < 0 || taken->opt_level > 3)
         return tn__fail(b->err, TN_EINVAL, "opt_level is %d; it must be 0 to 3", taken->opt_level);
+    for (size_t i = 0; i < taken->value_count; i++)
+        if (!taken->values || !taken->values[i].symbol || !taken->values[i].name ||
+            taken->values[i].of > TN_IMAGE_VALUE_ROOT)
+            return tn__fail(b->err, TN_EINVAL, "value %zu: no symbol, no name, or of an unknown kind", i);
     if (taken->outputs >> TN_IMAGE_OUTPUTS)
         return tn__fail(b->err, TN_EINVAL, "outputs has bits that stand for nothing");
     if (taken->shards > TN__IMAGE_SHARDS)

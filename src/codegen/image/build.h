@@ -40,6 +40,9 @@ struct tn__image_build {
     struct tn__mv mv;
     const char **roots; /* those that exist */
     size_t root_count;
+    char values_symbol[256];       /* of the words that hold addresses of saved objects; empty: there are none */
+    struct tn_image_value *values; /* one for each word */
+    size_t value_count;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     bool is_managed;

@@ -58,6 +58,8 @@ struct tn__image_contents {
     size_t need_count;
     const struct tn_image_dependency *dependencies;
     size_t dependency_count;
+    const struct tn_image_value *values;
+    size_t value_count;
     bool is_managed;
     uint64_t build_id[2];
 };

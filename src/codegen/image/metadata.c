@@ -17,8 +17,6 @@
 
 /* ---- tables ---- */
 
-enum { DIRECTORY_END = TN__IMAGE_HEADER + TN__IMAGE_CODE_TABLES * TN__IMAGE_ENTRY };
-
 struct writer {
     const struct tn__image_contents *contents;
     struct tn__image_text text;
@@ -28,7 +26,13 @@ struct writer {
     uint8_t *bytes;
     size_t size;   /* of header and tables */
     size_t places; /* how many */
+    size_t tables;
 };
+
+static size_t directory_end(const struct writer *w)
+{
+    return tn__align_up(TN__IMAGE_HEADER + w->tables * TN__IMAGE_ENTRY, 8);
+}
 
 /* Those with a slot first, then by name, in which order slots have their numbers. */
 static int in_order(const void *a, const void *b)
@@ -60,7 +64,7 @@ static void write_header(const struct writer *w)
         .size = (uint32_t)w->size,
         .slots = (uint32_t)w->contents->slots,
         .places = (uint32_t)w->places,
-        .tables = TN__IMAGE_CODE_TABLES,
+        .tables = (uint32_t)w->tables,
         .name = w->name,
         .gc_abi = w->contents->is_managed ? TN_GC_ABI : 0,
     };
@@ -77,7 +81,7 @@ static void write_tables(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
     size_t targets = tn_cpu_target_count(c->targets);
-    w->size = DIRECTORY_END;
+    w->size = directory_end(w);
     uint8_t *row = begin_table(w, TN__IMAGE_TARGET_TABLE, targets, TN__IMAGE_TARGET);
     for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET) {
         const struct tn_cpu_target *target = tn_cpu_target_at(c->targets, i);
@@ -106,6 +110,13 @@ static void write_tables(struct writer *w)
         tn__put32(row + TN__IMAGE_DEPENDENCY_NAME, tn__image_add_text(&w->text, c->dependencies[i].name));
         memcpy(row + TN__IMAGE_DEPENDENCY_ID, c->dependencies[i].build_id, sizeof c->dependencies[i].build_id);
     }
+    if (c->value_count)
+        row = tn__image_begin_table(w->bytes, TN__IMAGE_CODE_TABLES, TN__IMAGE_VALUE_TABLE, c->value_count,
+                                    TN__IMAGE_VALUE, &w->size);
+    for (size_t i = 0; i < c->value_count; i++, row += TN__IMAGE_VALUE) {
+        tn__put32(row + TN__IMAGE_VALUE_NAME, tn__image_add_text(&w->text, c->values[i].name));
+        tn__put32(row + TN__IMAGE_VALUE_OF, c->values[i].of);
+    }
     w->name = tn__image_add_text(&w->text, c->image);
 }
 
@@ -115,14 +126,16 @@ static size_t count_rows(struct writer *w)
     const struct tn__image_contents *c = w->contents;
     size_t targets = tn_cpu_target_count(c->targets), limit = INT32_MAX / 8;
     if (c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
-        c->dependency_count > limit / TN__IMAGE_DEPENDENCY)
+        c->dependency_count > limit / TN__IMAGE_DEPENDENCY || c->value_count > limit / TN__IMAGE_VALUE)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
-    w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots);
+    w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + (c->value_count > 0);
+    w->tables = TN__IMAGE_CODE_TABLES + (c->value_count > 0);
     return w->places > limit ? 0
-                             : DIRECTORY_END + targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION +
-                                   w->set_count * 8 + c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY;
+                             : directory_end(w) + c->value_count * TN__IMAGE_VALUE + targets * TN__IMAGE_TARGET +
+                                   c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 + c->need_count * 4 +
+                                   c->dependency_count * TN__IMAGE_DEPENDENCY;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */
@@ -211,6 +224,17 @@ static LLVMValueRef define_slots(const struct module *m, LLVMValueRef *values)
     return slots;
 }
 
+/* Null until the image is opened. */
+static LLVMValueRef define_values(const struct module *m)
+{
+    LLVMTypeRef type = LLVMArrayType2(m->pointer, m->contents->value_count);
+    snprintf(m->name, m->name_size, "%s.values", m->contents->image);
+    LLVMValueRef values = hide(LLVMAddGlobal(m->module, type, m->name));
+    LLVMSetInitializer(values, LLVMConstNull(type));
+    LLVMSetAlignment(values, 8);
+    return values;
+}
+
 /* Fills places[] as format.h says; there are more of them than slots. */
 static void list_places(const struct module *m, LLVMValueRef *places)
 {
@@ -225,6 +249,8 @@ static void list_places(const struct module *m, LLVMValueRef *places)
         }
     for (size_t i = c->slots; i < c->function_count; i++)
         places[at++] = distance(m, declare_version(m, &c->functions[i], 0), m->image);
+    if (c->value_count)
+        places[at] = distance(m, define_values(m), m->image);
 }
 
 /* The note by which a file is searched for its image (format.h). */

@@ -65,6 +65,11 @@ bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local);
 /* Makes everything but `roots`, which are defined, and what they lead to go away. */
 void tn__mv_keep(LLVMModuleRef module, const char *const *roots, size_t count);
 
+/* Makes code load the address of a variable from word `number` of the array that `words` names, which another module
+ * defines. False: an initial value has the address; *owner: the variable with that value. *used: code has used it. */
+bool tn__mv_load_address(LLVMModuleRef module, const char *symbol, const char *words, size_t number, bool *used,
+                         const char **owner);
+
 /* Annotates a whole module; answers how many slots there are. */
 size_t tn__mv_annotate(LLVMModuleRef module, const struct tn__mv *mv);
 

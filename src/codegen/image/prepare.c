@@ -88,6 +88,28 @@ static int keep_roots(struct tn__image_build *b)
     return TN_OK;
 }
 
+/* Words are numbered in the order of the rows that are used. */
+static int load_values(struct tn__image_build *b)
+{
+    const struct tn_image_options *options = &b->options;
+    b->values = tn__arena_array(&b->arena, options->value_count + 1, sizeof *b->values);
+    if (!b->values)
+        return tn__image_no_memory(b);
+    snprintf(b->values_symbol, sizeof b->values_symbol, "%s.values", options->name);
+    for (size_t i = 0; i < options->value_count; i++) {
+        const struct tn_image_value *value = &options->values[i];
+        const char *owner = NULL;
+        bool used = false;
+        if (!tn__mv_load_address(b->unit.module, value->symbol, b->values_symbol, b->value_count, &used, &owner))
+            return tn__fail(b->err, TN_ENOTSUP,
+                            "the initial value of '%s' refers to '%s', whose address is known when the image is opened",
+                            owner, value->symbol);
+        if (used)
+            b->values[b->value_count++] = *value;
+    }
+    return TN_OK;
+}
+
 /* Tells the client what is undefined; intrinsics are lowered. */
 static void tell_undefined(const struct tn__image_build *b, LLVMValueRef value)
 {
@@ -96,6 +118,8 @@ static void tell_undefined(const struct tn__image_build *b, LLVMValueRef value)
     for (size_t i = 0; i < TN_COUNT(intrinsics); i++)
         if (!strncmp(name, intrinsics[i], strlen(intrinsics[i])))
             return;
+    if (strcmp(name, b->values_symbol) == 0)
+        return;
     if (LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && LLVMGetLinkage(value) != LLVMExternalWeakLinkage)
         b->options.undefined(b->options.context, name);
 }
@@ -181,6 +205,11 @@ static void take_fingerprint(struct tn__image_build *b)
     }
     for (size_t i = 0; i < b->root_count; i++)
         mix_text(b, b->roots[i]);
+    for (size_t i = 0; i < b->value_count; i++) {
+        mix_text(b, b->values[i].symbol);
+        mix_text(b, b->values[i].name);
+        mix(b, &b->values[i].of, sizeof b->values[i].of);
+    }
     for (size_t i = 0; i < b->input_count; i++)
         mix(b, b->inputs[i].ir, b->inputs[i].length);
 }
@@ -200,6 +229,8 @@ static int prepare_module(struct tn__image_build *b)
         tn__split_leave_groups(b->unit.module);
     if (code == TN_OK)
         code = keep_roots(b);
+    if (code == TN_OK)
+        code = load_values(b);
     if (code == TN_OK)
         code = prepare_managed(b);
     if (code != TN_OK)

@@ -59,14 +59,16 @@ enum tn__image_table {
     TN__IMAGE_TEXT_TABLE,       /* bytes: strings, each with its NUL */
     TN__IMAGE_CODE_TABLES,      /* how many kinds every image has; the following are those of a heap */
     TN__IMAGE_ZONE_TABLE = TN__IMAGE_CODE_TABLES,
-    TN__IMAGE_LIST_TABLE,    /* words to be adjusted */
-    TN__IMAGE_BINDING_TABLE, /* words that hold addresses of the program */
-    TN__IMAGE_TYPE_TABLE,    /* by name */
-    TN__IMAGE_ROOT_TABLE,    /* by name */
-    TN__IMAGE_UNIQUE_TABLE,  /* objects that may give way to others */
-    TN__IMAGE_USE_TABLE,     /* words that refer to these */
-    TN__IMAGE_PATCH_TABLE,   /* words of other images */
-    TN__IMAGE_TABLES         /* how many kinds are known */
+    TN__IMAGE_LIST_TABLE,                          /* words to be adjusted */
+    TN__IMAGE_BINDING_TABLE,                       /* words that hold addresses of the program */
+    TN__IMAGE_TYPE_TABLE,                          /* by name */
+    TN__IMAGE_ROOT_TABLE,                          /* by name */
+    TN__IMAGE_UNIQUE_TABLE,                        /* objects that may give way to others */
+    TN__IMAGE_USE_TABLE,                           /* words that refer to these */
+    TN__IMAGE_PATCH_TABLE,                         /* words of other images */
+    TN__IMAGE_HEAP_TABLES,                         /* the end of those of a heap */
+    TN__IMAGE_VALUE_TABLE = TN__IMAGE_HEAP_TABLES, /* types and objects that code uses; few images have it */
+    TN__IMAGE_TABLES                               /* how many kinds are known */
 };
 
 /* A row of the target table. */
@@ -178,8 +180,12 @@ enum tn__image_patch_of {
     TN__PATCHES
 };
 
+/* A row of the table of values: row n says what word n of the values is (enum tn_image_value_of). */
+enum { TN__IMAGE_VALUE_NAME = 0, TN__IMAGE_VALUE_OF = 4, TN__IMAGE_VALUE = 8 };
+
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
- * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. */
+ * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. If
+ * there are values, the last place is theirs. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
 /* The first bytes of a shard that one process has compiled for another (src/codegen/image/shard.c). */

@@ -8,6 +8,7 @@
  *     types.c    descriptors of types
  *     unique.c   objects that give way to others
  *     patches.c  words of other images that this one changes
+ *     values.c   types and objects that code of images uses
  *     restore.c  what the program does when an image was opened
  * Programs that do not name tn_image_heaps or tn_save_create contain none of this. */
 
@@ -49,6 +50,9 @@ static inline struct tn__image_heap *tn__image_heap_of(const struct tn_image *im
 {
     return image && image->heap && image->heap->heap == heap ? image->heap : NULL;
 }
+
+/* The word that the root is in; NULL: there is none. */
+void *const *tn__image_find_root(const struct tn_image *image, const char *name);
 
 /* ---- adjust.c ---- */
 
@@ -132,6 +136,12 @@ int tn__image_patch_all(struct tn_image *image, const struct tn_image_load_optio
                         struct tn__patching *patching, struct tn_error *err);
 /* Ends patching, after errors as well: undoes what was done, or makes it final. */
 void tn__image_end_patching(struct tn__patching *patching, bool undo);
+
+/* ---- values.c ---- */
+
+/* `fill` of struct tn_image_heaps. TN_EUNDEF, TN_ENOTSUP (an object gave way, or may move). */
+int tn__image_heap_fill(const struct tn_image *image, const char *name, uint64_t *values,
+                        const struct tn_image_load_options *options, struct tn_error *err);
 
 /* ---- restore.c ---- */
 

@@ -134,8 +134,7 @@ static void keep_original(struct tn_image *image)
 
 /* ---- roots ---- */
 
-/* The word that the root is in; NULL: there is none. */
-static void *const *find_root(const struct tn_image *image, const char *name)
+void *const *tn__image_find_root(const struct tn_image *image, const char *name)
 {
     const struct tn__image_rows *roots = &image->view.tables[TN__IMAGE_ROOT_TABLE];
     const char *text = image->view.text;
@@ -231,7 +230,7 @@ static void close_heap(struct tn_image *image)
 
 const struct tn_image_heaps *tn_image_heaps(void)
 {
-    static const struct tn_image_heaps heaps = {open_heap, close_heap, tn__image_heap_restore};
+    static const struct tn_image_heaps heaps = {open_heap, close_heap, tn__image_heap_fill, tn__image_heap_restore};
     return &heaps;
 }
 
@@ -246,7 +245,7 @@ int tn_image_root(const struct tn_image *image, const char *name, struct tn_hand
     int code = tn__may_use(to->heap, err);
     if (code != TN_OK)
         return code;
-    void *const *root = find_root(image, name);
+    void *const *root = tn__image_find_root(image, name);
     if (!root)
         return tn__fail(err, TN_EUNDEF, "the image '%s' has no root '%s'", tn__image_name(&image->view), name);
     bool locked = tn__objects_hold(to->heap);

@@ -136,6 +136,19 @@ void tn__image_fill_slots(const struct tn_image *image)
         __atomic_store_n(slots, header + (uintptr_t)(int32_t)tn__get32(distance), __ATOMIC_RELEASE);
 }
 
+int tn__image_fill_values(const struct tn_image *image, const char *name, const struct tn_image_load_options *options,
+                          struct tn_error *err)
+{
+    const struct tn__image_view *view = &image->view;
+    if (!tn__image_has_values(view))
+        return TN_OK;
+    if (!options->heap || !options->heaps)
+        return tn__fail(err, TN_ENOTSUP,
+                        "%s: its code uses saved objects, and the options name no heap for them (tn_image_heaps)",
+                        name);
+    return options->heaps->fill(image, name, (uint64_t *)(void *)address_at(view, view->places - 1), options, err);
+}
+
 /* ---- functions ---- */
 
 size_t tn_image_function_count(const struct tn_image *image)

@@ -49,6 +49,12 @@ struct tn__image_view {
     uint64_t groups;               /* the targets that have a version of every function with a slot */
 };
 
+/* Whether its code uses types or saved objects. */
+static inline bool tn__image_has_values(const struct tn__image_view *view)
+{
+    return view->tables[TN__IMAGE_VALUE_TABLE].count;
+}
+
 /* Checks header and tables of at most `available` bytes, the places not counted. The bytes are borrowed. TN_EFORMAT,
  * TN_ENOTSUP, TN_ENOMEM. */
 int tn__image_read(const char *name, const uint8_t *header, uint64_t available, struct tn__arena *arena,
@@ -172,6 +178,10 @@ struct tn_image_heaps {
     int (*open)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
     /* Undoes that. */
     void (*close)(struct tn_image *image);
+    /* Finds the types and objects that the image's code uses, in its own heap and in those of images that it depends
+     * on, and writes their addresses. */
+    int (*fill)(const struct tn_image *image, const char *name, uint64_t *values,
+                const struct tn_image_load_options *options, struct tn_error *err);
     /* Runs what the program has to do before the objects are used. */
     int (*restore)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
 };
@@ -211,6 +221,9 @@ int tn__image_check_dependencies(const struct tn_image *image, const char *name,
                                  const struct tn_image_load_options *options, struct tn_error *err);
 /* Writes the slots. The places were checked, or are those of the program itself. */
 void tn__image_fill_slots(const struct tn_image *image);
+/* Writes the values, if there are any. TN_ENOTSUP, TN_EUNDEF. */
+int tn__image_fill_values(const struct tn_image *image, const char *name, const struct tn_image_load_options *options,
+                          struct tn_error *err);
 
 /* ---- thread_exits.c ---- */
 

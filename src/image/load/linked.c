@@ -26,6 +26,8 @@ int tn_image_open_linked(const void *header, const struct tn_image_load_options 
         code = tn__fail(err, TN_ENOTSUP, "%s: it has saved objects, and is no file", name);
     if (code == TN_OK)
         code = tn__image_check_dependencies(image, name, &options, err);
+    if (code == TN_OK)
+        code = tn__image_fill_values(image, name, &options, err);
     if (code != TN_OK) {
         tn_image_close(image);
         return code;

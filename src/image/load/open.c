@@ -65,7 +65,8 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
     struct tn__image_file *file = image->file;
     const struct tn__image_mapping *m = &file->mapping;
     uint32_t functions = view->tables[TN__IMAGE_FUNCTION_TABLE].count;
-    uint32_t chosen = tn__image_version(view, 0, image->chosen), single = view->places - (functions - view->slots);
+    uint32_t chosen = tn__image_version(view, 0, image->chosen), end = view->places - tn__image_has_values(view),
+             single = end - (functions - view->slots);
     if (view->places > available / 4)
         return tn__fail(err, TN_EFORMAT, "%s: %u places, where %llu bytes are", m->name, view->places,
                         (unsigned long long)available);
@@ -75,6 +76,10 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
         return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name, view->slots);
     if (!all_code(m, places, chosen, view->slots) || !all_code(m, places, single, functions - view->slots))
         return tn__fail(err, TN_EFORMAT, "%s: its functions do not all lie in one segment of code", m->name);
+    uint64_t values = tn__image_has_values(view) ? address_at(m, places, end) : 0,
+             size = 8 * (uint64_t)view->tables[TN__IMAGE_VALUE_TABLE].count;
+    if (size && (values % 8 || !tn__image_at(m, values, size, TN__PROT_RW)))
+        return tn__fail(err, TN_EFORMAT, "%s: its values lie outside of its writable memory", m->name);
     return TN_OK;
 }
 
@@ -197,6 +202,8 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
         code = fill_slots(image, err);
     if (code == TN_OK)
         code = open_heap(image, options, err);
+    if (code == TN_OK)
+        code = tn__image_fill_values(image, file->mapping.name, options, err);
     if (code == TN_OK)
         code = tn__image_seal(&file->mapping, err);
     if (code == TN_OK)

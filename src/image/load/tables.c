@@ -85,7 +85,8 @@ static const struct {
                                     {"roots", TN__IMAGE_ROOT},
                                     {"unique objects", TN__IMAGE_UNIQUE},
                                     {"uses", TN__IMAGE_USE},
-                                    {"patches", TN__IMAGE_PATCH}};
+                                    {"patches", TN__IMAGE_PATCH},
+                                    {"values", TN__IMAGE_VALUE}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -127,7 +128,7 @@ static int find_tables(const struct reader *r)
         code = find_table(r, v->header + TN__IMAGE_HEADER + (size_t)i * row);
     bool has_heap = v->tables[TN__IMAGE_ZONE_TABLE].rows;
     for (size_t kind = 0; kind < TN__IMAGE_TABLES && code == TN_OK; kind++)
-        if (!v->tables[kind].rows && (kind < TN__IMAGE_CODE_TABLES || has_heap))
+        if (!v->tables[kind].rows && (kind < TN__IMAGE_CODE_TABLES || (has_heap && kind < TN__IMAGE_HEAP_TABLES)))
             code = FAIL(r, "%s: no table of %s", r->name, known_tables[kind].name);
     if (code != TN_OK)
         return code;
@@ -195,7 +196,8 @@ static int check_counts(const struct reader *r)
         return FAIL(r, "%s: the image's name lies outside of the text", r->name);
     if (v->slots > functions)
         return FAIL(r, "%s: %u slots for %u functions", r->name, v->slots, functions);
-    uint64_t places = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots);
+    uint64_t places =
+        TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots) + tn__image_has_values(v);
     if (v->places != places)
         return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
                     targets, functions, (unsigned long long)places);
@@ -296,5 +298,7 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = check_counts(&r);
     if (code == TN_OK)
         code = check_names(&r, TN__IMAGE_NEED_TABLE, "host symbol");
-    return code == TN_OK ? check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, "dependency") : code;
+    if (code == TN_OK)
+        code = check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, "dependency");
+    return code == TN_OK ? check_names(&r, TN__IMAGE_VALUE_TABLE, "value") : code;
 }

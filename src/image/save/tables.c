@@ -18,10 +18,10 @@ struct writer {
 };
 
 /* The number of rows of each table, but the text's. */
-static void count_rows(const struct writer *w, size_t counts[TN__IMAGE_TABLES])
+static void count_rows(const struct writer *w, size_t counts[TN__IMAGE_HEAP_TABLES])
 {
     const struct tn_save *save = w->save;
-    memset(counts, 0, TN__IMAGE_TABLES * sizeof *counts);
+    memset(counts, 0, TN__IMAGE_HEAP_TABLES * sizeof *counts);
     counts[TN__IMAGE_TARGET_TABLE] = 1;
     counts[TN__IMAGE_DEPENDENCY_TABLE] = save->options.image_count;
     counts[TN__IMAGE_ZONE_TABLE] = w->zone_count;
@@ -34,7 +34,7 @@ static void count_rows(const struct writer *w, size_t counts[TN__IMAGE_TABLES])
     counts[TN__IMAGE_PATCH_TABLE] = save->patch_count;
 }
 
-static const uint32_t row_sizes[TN__IMAGE_TABLES] = {
+static const uint32_t row_sizes[TN__IMAGE_HEAP_TABLES] = {
     [TN__IMAGE_TARGET_TABLE] = TN__IMAGE_TARGET,
     [TN__IMAGE_FUNCTION_TABLE] = TN__IMAGE_FUNCTION,
     [TN__IMAGE_SET_TABLE] = 8,
@@ -182,7 +182,7 @@ static void write_targets(struct writer *w, uint8_t *row)
     tn__put32(row + TN__IMAGE_TARGET_EXTRA, tn__image_add_text(&w->text, ""));
 }
 
-static void (*const write_rows[TN__IMAGE_TABLES])(struct writer *w, uint8_t *row) = {
+static void (*const write_rows[TN__IMAGE_HEAP_TABLES])(struct writer *w, uint8_t *row) = {
     [TN__IMAGE_TARGET_TABLE] = write_targets,   [TN__IMAGE_DEPENDENCY_TABLE] = write_dependencies,
     [TN__IMAGE_ZONE_TABLE] = write_zones,       [TN__IMAGE_LIST_TABLE] = write_lists,
     [TN__IMAGE_BINDING_TABLE] = write_bindings, [TN__IMAGE_TYPE_TABLE] = write_types,
@@ -218,14 +218,14 @@ static void write_note(uint8_t *note)
 }
 
 /* Places follow the tables: one, that of the slots, of which there are none. */
-static void write_all(struct writer *w, const size_t counts[TN__IMAGE_TABLES])
+static void write_all(struct writer *w, const size_t counts[TN__IMAGE_HEAP_TABLES])
 {
     const struct tn_save *save = w->save;
     uint32_t name = tn__image_add_text(&w->text, save->options.name);
-    w->size = TN__IMAGE_HEADER + TN__IMAGE_TABLES * TN__IMAGE_ENTRY;
+    w->size = TN__IMAGE_HEADER + TN__IMAGE_HEAP_TABLES * TN__IMAGE_ENTRY;
     w->size = tn__align_up(w->size, 8);
     size_t entry = 0;
-    for (enum tn__image_table kind = 0; kind < TN__IMAGE_TABLES; kind++) {
+    for (enum tn__image_table kind = 0; kind < TN__IMAGE_HEAP_TABLES; kind++) {
         if (kind == TN__IMAGE_TEXT_TABLE)
             continue;
         w->size = tn__align_up(w->size, 8);
@@ -241,7 +241,7 @@ static void write_all(struct writer *w, const size_t counts[TN__IMAGE_TABLES])
     const struct tn__image_numbers numbers = {.machine = save->machine,
                                               .size = (uint32_t)w->size,
                                               .places = 1,
-                                              .tables = TN__IMAGE_TABLES,
+                                              .tables = TN__IMAGE_HEAP_TABLES,
                                               .name = name,
                                               .gc_abi = TN_GC_ABI};
     tn__image_write_header(w->header, &numbers);
@@ -272,9 +272,9 @@ static size_t text_bound(const struct writer *w)
 static int write_tail(struct writer *w, struct tn_buffer *out)
 {
     struct tn_save *save = w->save;
-    size_t counts[TN__IMAGE_TABLES], tables = TN__IMAGE_HEADER + TN__IMAGE_TABLES * (TN__IMAGE_ENTRY + 8);
+    size_t counts[TN__IMAGE_HEAP_TABLES], tables = TN__IMAGE_HEADER + TN__IMAGE_HEAP_TABLES * (TN__IMAGE_ENTRY + 8);
     count_rows(w, counts);
-    for (size_t kind = 0; kind < TN__IMAGE_TABLES; kind++)
+    for (size_t kind = 0; kind < TN__IMAGE_HEAP_TABLES; kind++)
         tables += counts[kind] * row_sizes[kind];
     tables = tn__align_up(tables + text_bound(w), 8);
     if (tables > INT32_MAX / 4)

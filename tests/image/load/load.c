@@ -203,6 +203,7 @@ static void names_what_differs(void **state)
         {SAMPLE_IMAGE + 80, 1, TN_EFORMAT, "byte 80 of the header is not zero"},
         {SAMPLE_DIRECTORY, 5, TN_EFORMAT, "table of text: rows of 80 bytes, not 1"},
         {SAMPLE_DIRECTORY + 6 * 20 + 4, 1, TN_ENOTSUP, "table of kind 77, without which it cannot be opened"},
+        {SAMPLE_DIRECTORY + 6 * 20, 14, TN_EFORMAT, "table of values: rows of 3 bytes, not 8"},
         {SAMPLE_DIRECTORY + 6 * 20 + 4, 2, TN_EFORMAT, "table of an unknown kind: flags 0x2"},
         {SAMPLE_DIRECTORY + 6 * 20 + 17, 9, TN_EFORMAT, "table of an unknown kind: 2309 rows of 3 bytes"},
         {SAMPLE_DIRECTORY, 3, TN_EFORMAT, "two tables of host symbols"},
