@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Saving objects when things go wrong: killed at any system call, refused by those that write, the disk full, a file
+# that is read-only. What was there stays, or the new file is complete; what can still clean up leaves nothing else.
+
+. tests/build/check
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$CC" -Iinclude tests/image/source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" 2>/dev/null || exit 1
+export TENON_GC=copy # no thread of the collector's, so calls have the same numbers each time
+
+if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
+    echo "ok the saver is killed # SKIP no strace, or it may not trace"
+    exit
+fi
+mkdir "$work/folder"
+strace -f -qq -o "$work/log" "$work/host" save "$work/new" || exit 1
+some "among its calls is one that renames" "$(grep 'rename(.*new' "$work/log")"
+echo old >"$work/old"
+
+# under OPTIONS...: a run with this injected, over an old file.
+under() {
+    rm -rf "$work/folder"/* && cp "$work/old" "$work/folder/out"
+    (strace -f -qq -o /dev/null "$@" "$work/host" save "$work/folder/out") 2>"$work/said"
+}
+
+wrong= finished=0 count=0
+while read -r runs call; do
+    for ((n = 1; n <= runs; n++)); do
+        under -e inject=$call:signal=KILL:when=$n
+        count=$((count + 1))
+        if cmp -s "$work/folder/out" "$work/new"; then finished=$((finished + 1))
+        elif ! cmp -s "$work/folder/out" "$work/old"; then wrong="$wrong $call/$n"; fi
+    done
+done < <(sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' "$work/log" | grep -v -x -e futex -e execve | sort | uniq -c) \
+    2>/dev/null
+none "killed at each of $count calls, it leaves the old file or the new one" "$wrong"
+some "the old one but at the last few: $finished" "$([ "$finished" -gt 0 ] && [ "$finished" -lt 12 ] && echo yes)"
+
+# refused CALL ERROR TEXT: every such call that writes fails in turn.
+refused() {
+    local call=$1 error=$2 text=$3 n missed= runs
+    runs=$(grep -c "^[0-9]* *$call(" "$work/log")
+    for ((n = 1; n <= runs; n++)); do
+        under -e inject=$call:error=$error:when=$n
+        [ $? -eq 1 ] && cmp -s "$work/folder/out" "$work/old" && [ "$(ls "$work/folder")" = out ] &&
+            grep -q "^TN_EIO: .*out: cannot be written: $text" "$work/said" || missed="$missed $n"
+    done
+    some "there are calls of $call" "$([ "$runs" -gt 0 ] && echo yes)"
+    none "$call fails with $error: it is said, and nothing is left of it" "$missed"
+}
+refused "$(grep -q '^[0-9]* *pwritev(' "$work/log" && echo pwritev || echo pwrite64)" ENOSPC 'No space left'
+refused fsync EIO 'Input/output error'
+refused rename EACCES 'Permission denied'
+
+(ulimit -f 1 && trap '' XFSZ && exec "$work/host" save "$work/folder/out") >"$work/said" 2>&1
+some "a limit of the size of files is said" "$(grep 'TN_EIO: .*File too large' "$work/said")"
+succeeds "and the old file stays" cmp "$work/folder/out" "$work/old"
+"$work/host" save "$work/nowhere/out" >"$work/said" 2>&1
+some "a folder that is not there is named" "$(grep 'TN_EIO: .*nowhere/out: cannot be written: No such' "$work/said")"
+
+mkdir "$work/mount"
+if unshare --mount true 2>/dev/null; then
+    # mounted OPTIONS: in a file system of that kind, which has an old file
+    mounted() {
+        unshare --mount sh -c 'mount -t tmpfs -o size=12k none "$1" && echo old >"$1/out" &&
+            mount -o "remount,$3" "$1" && ! "$2" save "$1/out" && cat "$1/out" && ls "$1"' sh "$work/mount" \
+            "$work/host" "$1" 2>&1
+    }
+    for case in 'rw,size=12k/No space left' 'ro/Read-only file system'; do
+        said=$(mounted "${case%/*}")
+        some "a disk that is ${case%/*}: ${case#*/}" "$(echo "$said" | grep "cannot be written: ${case#*/}")"
+        some "and the old file stays, alone" \
+            "$([ "$(echo "$said" | tail -n 2 | tr '\n' ' ')" = 'old out ' ] && echo yes)"
+    done
+else
+    echo "ok a full disk # SKIP needs the right to mount"
+fi
