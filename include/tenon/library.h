@@ -51,6 +51,9 @@ TN_API int tn_library_search(struct tn_library *library, const struct tn_search 
  * Any thread; NULL arguments find nothing. */
 TN_API struct tn_library *tn_library_find(struct tn_session *session, const char *name);
 
+/* A number that no other library of the session has, had or will have; for tables of clients. NULL: UINT64_MAX. */
+TN_API uint64_t tn_library_number(const struct tn_library *library);
+
 /* What is known of a symbol now. */
 enum {
     TN_KNOWN_DEFINED = 1,       /* something defines it, or would define it */
@@ -89,9 +92,15 @@ TN_API int tn_library_each_symbol(struct tn_library *library,
 TN_API int tn_library_clear(struct tn_library *library, struct tn_error *err);
 
 /* Clears the library and closes it for good: other libraries no longer find anything in it. Its handle and those of its
- * trackers stay valid until the session is destroyed, but every call with them fails with TN_EREMOVED, except that
- * trackers can still be destroyed. TN_EREMOVED (it was removed before). */
+ * trackers stay valid until it or the session is destroyed, but every call with them fails with TN_EREMOVED, except
+ * that trackers can still be destroyed. TN_EREMOVED (it was removed before). */
 TN_API int tn_library_remove(struct tn_library *library, struct tn_error *err);
+
+/* Gives back the handle of a library that was removed, and those of its trackers: no thread uses them any more, or is
+ * in a call with them. The last kilobyte of the library is freed now, or when the responsibilities that clients hold,
+ * the lookups and the stubs that lead to it have ended, and no thread has to run its destructors. NULL is ignored.
+ * TN_EINVAL: it was not removed. */
+TN_API int tn_library_destroy(struct tn_library *library, struct tn_error *err);
 
 #ifdef __cplusplus
 }

@@ -147,9 +147,10 @@ int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct t
 static struct tn__jit_initializer *take_initializers(struct tn_jit *jit, const struct tn_library *library)
 {
     struct tn__jit_initializer *taken = NULL;
+    const uint64_t number = tn_library_number(library);
     tn__jit_lock();
     for (struct tn__jit_initializer **at = &jit->initializers, *each; (each = *at);) {
-        if (each->library != library) {
+        if (each->library != number) {
             at = &each->next;
             continue;
         }

@@ -40,14 +40,14 @@ struct tn_jit {
 /* A symbol that, when it is linked, brings the initializers of a module with it. */
 struct tn__jit_initializer {
     struct tn__jit_initializer *next;
-    struct tn_library *library;
-    char symbol[]; /* "": it defines none, and was compiled already */
+    uint64_t library; /* its number: a library that is destroyed may get the address of another one */
+    char symbol[];    /* "": it defines none, and was compiled already */
 };
 
 /* A copy of a module's IR, for images. */
 struct tn__jit_kept {
     struct tn__jit_kept *next;
-    const struct tn_library *library;
+    uint64_t library; /* its number */
     size_t length;
     bool whole; /* as in struct tn_jit_module */
     char *name; /* behind the IR */

@@ -21,14 +21,15 @@ struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module)
 /* Oldest first. What is in the list stays as it is, so the inputs are good without the lock. NULL: memory is out. */
 static struct tn_image_input *list_inputs(struct tn_jit *jit, const struct tn_library *library, size_t *count)
 {
+    const uint64_t number = tn_library_number(library);
     *count = 0;
     tn__jit_lock();
     for (const struct tn__jit_kept *kept = jit->kept; kept; kept = kept->next)
-        *count += kept->library == library;
+        *count += kept->library == number;
     struct tn_image_input *inputs = tn__alloc_zeroed(NULL, *count + 1, sizeof *inputs);
     size_t at = *count;
     for (const struct tn__jit_kept *kept = jit->kept; kept && inputs; kept = kept->next)
-        if (kept->library == library)
+        if (kept->library == number)
             inputs[--at] = (struct tn_image_input){kept->name, kept->ir, kept->length};
     tn__jit_unlock();
     return inputs;

@@ -253,7 +253,7 @@ static int note_initializers(struct adding *a)
     if (!note)
         return tn__no_memory(a->err, a->m->name);
     struct tn_jit *jit = a->m->jit;
-    note->library = a->library;
+    note->library = tn_library_number(a->library);
     memcpy(note->symbol, symbol, size);
     tn__jit_lock();
     note->next = jit->initializers;
@@ -396,7 +396,7 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
     if (code == TN_OK)
         code = add_module(&g, err);
     if (code == TN_OK && kept) {
-        kept->library = g.library;
+        kept->library = tn_library_number(g.library);
         tn__jit_lock();
         kept->next = jit->kept;
         jit->kept = kept;

@@ -16,7 +16,7 @@ struct tn__jit_tag {
 
 static uint64_t key_of(const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE])
 {
-    return tn__get64(digest) ^ (uint64_t)(uintptr_t)library * 0x9e3779b97f4a7c15;
+    return tn__get64(digest) ^ (tn_library_number(library) + 1) * 0x9e3779b97f4a7c15;
 }
 
 static struct tn__jit_tag *find(const struct tn_jit *jit, uint64_t key)

@@ -95,9 +95,10 @@ static int view_newest(struct viewing *v, struct tn_jit *jit, const struct tn_li
     tn__jit_lock();
     const struct tn__jit_kept *kept = jit->kept;
     tn__jit_unlock();
+    const uint64_t number = tn_library_number(library);
     int code = TN_EUNDEF;
     for (; kept && code == TN_EUNDEF; kept = kept->next)
-        if (kept->library == library)
+        if (kept->library == number)
             code = view_module(v, kept);
     return code == TN_EUNDEF
                ? tn__fail(v->err, code, "tn_jit_view: no module of the library defines a function '%s'", v->function)

@@ -51,7 +51,7 @@ int tn__entries_wait(struct tn_library *library, struct tn_library *other, struc
     int code = tn__libraries_check(library, other, err);
     struct tn_library *const both[] = {library, other ? other : library};
     for (size_t i = 0; i < TN_COUNT(both); i++)
-        both[i]->readers++; /* the names stay where they are while the lock is given up */
+        tn__library_hold(both[i]); /* the names stay where they are while the lock is given up */
     for (size_t i = 0; !code && i < count;) {
         bool held = tn__entry_is_held(*(struct tn__entry *const *)(const void *)((const char *)first + i * distance));
         if (held) {
@@ -90,10 +90,29 @@ void tn__library_free_names(struct tn_library *library)
 void tn__library_hold(struct tn_library *library)
 {
     library->readers++;
+    tn__library_use(library);
 }
 
 void tn__library_drop(struct tn_library *library)
 {
     if (!--library->readers && library->removed && !library->is_being_removed)
         tn__library_free_names(library);
+    tn__library_release(library);
+}
+
+void tn__library_use(struct tn_library *library)
+{
+    __atomic_add_fetch(&library->users, 1, __ATOMIC_RELAXED);
+}
+
+void tn__library_release(struct tn_library *library)
+{
+    struct tn_session *session = library->session;
+    if (__atomic_sub_fetch(&library->users, 1, __ATOMIC_ACQ_REL) || session->closing)
+        return;
+    struct tn_library **at = &session->libraries;
+    while (*at != library)
+        at = &(*at)->next;
+    *at = library->next;
+    tn__session_defer(session, &library->deferred);
 }

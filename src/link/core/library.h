@@ -11,6 +11,12 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Part of something that is freed without the lock, by calling the client for example. */
+struct tn__deferred {
+    struct tn__deferred *next;
+    void (*free)(struct tn__deferred *deferred);
+};
+
 /* Supplies names that nothing in the library defines. A resolver answers with an address, a generator adds
  * definitions. */
 struct tn__supplier {
@@ -110,9 +116,11 @@ struct tn_library {
     const char *name; /* behind the struct */
     bool removed;     /* only this struct and its trackers are left */
     bool is_being_removed;
-    uint32_t readers;     /* threads that use its names or generators without the lock; until 0, these are kept */
-    bool found_by_others; /* entries of other libraries may lead here */
-    bool fall_back_due;   /* definitions that others had given way to were removed: tn__library_fall_back is due */
+    uint32_t readers; /* threads that use its names or generators without the lock; until 0, these are kept */
+    uint32_t users;   /* atomic: the client's handle, and what leads to this struct and may outlive the contents */
+    struct tn__deferred deferred; /* without users it is freed */
+    bool found_by_others;         /* entries of other libraries may lead here */
+    bool fall_back_due; /* definitions that others had given way to were removed: tn__library_fall_back is due */
     struct tn__symtab symtab;
     struct tn_search *search; /* the search order */
     size_t search_count;
@@ -194,6 +202,10 @@ int tn__entries_wait(struct tn_library *library, struct tn_library *other, struc
  * dropped. */
 void tn__library_hold(struct tn_library *library);
 void tn__library_drop(struct tn_library *library);
+/* Something leads to the struct, or under the lock, does not lead there any more. The last one frees it, once the lock
+ * is given up. */
+void tn__library_use(struct tn_library *library);
+void tn__library_release(struct tn_library *library);
 /* Frees the names and generators of a library that no thread holds. */
 void tn__library_free_names(struct tn_library *library);
 

@@ -13,12 +13,6 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Part of something that is freed by calling the client, which must not be done under the lock. */
-struct tn__deferred {
-    struct tn__deferred *next;
-    void (*free)(struct tn__deferred *deferred);
-};
-
 struct tn__pool;
 
 /* A range that stays until the session ends. The memory may be the client's, who is told of the end of each. */

@@ -24,7 +24,7 @@ void tn__promise_unstage(struct tn_responsibility *promise)
 static void free_promise(struct tn__deferred *deferred)
 {
     struct tn_responsibility *promise = tn__container_of(deferred, struct tn_responsibility, deferred);
-    const struct tn_allocator *from = promise->library->session->allocator;
+    const struct tn_allocator *from = promise->arena.from; /* the library may be gone */
     tn__promise_unstage(promise);
     if (promise->client.destroy)
         promise->client.destroy(promise->client.context);
@@ -45,6 +45,7 @@ void tn__promise_drop(struct tn_responsibility *promise)
     tn__list_remove(&promise->owned);
     promise->deferred.free = free_promise;
     tn__session_defer(promise->library->session, &promise->deferred);
+    tn__library_release(promise->library);
 }
 
 struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count)
@@ -61,8 +62,10 @@ struct tn_responsibility *tn__promise_new(struct tn_library *library, const char
     tn__list_init(&promise->queries);
     promise->seen.name = tn__arena_text(&promise->arena, name, strlen(name));
     promise->entries = tn__arena_array(&promise->arena, count, sizeof *promise->entries);
-    if (promise->seen.name && promise->entries)
+    if (promise->seen.name && promise->entries) {
+        tn__library_use(library);
         return promise;
+    }
     tn__arena_free(&promise->arena);
     tn__free(from, promise);
     return NULL;

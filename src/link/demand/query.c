@@ -70,6 +70,7 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
     for (size_t i = 0; i < count; i++) {
         struct tn__supplier *generator = tn__generator_for(&needs->missing[i]);
         query->asked_of[query->asked_count++] = needs->missing[i];
+        tn__library_use(needs->missing[i].library);
         if (!generator)
             continue; /* it is being asked, with one before */
         struct tn_responsibility *promise = tn__promise_generate(generator, &needs->missing[i], count - i);
@@ -138,6 +139,7 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
 static void begin_query(struct tn__query *query)
 {
     query->number = ++query->session->links;
+    tn__library_use(query->request.library);
     tn__list_append(&query->session->queries, &query->listed);
     if (query->from)
         tn__list_append(&query->from->queries, &query->asked);
@@ -158,18 +160,21 @@ static void end_query(struct tn__query *query)
     tn__list_remove(&query->listed);
     tn__list_remove(&query->asked);
     tn__free(query->session->allocator, query->open);
-    for (size_t i = 0; i < query->asked_count; i++)
+    for (size_t i = 0; i < query->asked_count; i++) {
         if (!query->asked_of[i].library->removed)
             query->asked_of[i].entry->asked = 0;
+        tn__library_release(query->asked_of[i].library);
+    }
     tn__free(query->session->allocator, query->asked_of);
 }
 
-/* Names that were looked for in vain have entries, too. */
-static void sweep_after(const struct tn__request *request, int code)
+/* Afterwards the library may be gone. Names that were looked for in vain have entries, too. */
+static void leave_library(const struct tn__request *request, int code)
 {
     if (code)
         request->library->symtab.swept_revision = UINT64_MAX;
     tn__library_sweep_if_due(request->library);
+    tn__library_release(request->library);
 }
 
 /* ---- going on ---- */
@@ -354,7 +359,7 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
         tn__free(session->allocator, needs.missing);
     } while (code == TN__WAIT);
     end_query(&query);
-    sweep_after(request, code);
+    leave_library(request, code);
     tn__session_unlock(session);
     tn__query_continue(session);
     pthread_cond_destroy(&settled);
@@ -384,7 +389,7 @@ static void step(struct tn__query *query)
     query->stepping = code != TN__WAIT;
     if (code != TN__WAIT) {
         end_query(query);
-        sweep_after(&query->request, code);
+        leave_library(&query->request, code);
     }
     tn__session_unlock(session);
     if (code == TN__WAIT)
@@ -407,6 +412,7 @@ static void end_early(struct tn__query *query)
     tn__list_remove(&query->runnable);
     tn__query_end_waiting(query, NULL);
     end_query(query);
+    tn__library_release(query->request.library);
 }
 
 bool tn__query_cancel(struct tn__query *query)

@@ -63,6 +63,16 @@ static const char *name_of(const struct tn__lazy_record *record)
     return record->target ? record->target : record->entry->name;
 }
 
+/* Its libraries may be gone afterwards. */
+static void free_batch(struct tn__lazy_batch *batch)
+{
+    struct tn_library *library = batch->library, *targets = batch->targets;
+    tn__free(library->session->allocator, batch);
+    tn__library_release(library);
+    if (targets)
+        tn__library_release(targets);
+}
+
 static uint64_t resolve(struct tn__lazy_slot *slot)
 {
     const struct tn__lazy_record *record = slot->record;
@@ -88,7 +98,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
         tn__append(&err, ", for a call of '%.*s'", (int)tn__shown_length(name_of(record)), name_of(record));
     if (!--batch->calls && batch->removed) {
         tn__list_remove(&batch->owned);
-        tn__free(session->allocator, batch);
+        free_batch(batch);
     }
     tn__session_unlock(session);
     if (!code)
@@ -137,7 +147,7 @@ static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
     if (batch->calls)
         tn__list_append(&batch->library->session->removed_stubs, &batch->owned);
     else
-        tn__free(batch->library->session->allocator, batch);
+        free_batch(batch);
 }
 
 static void forget_stubs(struct tn_tracker *owner)
@@ -265,6 +275,9 @@ static int define_all(struct tn__lazy_batch *batch, const struct tn_lazy_symbol 
         code = take_stubs(batch, target, &journal, err);
     if (!code) {
         tn__list_append(&owner->lazy, &batch->owned);
+        tn__library_use(batch->library);
+        if (batch->targets)
+            tn__library_use(batch->targets);
         tn__promises_discard(session, &journal);
     }
     tn__journal_free(&journal);

@@ -155,6 +155,11 @@ int tn_library_each_symbol(struct tn_library *library, int (*visit)(void *contex
 
 /* ---- libraries ---- */
 
+uint64_t tn_library_number(const struct tn_library *library)
+{
+    return library ? library->number : UINT64_MAX;
+}
+
 struct tn_library *tn_library_find(struct tn_session *session, const char *name)
 {
     if (!session || !name)

@@ -159,6 +159,26 @@ void tn__library_free(struct tn_library *library)
     tn__free(from, library);
 }
 
+static void free_unused(struct tn__deferred *deferred)
+{
+    tn__library_free(tn__container_of(deferred, struct tn_library, deferred));
+}
+
+int tn_library_destroy(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return 0;
+    struct tn_session *session = library->session;
+    tn__session_lock(session);
+    int code = library->removed && !library->is_being_removed
+                   ? 0
+                   : tn__fail(err, TN_EINVAL, "%s: only a library that was removed can be destroyed", library->name);
+    if (!code)
+        tn__library_release(library);
+    tn__session_unlock(session);
+    return code;
+}
+
 int tn_library_clear(struct tn_library *library, struct tn_error *err)
 {
     if (!library)
@@ -260,6 +280,8 @@ static int create_library(struct tn_session *session, const char *name, struct t
     library->symtab.seed = session->seed;
     library->symtab.sweep_at = TN__SWEEP_LEAST;
     library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
+    library->users = 1;
+    library->deferred.free = free_unused;
     tn__tracker_init(&library->own, library);
     tn__list_init(&library->trackers);
     tn__list_init(&library->exits);

@@ -10,8 +10,10 @@
 
 static void free_tracker(struct tn_tracker *tracker)
 {
+    struct tn_library *library = tracker->library;
     tn__list_remove(&tracker->listed);
-    tn__free(tracker->library->session->allocator, tracker);
+    tn__free(library->session->allocator, tracker);
+    tn__library_release(library);
 }
 
 static bool count_down(struct tn__object *object)
@@ -87,6 +89,8 @@ bool tn__tracker_linger(struct tn_tracker *going)
 {
     going->thread_exits = count(going);
     going->lingers = going->thread_exits;
+    if (going->lingers)
+        tn__library_use(going->library);
     return going->lingers;
 }
 

@@ -132,6 +132,7 @@ static bool library_comes_and_goes(struct storm *s, unsigned thread, unsigned ro
         right = makers[i].fails ? code == TN_EIO : !code && answers(address, makers[i].value);
     }
     right = right && !(round % 2 ? tn_library_clear(library, &err) : tn_library_remove(library, &err));
+    right = right && (round % 2 || !tn_library_destroy(library, &err));
     for (unsigned i = 0; right && i < COUNT(makers); i++)
         while (!makers[i].destroyed) /* a task of the session may still hold it for a moment */
             usleep(100);

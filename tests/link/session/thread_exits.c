@@ -134,7 +134,8 @@ static int clear_library(struct loaded *l)
 
 static int remove_library(struct loaded *l)
 {
-    return tn_library_remove(l->f.library, NULL);
+    int code = tn_library_remove(l->f.library, NULL);
+    return code ? code : tn_library_destroy(l->f.library, NULL);
 }
 
 static const struct way {
