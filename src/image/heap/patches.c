@@ -25,7 +25,7 @@ struct tn__patch tn__image_patch(const struct tn_image *image, uint32_t row)
                               .value = tn__get64(at + TN__IMAGE_PATCH_VALUE)};
 }
 
-static bool is_before(const struct tn__patch *a, uint32_t dependency, uint64_t place)
+static bool is_in_order(const struct tn__patch *a, uint32_t dependency, uint64_t place)
 {
     return a->dependency != dependency ? a->dependency < dependency : a->place < place;
 }
@@ -33,7 +33,7 @@ static bool is_before(const struct tn__patch *a, uint32_t dependency, uint64_t p
 static bool comes_before(const struct tn_image *image, uint32_t row, uint32_t dependency, uint64_t place)
 {
     const struct tn__patch patch = tn__image_patch(image, row);
-    return is_before(&patch, dependency, place);
+    return is_in_order(&patch, dependency, place);
 }
 
 bool tn__image_find_patch(const struct tn_image *image, const struct tn_image *of, uint64_t place,
@@ -104,7 +104,7 @@ int tn__image_check_patches(const struct tn_image *image, struct tn_error *err)
         patch = tn__image_patch(image, i);
         bool good = !(patch.flags & ~TN__IMAGE_PATCH_REFERENCE) && is_value(image, &patch) &&
                     may_change(dependency(image, patch.dependency), &patch) &&
-                    (!i || is_before(&last, patch.dependency, patch.place));
+                    (!i || is_in_order(&last, patch.dependency, patch.place));
         if (!good)
             return tn__fail(err, TN_EFORMAT, "%s: patch %u: its word, its object or its value lies outside, or its row",
                             image->file->mapping.name, i);
