@@ -93,7 +93,12 @@ static int long_name(const struct tn__archive *archive, struct tn__member *membe
 {
     uint64_t at;
     const struct tn__archive_names *names = &archive->long_names;
-    if (!parse_number((const uint8_t *)member->name + 1, NAME - 1, &at) || at >= names->size)
+    if (archive->thin && memchr(member->name, ':', member->name_length))
+        return tn__fail(err, TN_ENOTSUP,
+                        "%s: member at %llu: it is a member of another archive; name that archive itself instead",
+                        archive->name, (unsigned long long)member->offset);
+    /* Where a name of 15 bytes was to stand, GNU ar leaves the slash that would have ended it. */
+    if (!parse_number((const uint8_t *)member->name + 1, member->name_length - 1, &at) || at >= names->size)
         return FAIL("%s: member at %llu: its name lies outside the table of long names", archive->name,
                     (unsigned long long)member->offset);
     member->name = names->text + at;
@@ -179,7 +184,10 @@ int tn__archive_open(struct tn__archive *archive, struct tn_error *err)
     if (code)
         return code;
     if (!tn__archive_claims(archive->formats, archive->bytes, archive->size))
-        return FAIL("%s: not an archive", archive->name);
+        return FAIL("%s: not an archive%s", archive->name,
+                    tn__is_universal(archive->bytes, archive->size)
+                        ? ", but a universal file without an archive for the session's machine"
+                        : "");
     take_part(archive->formats, &archive->bytes, &archive->size);
     archive->thin = has_magic(archive->bytes, archive->size, "!<thin>\n");
     /* Special members come first, the table of long names after the symbol tables. */

@@ -80,8 +80,8 @@ static bool is_macho(const uint8_t *bytes, size_t size)
     return size >= 4 && tn__get32(bytes) == 0xfeedfacf;
 }
 
-/* A file with parts for several machines. Java's classes begin alike, with another number of parts. */
-static bool is_universal(const uint8_t *bytes, size_t size)
+/* Java's classes begin alike, with another number of parts. */
+bool tn__is_universal(const uint8_t *bytes, size_t size)
 {
     enum { MOST_PARTS = 32 };
     return size >= 8 && (tn__get32(bytes) | 0x01000000) == 0xbfbafeca && !tn__get16(bytes + 4) && !bytes[6] &&
@@ -130,7 +130,7 @@ static bool is_elf(const uint8_t *bytes, size_t size)
 
 __attribute__((cold)) bool tn__object_is_known(const uint8_t *bytes, size_t size)
 {
-    return is_elf(bytes, size) || is_macho(bytes, size) || is_universal(bytes, size) || find_coff(bytes, size);
+    return is_elf(bytes, size) || is_macho(bytes, size) || tn__is_universal(bytes, size) || find_coff(bytes, size);
 }
 
 __attribute__((cold)) static int fail_unnamed(const struct tn__object_data *object,
@@ -168,7 +168,7 @@ __attribute__((cold)) static const struct macho_machine *find_macho(const uint8_
 {
     enum { HEADER = 8, PART = 20, PART_64 = 32 };
     size_t part = bytes[3] == 0xbf ? PART_64 : PART;
-    bool universal = is_universal(bytes, size);
+    bool universal = tn__is_universal(bytes, size);
     const uint8_t *at = bytes + (universal ? HEADER : 4);
     for (unsigned count = universal ? bytes[7] : 1; count && tn__inside((uint64_t)(at - bytes), 4, size); count--) {
         uint32_t machine = universal ? __builtin_bswap32(tn__get32(at)) : tn__get32(at);
@@ -186,7 +186,7 @@ __attribute__((cold)) static int fail_macho(const struct tn__object_data *object
     const struct macho_machine *found = find_macho(object->bytes, object->size);
     if (found)
         return fail_unnamed(object, formats, found->name, found->format, err);
-    if (is_universal(object->bytes, object->size))
+    if (tn__is_universal(object->bytes, object->size))
         return tn__fail(err, TN_EFORMAT, "%s: a universal Mach-O file without a part for a known machine",
                         object->name);
     return tn__fail(err, TN_EFORMAT, "%s: a Mach-O file for an unknown machine (CPU type %#x)", object->name,
@@ -198,7 +198,7 @@ __attribute__((cold)) int tn__object_fail_format(const struct tn__object_data *o
 {
     if (is_elf(object->bytes, object->size))
         return fail_elf(object, formats, err);
-    if (is_macho(object->bytes, object->size) || is_universal(object->bytes, object->size))
+    if (is_macho(object->bytes, object->size) || tn__is_universal(object->bytes, object->size))
         return fail_macho(object, formats, err);
     const struct magic *magic = find_magic(object->bytes, object->size);
     const struct coff_machine *coff = magic ? NULL : find_coff(object->bytes, object->size);

@@ -292,6 +292,9 @@ const struct tn_format *tn__format_of(const struct tn_format *const *formats, co
 /* True if the bytes look like an object of a format that Tenon has a reader for (identify.c). */
 bool tn__object_is_known(const uint8_t *bytes, size_t size);
 
+/* A file of Darwin with parts for several machines, objects or archives (identify.c). */
+bool tn__is_universal(const uint8_t *bytes, size_t size);
+
 /* Reads an object of one of the formats, up to NULL; name, bytes and size are set. TN_EFORMAT, TN_ENOTSUP (also: a
  * format that is not among them), TN_ENOMEM. */
 int tn__object_read(struct tn__object_data *object, const struct tn_format *const *formats, struct tn_error *err);

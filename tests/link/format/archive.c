@@ -266,6 +266,34 @@ static struct bytes thin_of(const char *member)
     return thin;
 }
 
+/* GNU ar writes "/0             /" for a name of 15 bytes, and "/0:88" for a member of an archive that it was given. */
+static void thin_members_as_gnu_ar_names_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+        int code;
+    } rows[] = {
+        {"/0             /", "123456789012345: No such file", TN_EIO},
+        {"/0:88", "it is a member of another archive", TN_ENOTSUP},
+        {"/99            /", "outside the table of long names", TN_EFORMAT},
+        {"/0             x", "outside the table of long names", TN_EFORMAT},
+    };
+    struct tn_error err;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fixture f = open_fixture(NULL);
+        struct bytes thin = thin_of("123456789012345");
+        char *header = strstr((char *)thin.at, "/0 ");
+        memset(header, ' ', 16);
+        memcpy(header, rows[i].name, strlen(rows[i].name));
+        const struct tn_input input = {
+            .size = sizeof input, .name = scratch_file("named.a"), .bytes = thin.at, .length = thin.size};
+        assert_error(tn_add_archive(f.library, &input, &err), rows[i].code, &err, rows[i].text);
+        close_fixture(&f);
+        free(thin.at);
+    }
+}
+
 /* Where the member is searched, nothing is found; elsewhere it is not searched. */
 static void thin_members_stay_in_their_folder(void **state)
 {
@@ -486,6 +514,7 @@ int main(void)
         cmocka_unit_test(the_first_archive_that_has_it_serves),
         cmocka_unit_test(a_member_that_clashes_is_an_error_that_leaves_nothing),
         cmocka_unit_test(thin_members_that_are_gone),
+        cmocka_unit_test(thin_members_as_gnu_ar_names_them),
         cmocka_unit_test(thin_members_stay_in_their_folder),
         cmocka_unit_test(archives_are_borrowed_until_the_session_ends_and_objects_until_they_are_linked),
         cmocka_unit_test(offsets_in_the_index),
