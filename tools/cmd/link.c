@@ -346,7 +346,7 @@ static bool link_program(const struct settings *settings, const char *wanted, vo
         roots[count++] = wanted;
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--root"))
-            roots[count++] = settings->items[i].value;
+            roots[count++] = name_of(settings, settings->items[i].value);
     bool ok = tool_program_link(wanted, roots, count, entry);
     free(roots);
     return ok;
