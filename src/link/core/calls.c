@@ -20,6 +20,7 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
         .priority = section->priority,
         .sequence = sequence,
         .reversed = section->reversed,
+        .backwards = section->backwards,
     };
 }
 

@@ -44,7 +44,7 @@ struct tn__calls {
     uint64_t address;                /* of the array */
     uint64_t count, sequence;
     uint32_t priority;
-    bool reversed;
+    bool reversed, backwards;
 };
 
 /* In order of their sequence, so those of one object stand together and are found without a search through all. */

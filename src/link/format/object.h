@@ -64,6 +64,7 @@ struct tn__section {
     uint8_t kind, role;
     uint8_t symbol_flags; /* TN__SYMBOL_... of the symbols that it defines; see bind.c */
     bool reversed;        /* its functions run from last to first */
+    bool backwards;       /* of sections of its object with its priority, the last one is the first to run */
     bool discarded;       /* another object's copy of its COMDAT group is used, or it was stripped */
     bool retained;        /* not to be stripped */
     bool supports;        /* to be stripped unless it refers to something that is kept */

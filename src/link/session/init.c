@@ -12,7 +12,12 @@ static int by_priority(const void *a, const void *b)
     const struct tn__calls *x = a, *y = b;
     if (x->priority != y->priority)
         return x->priority < y->priority ? -1 : 1;
-    return x->sequence < y->sequence ? -1 : 1;
+    bool first = x->sequence < y->sequence;
+    if (x->object == y->object && x->backwards != y->backwards)
+        first = y->backwards;
+    else if (x->object == y->object && x->backwards)
+        first = !first;
+    return first ? -1 : 1;
 }
 
 /* The last four are passed on the stack, where functions in the calling convention of Windows store their arguments:

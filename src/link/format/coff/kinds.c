@@ -11,7 +11,7 @@
 
 /* The C library calls what is between .CRT$XIA and .CRT$XIZ, then .CRT$XCA to .CRT$XCZ at the start, and .CRT$XPA to
  * .CRT$XPZ, then .CRT$XTA to .CRT$XTZ at the end (Microsoft, "CRT initialization"). GCC and clang for MinGW have .ctors
- * and .dtors, as they had in ELF files. */
+ * and .dtors, as they had in ELF files; MinGW's __main walks the whole of .ctors from its end, that of COMDATs too. */
 static const struct array {
     const char *name;
     uint8_t role;
@@ -85,6 +85,7 @@ static void set_array(struct tn__section *section)
         if (section->role == TN__ROLE_FINI && !arrays[i].counts_down)
             section->priority = 2 * second - section->priority;
         section->reversed = arrays[i].counts_down && section->role == TN__ROLE_INIT;
+        section->backwards = arrays[i].counts_down;
         return;
     }
 }
