@@ -10,33 +10,12 @@ trap 'rm -rf "$work"' EXIT
 "$CC" -Iinclude tests/image/source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" 2>/dev/null || exit 1
 export TENON_GC=copy # no thread of the collector's, so calls have the same numbers each time
 
-if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
-    echo "ok the saver is killed # SKIP no strace, or it may not trace"
-    exit
-fi
-mkdir "$work/folder"
-strace -f -qq -o "$work/log" "$work/host" save "$work/new" || exit 1
-some "among its calls is one that renames" "$(grep 'rename(.*new' "$work/log")"
-echo old >"$work/old"
+written=("$work/host" save "$work/folder/out") whole=$work/new
+. tests/image/support/traced.bash
 
-# under OPTIONS...: a run with this injected, over an old file.
-under() {
-    rm -rf "$work/folder"/* && cp "$work/old" "$work/folder/out"
-    (strace -f -qq -o /dev/null "$@" "$work/host" save "$work/folder/out") 2>"$work/said"
-}
-
-wrong= finished=0 count=0
-while read -r runs call; do
-    for ((n = 1; n <= runs; n++)); do
-        under -e inject=$call:signal=KILL:when=$n
-        count=$((count + 1))
-        if cmp -s "$work/folder/out" "$work/new"; then finished=$((finished + 1))
-        elif ! cmp -s "$work/folder/out" "$work/old"; then wrong="$wrong $call/$n"; fi
-    done
-done < <(sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' "$work/log" | grep -v -x -e futex -e execve | sort | uniq -c) \
-    2>/dev/null
-none "killed at each of $count calls, it leaves the old file or the new one" "$wrong"
-some "the old one but at the last few: $finished" "$([ "$finished" -gt 0 ] && [ "$finished" -lt 12 ] && echo yes)"
+"$work/host" save "$whole" || exit 1
+strace -f -qq -o "$work/log" "${written[@]}" || exit 1
+killed_at_each_call
 
 # refused CALL ERROR TEXT: every such call that writes fails in turn.
 refused() {

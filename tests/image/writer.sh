@@ -16,39 +16,14 @@ END
 cat >"$work/bad.ll" <<'END'
 define i32 @f() { call void asm "no_such_instruction", ""() ret i32 7 }
 END
-build() { "$tenon" build --kind=shared --threads 1 -o "$1/out" "$work/in.ll"; }
 
-if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
-    echo "ok the writer is killed # SKIP no strace, or it may not trace"
-    exit
-fi
-mkdir "$work/new" "$work/folder"
-build "$work/new" || exit 1
-echo old >"$work/old"
+written=("$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll") whole=$work/new/out
+. tests/image/support/traced.bash
 
-# under OPTIONS...: a run with this injected, over an old file.
-under() {
-    rm -rf "$work/folder"/* && cp "$work/old" "$work/folder/out"
-    (strace -f -qq -o /dev/null "$@" "$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll") \
-        2>"$work/said"
-}
-
-strace -f -qq -o "$work/log" "$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll"
-some "among its calls is one that renames" "$(grep 'rename(.*folder/out' "$work/log")"
-
-# Locks aside, of which there are many, and which change nothing.
-wrong= finished=0 count=0
-while read -r runs call; do
-    for ((n = 1; n <= runs; n++)); do
-        under -e inject=$call:signal=KILL:when=$n
-        count=$((count + 1))
-        if cmp -s "$work/folder/out" "$work/new/out"; then finished=$((finished + 1))
-        elif ! cmp -s "$work/folder/out" "$work/old"; then wrong="$wrong $call/$n"; fi
-    done
-done < <(sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' "$work/log" | grep -v -x -e futex -e execve | sort | uniq -c) \
-    2>/dev/null
-none "killed at each of $count calls, it leaves the old file or the new one" "$wrong"
-some "the old one but at the last few: $finished" "$([ "$finished" -gt 0 ] && [ "$finished" -lt 12 ] && echo yes)"
+mkdir "$work/new"
+"$tenon" build --kind=shared --threads 1 -o "$whole" "$work/in.ll" || exit 1
+strace -f -qq -o "$work/log" "${written[@]}"
+killed_at_each_call
 
 # refused CALL ERROR TEXT: every such call fails in turn; that is an error which says so, or does not matter.
 refused() {
@@ -57,7 +32,7 @@ refused() {
     for ((n = 1; n <= runs; n++)); do
         under -e inject=$call:error=$error:when=$n
         status=$?
-        [ $status -eq 0 ] && cmp -s "$work/folder/out" "$work/new/out" && continue
+        [ $status -eq 0 ] && cmp -s "$work/folder/out" "$whole" && continue
         cmp -s "$work/folder/out" "$work/old" && [ "$(ls "$work/folder")" = out ] && grep -q "$text" "$work/said" ||
             missed="$missed $n"
     done
@@ -67,7 +42,7 @@ refused() {
 # unused CALL ERROR: what makes the file has no need of it.
 unused() {
     under -e inject=$1:error=$2
-    succeeds "no $1: the file is made all the same" cmp "$work/folder/out" "$work/new/out"
+    succeeds "no $1: the file is made all the same" cmp "$work/folder/out" "$whole"
     none "and without $1" "$(grep "^[0-9]* *$1(" "$work/log")"
 }
 unused memfd_create ENOSYS
@@ -96,7 +71,7 @@ done
 # Who is asked to end while it writes does so when the file is whole.
 under -e inject=fsync:signal=TERM
 some "ended while it writes" "$([ $? -eq 143 ] && echo yes)"
-succeeds "the file is whole" cmp "$work/folder/out" "$work/new/out"
+succeeds "the file is whole" cmp "$work/folder/out" "$whole"
 some "and alone" "$([ "$(ls "$work/folder")" = out ] && echo yes)"
 
 # A limit of the size of files is an error.

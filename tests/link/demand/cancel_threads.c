@@ -45,7 +45,7 @@ static void never_in_time(void **state)
     close_fixture(&f);
 }
 
-/* The waiting thread runs the materializer itself, which learns that nobody waits any more, and stops. */
+/* The waiting thread runs the materializer itself, which learns that no lookup waits any more, and stops. */
 static void told_by_the_clock(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void waiting_at_a_fork(void **state)
     close_fixture(&f);
 }
 
-/* The callback runs in another thread of the parent: in the child it does not, and nobody waits for it. */
+/* The callback runs in another thread of the parent: in the child it does not, and no thread waits for it. */
 static _Atomic int in_callback, go_on;
 
 static void slow_done(void *context, struct tn_wanted *symbols, size_t count, const struct tn_error *err)

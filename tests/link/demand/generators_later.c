@@ -191,7 +191,7 @@ static void library_removed(void **state)
         if (ends)
             assert_int_equal(tn_responsibility_ready(a.kept, &err), TN_EREMOVED);
         close_fixture(&f);
-        assert_int_equal(a.destroyed, 0); /* nobody asked for that */
+        assert_int_equal(a.destroyed, 0); /* it is called for tn_remove_generator only */
     }
 }
 
