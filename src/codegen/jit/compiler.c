@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cache/description.h"
-#include "codegen/jit/jit.h"
+#include "jit/jit.h"
 #include "codegen/llvm/arguments.h"
 #include "tenon_gc.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/os.h"
 #include "base/shown_name.h"
-#include "codegen/jit/jit.h"
+#include "jit/jit.h"
 
 /* ---- compiling ---- */
 

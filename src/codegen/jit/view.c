@@ -6,7 +6,7 @@
 #include "base/shown_name.h"
 #include "codegen/compile/compile.h"
 #include "codegen/compile/view.h"
-#include "codegen/jit/jit.h"
+#include "jit/jit.h"
 
 struct viewing {
     const struct tn_jit *jit;

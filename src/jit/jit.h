@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The JIT: jit.c (creating, looking up, reports of compilations), jit_module.c (adding and materializing modules),
- * jit_tags.c (what tells modules apart), compiler.c (LLVM as a compiler), jit_instance.c (publishing code instances),
- * jit_image.c (images of the modules that were added), jit_view.c (looking at one function of them). Only compiler.c,
- * images and views know LLVM. */
+/* The JIT: jit.c (creating, looking up, reports of compilations), module.c (adding and materializing modules), tags.c
+ * (what tells modules apart), instance.c (publishing code instances). src/codegen/jit has what knows LLVM: compiler.c
+ * (LLVM as a compiler), image.c (images of the modules that were added), view.c (looking at one function of them). */
 
-#ifndef TENON_CODEGEN_JIT_H
-#define TENON_CODEGEN_JIT_H
+#ifndef TENON_JIT_INTERNAL_H
+#define TENON_JIT_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 /* Images of what was added to a JIT that keeps its IR. */
 
 #include "codegen/image/image.h"
-#include "codegen/jit/jit.h"
+#include "jit/jit.h"
 
 struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module)
 {

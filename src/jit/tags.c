@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "codegen/jit/jit.h"
+#include "jit/jit.h"
 
 /* By what a tag begins with and by the library. */
 struct tn__jit_tag {

@@ -3,7 +3,7 @@
 /* Code instances of a module: their functions are looked up when the module is added, which starts its compilation, and
  * they are published when the lookup has ended. */
 
-#include "codegen/jit/jit.h"
+#include "jit/jit.h"
 
 struct publication {
     struct tn_instance *instance;

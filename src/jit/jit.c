@@ -7,7 +7,7 @@
 
 #include "base/fork.h"
 #include "codegen/compile/compile.h"
-#include "codegen/jit/jit.h"
+#include "jit/jit.h"
 #include "codegen/target/target.h"
 
 /* ---- the lock ---- */
