@@ -346,4 +346,4 @@ $(link_data)/windows/comdats.lib $(link_data)/windows/thin.lib: $(link_data)/win
 	$(link_data)/windows/comdat_2.msvc.o
 	@rm -f $@
 	$(call step,LIB)$(llvm_bin)/llvm-lib $(if $(filter %/thin.lib,$@),-llvmlibthin) -out:$@ $^ >/dev/null
-$(BUILD)/tests/link/format/coff $(BUILD)/tests/link/format/coff_corrupt: | $(windows)
+$(foreach test,coff coff_groups coff_libraries coff_corrupt,$(BUILD)/tests/link/format/$(test)): | $(windows)
