@@ -92,11 +92,12 @@ static void translate(void *context, void **slot)
     struct tn_save *save = c->save;
     if (!*slot)
         return;
-    uint32_t number = tn__numbers_find(&save->numbers, *slot), image = 0;
-    if (number != TN__NOT_FOUND) {
+    uint64_t to = tn__places_find(&save->places, *slot);
+    uint32_t image = 0;
+    if (to != TN__NO_PLACE) {
         if (save->unique_count)
-            c->full |= !tn__save_note_use(save, number, c->object, (uint64_t)((uint8_t *)slot - save->bytes));
-        store(c, slot, tn__save_item(save, number)->place, 0);
+            c->full |= !tn__save_note_use(save, to, c->object, (uint64_t)((uint8_t *)slot - save->bytes));
+        store(c, slot, to, 0);
         return;
     }
     if (!tn__is_in_heap(save->heap, *slot))
@@ -310,14 +311,15 @@ static int settle_patch(struct copier *c, struct tn__save_patch *patch)
         return report(c, changed->object, (uint32_t)(save->root_count + patch->changed) | TN__FROM_ROOT, type,
                       start + patch->place - (uintptr_t)changed->object, patch->value);
     }
-    uint32_t number = to ? tn__numbers_find(&save->numbers, to) : TN__NOT_FOUND, image = 0;
-    if (to && number == TN__NOT_FOUND && !tn__is_in_heap(save->heap, to))
+    uint64_t place = to ? tn__places_find(&save->places, to) : TN__NO_PLACE;
+    uint32_t image = 0;
+    if (to && place == TN__NO_PLACE && !tn__is_in_heap(save->heap, to))
         image = tn__save_image_of(save, to);
     patch->value = 0;
-    if (number != TN__NOT_FOUND) {
+    if (place != TN__NO_PLACE) {
         patch->of = TN__PATCH_OWN;
-        patch->value = tn__save_item(save, number)->place;
-        patch->index = tn__save_unique_of(save, number) + 1; /* 0: it is none */
+        patch->value = place;
+        patch->index = tn__save_unique_of(save, place) + 1; /* 0: it is none */
     } else if (image) {
         patch->of = TN__PATCH_DEPENDENCY;
         patch->value = (uintptr_t)to - (uintptr_t)save->options.images[image - 1]->heap->start;
@@ -369,7 +371,7 @@ int tn__save_copy(struct tn_save *save)
         code = copy_object(&c, (uint32_t)i);
     if (!code)
         copy_roots(&c);
-    tn__save_settle_unique(save);
+    tn__save_sort_uses(save);
     if (!code)
         code = settle_patches(&c);
     if (!code)

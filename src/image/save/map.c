@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Arrays of structs that are found by their first member, an address: numbers of items in an open hash table, which
- * takes 4 bytes for each entry. Arrays in chunks. Numbers of objects, in tables by their addresses: there may be many
- * objects, and two of three look-ups are of those that were just looked at, or are near them. */
+ * takes 4 bytes for each entry. Arrays in chunks. Numbers of objects: there may be many objects, and references lead
+ * anywhere, so what is looked up for each of them is small enough for a processor's caches. */
 
 #include "base/os.h"
 #include "image/save/save.h"
@@ -127,52 +127,116 @@ void tn__chunked_free(struct tn__chunked *all, size_t size)
     *all = (struct tn__chunked){.chunks = NULL};
 }
 
-/* ---- numbers of objects ---- */
+/* ---- places of objects ---- */
 
-enum { SPAN_SHIFT = 20, GRANULE_SHIFT = 4, GRANULES = 1 << (SPAN_SHIFT - GRANULE_SHIFT) };
+/* What is known of 512 bytes of the heap: which of their granules are the start of an object that was entered, and how
+ * many of these objects come before, by address. */
+struct granules {
+    uint32_t starts, before;
+};
+
+enum { SPAN_SHIFT = 20, GRANULE_SHIFT = 4, GROUP_SHIFT = GRANULE_SHIFT + 5, GROUPS = 1 << (SPAN_SHIFT - GROUP_SHIFT) };
 
 struct other {
     const void *object;
-    uint32_t number;
+    uint64_t place;
 };
 
-bool tn__numbers_begin(struct tn__numbers *all, const struct tn_heap *heap)
+bool tn__places_begin(struct tn__places *all, const struct tn_heap *heap)
 {
     all->start = heap->start;
     all->size = heap->size;
-    all->chunks = tn__alloc_zeroed(NULL, (heap->size >> SPAN_SHIFT) + 1, sizeof *all->chunks);
-    return all->chunks;
+    all->spans = tn__alloc_zeroed(NULL, (heap->size >> SPAN_SHIFT) + 1, sizeof *all->spans);
+    return all->spans;
 }
 
-uint32_t tn__numbers_find(const struct tn__numbers *all, const void *object)
+static struct granules *granules_at(const struct tn__places *all, uint64_t offset)
 {
-    uint64_t offset = (uintptr_t)object - all->start;
-    if (offset < all->size) {
-        const uint32_t *chunk = all->chunks[offset >> SPAN_SHIFT];
-        return chunk ? chunk[offset >> GRANULE_SHIFT & (GRANULES - 1)] - 1 : TN__NOT_FOUND;
-    }
-    uint32_t item = tn__addresses_find(&all->others, sizeof(struct other), object);
-    return item == TN__NOT_FOUND ? item : ((const struct other *)all->others.items)[item].number;
+    struct granules *span = all->spans[offset >> SPAN_SHIFT];
+    return span ? &span[offset >> GROUP_SHIFT & (GROUPS - 1)] : NULL;
 }
 
-bool tn__numbers_set(struct tn__numbers *all, const void *object, uint32_t number)
+static uint32_t bit_of(uint64_t offset)
+{
+    return UINT32_C(1) << (offset >> GRANULE_SHIFT & 31);
+}
+
+static struct other *other_of(const struct tn__places *all, const void *object)
+{
+    uint32_t item = tn__addresses_find(&all->others, sizeof(struct other), object);
+    return item == TN__NOT_FOUND ? NULL : (struct other *)all->others.items + item;
+}
+
+bool tn__places_have(const struct tn__places *all, const void *object)
 {
     uint64_t offset = (uintptr_t)object - all->start;
     if (offset >= all->size)
-        return tn__addresses_add(&all->others, sizeof(struct other), &(struct other){object, number});
-    uint32_t **chunk = &all->chunks[offset >> SPAN_SHIFT];
-    if (!*chunk)
-        *chunk = tn__alloc_zeroed(NULL, GRANULES, sizeof **chunk);
-    if (*chunk)
-        (*chunk)[offset >> GRANULE_SHIFT & (GRANULES - 1)] = number + 1;
-    return *chunk;
+        return other_of(all, object);
+    const struct granules *granules = granules_at(all, offset);
+    return granules && granules->starts & bit_of(offset);
 }
 
-void tn__numbers_free(struct tn__numbers *all)
+bool tn__places_add(struct tn__places *all, const void *object)
 {
-    for (uint64_t i = 0; all->chunks && i <= all->size >> SPAN_SHIFT; i++)
-        tn__free(NULL, all->chunks[i]);
-    tn__free(NULL, all->chunks);
+    uint64_t offset = (uintptr_t)object - all->start;
+    if (offset >= all->size)
+        return tn__addresses_add(&all->others, sizeof(struct other), &(struct other){object, 0});
+    struct granules **span = &all->spans[offset >> SPAN_SHIFT];
+    if (!*span)
+        *span = tn__alloc_zeroed(NULL, GROUPS, sizeof **span);
+    if (*span)
+        granules_at(all, offset)->starts |= bit_of(offset);
+    return *span;
+}
+
+/* The bits that are set. Compilers call a function for it where not every processor has an instruction. */
+static uint32_t count_bits(uint32_t bits)
+{
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
+/* Where the place of an object of the heap is; NULL: it was not entered. */
+static uint64_t *place_of(const struct tn__places *all, uint64_t offset)
+{
+    const struct granules *granules = granules_at(all, offset);
+    uint32_t bit = bit_of(offset);
+    bool was_entered = granules && granules->starts & bit;
+    return was_entered ? &all->places[granules->before + count_bits(granules->starts & (bit - 1))] : NULL;
+}
+
+bool tn__places_end(struct tn__places *all, const struct tn__chunked *items)
+{
+    uint32_t before = 0;
+    for (uint64_t i = 0; i <= all->size >> SPAN_SHIFT; i++)
+        for (size_t group = 0; all->spans[i] && group < GROUPS; group++) {
+            all->spans[i][group].before = before;
+            before += count_bits(all->spans[i][group].starts);
+        }
+    all->places = tn__alloc(NULL, ((size_t)before + 1) * sizeof *all->places);
+    for (size_t i = 0; all->places && i < items->count; i++) {
+        const struct tn__save_item *item = tn__chunked_at(items, sizeof *item, i);
+        uint64_t offset = (uintptr_t)item->object - all->start;
+        *(offset < all->size ? place_of(all, offset) : &other_of(all, item->object)->place) = item->place;
+    }
+    return all->places;
+}
+
+uint64_t tn__places_find(const struct tn__places *all, const void *object)
+{
+    uint64_t offset = (uintptr_t)object - all->start;
+    const struct other *other = offset < all->size ? NULL : other_of(all, object);
+    const uint64_t *place = offset < all->size ? place_of(all, offset) : other ? &other->place : NULL;
+    return place ? *place : TN__NO_PLACE;
+}
+
+void tn__places_free(struct tn__places *all)
+{
+    for (uint64_t i = 0; all->spans && i <= all->size >> SPAN_SHIFT; i++)
+        tn__free(NULL, all->spans[i]);
+    tn__free(NULL, all->spans);
+    tn__free(NULL, all->places);
     tn__addresses_free(&all->others);
-    *all = (struct tn__numbers){.chunks = NULL};
+    *all = (struct tn__places){.spans = NULL};
 }

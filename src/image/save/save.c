@@ -153,7 +153,7 @@ static void forget_objects(struct tn_save *save)
         save->roots[i].handle = NULL;
     }
     tn__chunked_free(&save->items, sizeof(struct tn__save_item));
-    tn__numbers_free(&save->numbers);
+    tn__places_free(&save->places);
     for (size_t i = 0; i < save->prepared_count; i++)
         tn__free(NULL, save->prepared[i].words);
     tn__free(NULL, save->prepared);

@@ -60,19 +60,26 @@ void *tn__chunked_add(struct tn__chunked *all, size_t size);
 void *tn__chunked_drop(struct tn__chunked *all, size_t size);
 void tn__chunked_free(struct tn__chunked *all, size_t size);
 
-/* Numbers of objects: of those in the heap by their addresses, 4 bytes for each 16 bytes of what has some. */
-struct tn__numbers {
+/* Places of objects. Those of the heap are entered with a bit for each 16 bytes of it, and get their places when all
+ * are there: 8 bytes for each 512 of what has some, and 8 for each object. */
+struct tn__places {
     uint64_t start, size;
-    uint32_t **chunks;
+    struct granules **spans;
+    uint64_t *places;            /* of objects of the heap, by their addresses */
     struct tn__addresses others; /* outside of the heap */
 };
 
-bool tn__numbers_begin(struct tn__numbers *all, const struct tn_heap *heap);
-/* TN__NOT_FOUND: it has none. */
-uint32_t tn__numbers_find(const struct tn__numbers *all, const void *object);
-/* False: no memory. */
-bool tn__numbers_set(struct tn__numbers *all, const void *object, uint32_t number);
-void tn__numbers_free(struct tn__numbers *all);
+#define TN__NO_PLACE UINT64_MAX
+
+bool tn__places_begin(struct tn__places *all, const struct tn_heap *heap);
+bool tn__places_have(const struct tn__places *all, const void *object);
+/* Enters an object that was not entered. False: no memory. */
+bool tn__places_add(struct tn__places *all, const void *object);
+/* When all were entered: takes their places from the items. False: no memory. */
+bool tn__places_end(struct tn__places *all, const struct tn__chunked *items);
+/* After that. TN__NO_PLACE: the object was not entered. */
+uint64_t tn__places_find(const struct tn__places *all, const void *object);
+void tn__places_free(struct tn__places *all);
 
 /* ---- what is saved ---- */
 
@@ -170,7 +177,7 @@ struct tn_save {
     struct tn__save_root *roots; /* by name when they are taken */
     size_t root_count, root_capacity;
     struct tn__chunked items;   /* struct tn__save_item, in the order of their places */
-    struct tn__numbers numbers; /* of items */
+    struct tn__places places;   /* of items */
     struct tn__addresses kinds; /* struct tn__save_kind */
     struct tn__save_zone zones[TN__ZONES];
     uint8_t *bytes; /* of the heap, one zone after the other */
@@ -183,7 +190,7 @@ struct tn_save {
     size_t binding_count, binding_capacity;
     struct tn__save_prepared *prepared; /* by item */
     size_t prepared_count, prepared_capacity;
-    struct tn__save_unique *unique; /* by item */
+    struct tn__save_unique *unique; /* by place when all objects have theirs */
     size_t unique_count, unique_capacity;
     struct tn__save_use *uses; /* by unique object and place when the objects were copied */
     size_t use_count, use_capacity;
@@ -275,14 +282,17 @@ uint64_t tn__save_sum_patches(const struct tn_save *save, uint64_t sum);
 
 /* Enters an object whose kind is unique. */
 int tn__save_unique(struct tn_save *save, const void *object, uint32_t item);
-/* The number of the object; TN__NOT_FOUND: the item is none. */
-uint32_t tn__save_unique_of(const struct tn_save *save, uint32_t item);
+/* When all objects have their places. */
+void tn__save_place_unique(struct tn_save *save);
+/* The number of the object at the place; TN__NOT_FOUND: it is none. */
+uint32_t tn__save_unique_of(const struct tn_save *save, uint64_t place);
 /* Whether the object refers to unique ones. */
 bool tn__save_refers_to_unique(struct tn_save *save, void *object);
-/* Notes that a word of the object at the place refers to the item. False: no memory. */
-bool tn__save_note_use(struct tn_save *save, uint32_t item, uint64_t object, uint64_t place);
-/* When all objects were copied: what is written of them. */
-void tn__save_settle_unique(struct tn_save *save);
+/* Notes that a word of an object refers to the object at `to`, which may be unique; all of them places. False: no
+ * memory. */
+bool tn__save_note_use(struct tn_save *save, uint64_t to, uint64_t object, uint64_t place);
+/* When all objects were copied. */
+void tn__save_sort_uses(struct tn_save *save);
 
 /* ---- path.c ---- */
 

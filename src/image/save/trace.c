@@ -49,7 +49,7 @@ uint32_t tn__save_image_of(const struct tn_save *save, const void *address)
 
 static bool is_reached(const struct tn_save *save, const void *object)
 {
-    return tn__numbers_find(&save->numbers, object) != TN__NOT_FOUND ||
+    return tn__places_have(&save->places, object) ||
            (!tn__is_in_heap(save->heap, object) && tn__save_image_of(save, object));
 }
 
@@ -213,7 +213,7 @@ static int enter(struct tracer *t, void *object, uint32_t parent)
     if (number >= TN__FROM_ROOT - 1)
         return tn__fail(save->err, TN_ERANGE, "%s: %u objects are too many", save->options.name, number);
     struct tn__save_item *item = tn__chunked_add(&save->items, sizeof *item);
-    if (!item || !tn__numbers_set(&save->numbers, object, number))
+    if (!item || !tn__places_add(&save->places, object))
         return no_memory(save);
     enum tn__image_zone zone = zone_of(save, kind, object);
     kind = &tn__save_kinds(save)[type]; /* others may have come */
@@ -266,14 +266,22 @@ static int enter_changes(void *context, uint32_t changed, size_t first, size_t e
 
 /* ---- what must not be saved ---- */
 
+static int refuse_finalizer(const struct tn_save *save, const void *object)
+{
+    size_t number = 0;
+    while (tn__save_item(save, number)->object != object)
+        number++;
+    return tn__save_fail(save, TN_ENOTSUP, object, tn__save_item(save, number)->parent, "the object has a finalizer");
+}
+
 static int check_finalizers(const struct tn_save *save, const struct tn__finalizer *list)
 {
     for (; list; list = list->next) {
-        uint32_t number = tn__numbers_find(&save->numbers, list->object);
-        const struct tn__save_item *item = number == TN__NOT_FOUND ? NULL : tn__save_item(save, number);
-        const struct tn_save_type *row = item ? tn__save_kinds(save)[item->kind].row : NULL;
-        if (item && !(row && (row->prepare || (row->flags & TN_SAVE_DROP_FINALIZER))))
-            return tn__save_fail(save, TN_ENOTSUP, item->object, item->parent, "the object has a finalizer");
+        if (!tn__places_have(&save->places, list->object))
+            continue;
+        const struct tn_save_type *row = tn__save_row_of(save, tn__type_of(list->object));
+        if (!row || !(row->prepare || (row->flags & TN_SAVE_DROP_FINALIZER)))
+            return refuse_finalizer(save, list->object);
     }
     return TN_OK;
 }
@@ -301,6 +309,7 @@ static int place_zones(struct tn_save *save)
         struct tn__save_item *item = tn__save_item(save, i);
         item->place += save->zones[item->zone].start;
     }
+    tn__save_place_unique(save);
     for (size_t i = 0; i < save->kinds.count; i++) {
         struct tn__save_kind *kind = &tn__save_kinds(save)[i];
         if (!kind->other)
@@ -308,13 +317,13 @@ static int place_zones(struct tn_save *save)
     }
     for (size_t i = 0; i < save->root_count; i++)
         save->roots[i].place += mutable->start;
-    return TN_OK;
+    return tn__places_end(&save->places, &save->items) ? TN_OK : no_memory(save);
 }
 
 int tn__save_trace(struct tn_save *save)
 {
     struct tracer t = {.save = save};
-    int code = tn__numbers_begin(&save->numbers, save->heap) ? TN_OK : no_memory(save);
+    int code = tn__places_begin(&save->places, save->heap) ? TN_OK : no_memory(save);
     tn__save_kind_of(save, &tn__save_roots_type, 0, &code);
     for (size_t i = 0; i < save->root_count && !code; i++) {
         t.parent = (uint32_t)i | TN__FROM_ROOT;

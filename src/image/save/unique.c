@@ -56,16 +56,30 @@ bool tn__save_refers_to_unique(struct tn_save *save, void *object)
     return search.found;
 }
 
-uint32_t tn__save_unique_of(const struct tn_save *save, uint32_t item)
+static int by_place(const void *a, const void *b)
 {
-    size_t unique = TN_BISECT(0, save->unique_count, i, save->unique[i].item < item);
-    bool found = unique < save->unique_count && save->unique[unique].item == item;
+    uint64_t x = ((const struct tn__save_unique *)a)->place, y = ((const struct tn__save_unique *)b)->place;
+    return (x > y) - (x < y);
+}
+
+void tn__save_place_unique(struct tn_save *save)
+{
+    for (size_t i = 0; i < save->unique_count; i++)
+        save->unique[i].place = tn__save_item(save, save->unique[i].item)->place;
+    if (save->unique_count)
+        qsort(save->unique, save->unique_count, sizeof *save->unique, by_place);
+}
+
+uint32_t tn__save_unique_of(const struct tn_save *save, uint64_t place)
+{
+    size_t unique = TN_BISECT(0, save->unique_count, i, save->unique[i].place < place);
+    bool found = unique < save->unique_count && save->unique[unique].place == place;
     return found ? (uint32_t)unique : TN__NOT_FOUND;
 }
 
-bool tn__save_note_use(struct tn_save *save, uint32_t item, uint64_t object, uint64_t place)
+bool tn__save_note_use(struct tn_save *save, uint64_t to, uint64_t object, uint64_t place)
 {
-    uint32_t unique = tn__save_unique_of(save, item);
+    uint32_t unique = tn__save_unique_of(save, to);
     if (unique == TN__NOT_FOUND)
         return true;
     if (!tn__grow(NULL, &save->uses, &save->use_capacity, save->use_count + 1, sizeof *save->uses))
@@ -82,10 +96,8 @@ static int in_order(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-void tn__save_settle_unique(struct tn_save *save)
+void tn__save_sort_uses(struct tn_save *save)
 {
-    for (size_t i = 0; i < save->unique_count; i++)
-        save->unique[i].place = tn__save_item(save, save->unique[i].item)->place;
     if (save->use_count)
         qsort(save->uses, save->use_count, sizeof *save->uses, in_order);
 }
