@@ -17,7 +17,7 @@ start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
-cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc)
+cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
 passes: $(out)/sqlite3.bc kernels
 kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
 kernels: $(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,managed polls twin))
@@ -39,6 +39,10 @@ $(out)/link: $(addprefix bench/,link.c small.c template.c threads.c measure.c) $
 
 $(out)/throw $(out)/lazy: $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -fexceptions $(filter %.c %.a,$^) -lelf -lz -o $@
+
+# A product without LLVM, with the cache that it ships.
+$(out)/cached/product: examples/cached/main.c $(BUILD)/tenon
+	PKG_CONFIG_PATH=$(abspath $(BUILD))/pkgconfig $(MAKE) -s -C examples/cached OUT=$(abspath $(@D)) CC="$(CC)" >/dev/null
 
 # The peer. LLVM is a shared library here, as Debian's users have it.
 $(out)/lljit: bench/lljit.c bench/template.c bench/measure.c $(headers)

@@ -12,8 +12,10 @@
 #ifndef TENON_CODEGEN_H
 #define TENON_CODEGEN_H
 
-#include "tenon_compiler.h"
+#include <string.h>
+
 #include "tenon_image.h"
+#include "tenon_jit.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,96 +50,23 @@ TN_API uint64_t tn_codegen_abandoned(void);
  * command line by other means than TENON_LLVM_ARGS. */
 TN_API const struct tn_compiler *tn_codegen_compiler(void);
 
-/* ---- the JIT ---- */
+/* ---- the JIT (tenon_jit.h) ---- */
 
-/* A JIT combines a session and the code generator. Modules of IR are added to libraries and compiled when something
- * they define is looked up; in a lazy JIT, each function is compiled when it is first called. Objects, archives,
- * definitions, trackers and lookups work as in tenon.h, and everything in a session can refer to everything else,
- * however it was made. Any thread may call any function; modules compile in parallel, each in its own LLVMContext. */
-
-struct tn_jit;
-
-struct tn_jit_options {
-    size_t size; /* sizeof(struct tn_jit_options) */
-    /* The session to use, which must outlive the JIT. NULL: the JIT creates its own, with `threads` threads that
-     * compile (0: the threads that need code compile it) and with `on_error` and `context` as in tn_session_options. */
-    struct tn_session *session;
-    size_t threads;
-    void (*on_error)(void *context, const struct tn_error *error);
-    void *context;
-    const struct tn_compile_options *compile; /* NULL: the defaults; copied, with all that it points to */
-    int lazy;                                 /* not 0: compile function by function */
-    void (*on_failure)(void); /* lazy: called in place of functions that cannot be compiled, see tn_stub_options */
-    tn_resolver *resolver;    /* for the main library, perhaps tn_resolve_allowed; NULL: no host symbols */
-    void *resolver_context;
-    int keep_ir; /* not 0: keep a copy of all IR until the JIT is destroyed, for tn_jit_build_image */
-    const struct tn_compiler *compiler; /* NULL: tn_codegen_compiler's; outlives the JIT and its session */
-};
-
-/* Creates a JIT. `options` may be NULL (defaults). TN_EINVAL (also: lazy without on_failure), and the errors of
- * tn_session_create. */
-TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
-
-/* Destroys the JIT, and its session if it created that. In a session that it was given, compiled code stays, and
- * modules not yet compiled are still compiled when needed. NULL is ignored. */
-TN_API void tn_jit_destroy(struct tn_jit *jit);
-
-TN_API struct tn_session *tn_jit_session(const struct tn_jit *jit);
-TN_API struct tn_library *tn_jit_library(const struct tn_jit *jit); /* the main library */
-
-/* Which functions of a module are the code of an instance. Names are as in the module; local functions have none. */
-struct tn_jit_instance {
-    struct tn_instance *instance;
-    const char *invoke;      /* NULL: invoke_address is used, */
-    void *invoke_address;    /* an entry of the client */
-    const char *specialized; /* NULL: none */
-    uint32_t flags;          /* TN_INSTANCE_SPECSIG or 0 */
-    const char *signature;   /* for tn_compiled; NULL: none. Must stay valid until the module is compiled */
-};
-
-struct tn_jit_module {
-    size_t size;      /* sizeof(struct tn_jit_module) */
-    const char *name; /* for diagnostics; copied */
-    const void *ir;   /* text or bitcode; borrowed for the call, unless it `stays` */
-    size_t length;
-    void *llvm_module; /* instead of `ir`: an LLVMModuleRef of this program's LLVM; copied, not changed */
-    struct tn_tracker
-        *owner; /* NULL: the library. With instances, it must exist until these are published or fall back */
-    const struct tn_jit_instance *instances; /* published once linked; fall back if that fails */
-    size_t instance_count;
-    int whole; /* not 0: compiled in one piece even in a lazy JIT */
-    /* What stands for the IR's bytes in caches (tenon_cache.h), such as a version and a number that the client gives
-     * out: modules of the same key have the same IR. NULL: the bytes themselves. */
-    const void *key;
-    size_t key_length;
-    int stays; /* not 0: `ir` stays readable and unchanged until the JIT is destroyed, and need not be copied */
-};
-
-/* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately. In
- * a lazy JIT, the address of a function is that of its stub. A module with code instances starts to compile
- * immediately, on the session's threads if it has any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED,
- * TN_ENOMEM; after an error nothing of the module remains. */
-TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
-                             struct tn_error *err);
-
-/* tn_lookup in the main library. Errors as for tn_lookup and tn_compile. */
-TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);
-
-/* Compiles and links the modules of a library (NULL: the main library) that have initializers, and runs these as
- * tn_run_initializers does. */
-TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
-                                   struct tn_error *err);
-
-struct tn_jit_stats {
-    size_t size;                                      /* in: sizeof(struct tn_jit_stats) as the caller knows it */
-    uint64_t modules;                                 /* added */
-    uint64_t functions, taken;                        /* that can be compiled separately; those that were */
-    uint64_t read_ns;                                 /* adding modules: reading, verifying, splitting */
-    uint64_t extract_ns;                              /* copying functions out of modules */
-    uint64_t parse_ns, optimize_ns, emit_ns, free_ns; /* as in struct tn_compile_stats, summed over threads */
-};
-
-TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);
+/* tn_jit_create, with LLVM in this process if the options name no compiler. */
+static inline int tn_codegen_create_jit(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err)
+{
+    struct tn_jit_options taken;
+    size_t given = options ? options->size : sizeof taken;
+    if (given < sizeof given || given % sizeof given || given > sizeof taken)
+        return tn_jit_create(options, out, err);
+    memset(&taken, 0, sizeof taken);
+    if (options)
+        memcpy(&taken, options, given);
+    taken.size = sizeof taken;
+    taken.compiler = taken.compiler ? taken.compiler : tn_codegen_compiler();
+    return tn_jit_create(&taken, out, err);
+}
+#define tn_jit_create tn_codegen_create_jit
 
 struct tn_jit_view_options {
     size_t size;       /* sizeof(struct tn_jit_view_options) */

@@ -198,8 +198,8 @@ struct tn_part_request {
 };
 
 /* A compiler. All functions may be called from any thread, also for one module at a time; the JIT calls `open` and
- * `close` once for each module. What it makes of IR depends on nothing but its identity, the options, the IR's bytes,
- * `whole`, `digest` and `copy`. */
+ * `close` once for each module. The struct is copied. What it makes of IR depends on nothing but its identity, the
+ * options, the IR's bytes, `whole`, `digest` and `copy`. */
 struct tn_compiler {
     size_t size; /* sizeof(struct tn_compiler) */
     void *context;
@@ -214,6 +214,11 @@ struct tn_compiler {
     /* Compiles a part, into an empty buffer. Errors as for tn_compile. */
     int (*compile)(void *module, const struct tn_part_request *request, struct tn_buffer *object, struct tn_error *err);
     void (*close)(void *module);
+    /* Whether the compiler takes these options, whose numbers are in their ranges. NULL: any. TN_EINVAL, TN_ENOTSUP. */
+    int (*check)(void *context, const struct tn_compile_options *options, struct tn_error *err);
+    /* Writes a module that the client has in memory, in the compiler's own form, as bytes for `open`, into an empty
+     * buffer. NULL: it knows no such form. TN_EFATAL, TN_ENOTSUP, TN_ENOMEM. */
+    int (*write)(void *context, void *module, struct tn_buffer *ir, struct tn_error *err);
 };
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #include "base/fork.h"
 #include "base/os.h"
 #include "cache/cache.h"
+#include "cache/compiler.h"
 #include "cache/description.h"
 
 /* So much is written before a module ends, if it doubles the pack: each byte is written about twice at most. */
@@ -18,6 +19,7 @@ enum { PENDING_MOST = 1 << 20 };
 struct cache {
     struct tn_compiler compiler;
     const struct tn_compiler *behind; /* NULL: none */
+    struct tn_compiler given;         /* the client's, as far as this version knows it */
     char *identity;
     void *salt;
     size_t salt_length;
@@ -383,6 +385,22 @@ static int compile(void *module, const struct tn_part_request *request, struct t
     return code;
 }
 
+/* ---- what only the compiler behind knows ---- */
+
+static int check(void *context, const struct tn_compile_options *options, struct tn_error *err)
+{
+    const struct tn_compiler *behind = ((const struct cache *)context)->behind;
+    return behind && behind->check ? behind->check(behind->context, options, err) : TN_OK;
+}
+
+static int write_module(void *context, void *module, struct tn_buffer *ir, struct tn_error *err)
+{
+    const struct tn_compiler *behind = ((const struct cache *)context)->behind;
+    if (!behind || !behind->write)
+        return tn__fail(err, TN_ENOTSUP, "no compiler behind the cache takes modules in memory");
+    return behind->write(behind->context, module, ir, err);
+}
+
 /* ---- creating and destroying ---- */
 
 static struct cache *of(const struct tn_compiler *compiler)
@@ -395,9 +413,14 @@ static int take_identity(struct cache *cache, const struct tn_cache_options *opt
 {
     struct tn_buffer text = {0};
     const char *given = options->identity ? options->identity : "";
-    int code = options->compiler ? options->compiler->identify(options->compiler->context, &text, err)
-               : tn__buffer_fill(&text, given, strlen(given)) ? TN_OK
-                                                              : tn__no_memory(err, NULL);
+    const struct tn_compiler *behind = cache->behind;
+    int code = TN_OK;
+    if (behind && !behind->identify)
+        code = tn__fail(err, TN_ENOTSUP, "tn_cache_create: the compiler does not identify itself");
+    else if (behind)
+        code = behind->identify(behind->context, &text, err);
+    else if (!tn__buffer_fill(&text, given, strlen(given)))
+        code = tn__no_memory(err, NULL);
     if (code != TN_OK)
         return code;
     cache->identity = tn__alloc_zeroed(NULL, text.size + 1, 1);
@@ -454,8 +477,9 @@ int tn_cache_create(const struct tn_cache_options *given, struct tn_compiler **o
                                            .identify = identify,
                                            .open = open_module,
                                            .compile = compile,
-                                           .close = close_module};
-    cache->behind = options.compiler;
+                                           .close = close_module,
+                                           .check = check,
+                                           .write = write_module};
     cache->host.size = sizeof cache->host;
     cache->store_count = options.store_count;
     cache->salt_length = options.salt_length;
@@ -465,6 +489,10 @@ int tn_cache_create(const struct tn_cache_options *given, struct tn_compiler **o
         code = tn__no_memory(err, NULL);
     if (code == TN_OK)
         code = tn_cpu_host(&cache->host, err);
+    if (code == TN_OK && options.compiler) {
+        code = tn__take_compiler(options.compiler, &cache->given, err);
+        cache->behind = &cache->given;
+    }
     if (code == TN_OK)
         code = take_identity(cache, &options, err);
     if (code != TN_OK) {

@@ -2,7 +2,7 @@
 
 /* A cache of compiled code (doc/CACHE.md): key.c (what stands for a module and how it is compiled), description.c (what
  * a compiler says of a module), pack.c (all that is kept of a module, as bytes), folder.c (packs as files), cache.c (a
- * compiler that looks into stores first). */
+ * compiler that looks into stores first), compiler.c (compilers of clients). */
 
 #ifndef TENON_CACHE_INTERNAL_H
 #define TENON_CACHE_INTERNAL_H

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "base/fork.h"
-#include "codegen/compile/compile.h"
+#include "cache/compiler.h"
 #include "jit/jit.h"
-#include "codegen/target/target.h"
+#include "jit/options.h"
 
 /* ---- the lock ---- */
 
@@ -28,6 +28,15 @@ void tn__jit_unlock(void)
 
 /* ---- creating and destroying ---- */
 
+static int take_compiler(const struct tn_compiler *given, struct tn_jit *jit, struct tn_error *err)
+{
+    struct tn_compiler *taken = &jit->compiler;
+    if (!given)
+        return tn__fail(err, TN_EINVAL, "a JIT needs a compiler, such as tn_codegen_compiler() or a cache");
+    int code = tn__take_compiler(given, taken, err);
+    return code == TN_OK && taken->check ? taken->check(taken->context, &jit->compile, err) : code;
+}
+
 static int take_options(const struct tn_jit_options *given, struct tn_jit_options *options, struct tn_jit *jit,
                         struct tn_error *err)
 {
@@ -42,7 +51,7 @@ static int take_options(const struct tn_jit_options *given, struct tn_jit_option
         return tn__fail(err, TN_EINVAL, "a lazy JIT needs on_failure");
     if (options->session && (options->threads || options->on_error))
         return tn__fail(err, TN_EINVAL, "threads and on_error belong to the session, which is given");
-    return TN_OK;
+    return take_compiler(options->compiler, jit, err);
 }
 
 static int open_session(struct tn_jit *jit, const struct tn_jit_options *options, struct tn_error *err)
@@ -84,7 +93,6 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
     jit->lazy = options.lazy != 0;
     jit->keeps_ir = options.keep_ir != 0;
     jit->on_failure = options.on_failure;
-    jit->compiler = options.compiler ? options.compiler : tn_codegen_compiler();
     if (code != TN_OK) {
         tn_jit_destroy(jit);
         return code;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The JIT: jit.c (creating, looking up, reports of compilations), module.c (adding and materializing modules), tags.c
- * (what tells modules apart), instance.c (publishing code instances). src/codegen/jit has what knows LLVM: compiler.c
- * (LLVM as a compiler), image.c (images of the modules that were added), view.c (looking at one function of them). */
+/* The JIT, which knows compilers by struct tn_compiler only: options.c (options of compilations), jit.c (creating,
+ * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules apart),
+ * instance.c (publishing code instances). src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images
+ * of the modules that were added, and views of their functions. */
 
 #ifndef TENON_JIT_INTERNAL_H
 #define TENON_JIT_INTERNAL_H
@@ -14,8 +15,8 @@
 #include "base/sha256/sha256.h"
 #include "base/tree.h"
 #include "cache/description.h"
-#include "codegen/parts/module.h"
 #include "tenon_cpu.h"
+#include "tenon_jit.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -25,7 +26,7 @@ struct tn_jit {
     struct tn_library *library;
     bool owns_session, lazy, keeps_ir;
     void (*on_failure)(void);
-    const struct tn_compiler *compiler;
+    struct tn_compiler compiler;         /* the client's, as far as this version knows it */
     struct tn_compile_options compile;   /* what it points to is the JIT's own copy: */
     struct tn_compile_observer observer; /* calls the client's functions */
     struct tn_cpu native;
@@ -84,16 +85,10 @@ struct tn__jit_watch {
 };
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
-/* The build of the code generator and its LLVM, generated (tools/build/rules.mk). */
-extern const char tn__codegen_build[];
-
 /* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls
  * back. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance);
-
-/* How functions are copied out of modules in a lazy JIT. */
-struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options);
 
 /* Gives a module its number among those of the library with the same hash. False: out of memory. */
 bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],
@@ -102,13 +97,6 @@ bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uin
 void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],
                    uint64_t copy);
 void tn__jit_free_tags(struct tn_jit *jit);
-
-enum { TN__JIT_TAG_SIZE = 40 };
-/* The tag of copy number `copy`, counted from 0. */
-void tn__jit_write_tag(const uint8_t digest[TN__SHA256_SIZE], uint64_t copy, char text[TN__JIT_TAG_SIZE]);
-
-/* Copies a module's IR. NULL: out of memory. */
-struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module);
 
 #pragma GCC visibility pop
 #endif

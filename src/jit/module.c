@@ -81,7 +81,7 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
                                             .anew = *was_kept};
     name_part(m, part, name, sizeof name);
     tn__jit_watch(&watch, &observer);
-    int code = jit->compiler->compile(m->module, &request, &object, err);
+    int code = jit->compiler.compile(m->module, &request, &object, err);
     tn__count(&jit->counters.extract_ns, stats.extract_ns);
     tn__count(&jit->counters.free_ns, stats.free_ns);
     if (code == TN_OK && part > 0 && stats.functions) /* it was compiled now, not long ago */
@@ -122,7 +122,7 @@ static void release(struct tn__jit_module *m)
 {
     if (atomic_fetch_sub(&m->users, 1) != 1)
         return;
-    m->jit->compiler->close(m->module);
+    m->jit->compiler.close(m->module);
     tn__arena_free(&m->tables);
     tn_buffer_free(&m->described);
     tn__jit_release(m->jit);
@@ -306,7 +306,7 @@ struct given {
 static void close_opened(struct given *g)
 {
     if (g->opened.module)
-        g->jit->compiler->close(g->opened.module);
+        g->jit->compiler.close(g->opened.module);
     tn__arena_free(&g->opened.tables);
     tn_buffer_free(&g->opened.described);
 }
@@ -328,14 +328,35 @@ static int read_module(struct given *g, struct tn_error *err)
     if (!ir.whole && !g->is_tagged)
         return tn__no_memory(err, given->name);
     g->copy = ir.copy;
-    int code = g->jit->compiler->open(g->jit->compiler->context, &ir, &g->jit->compile, &opened->module,
-                                      &opened->described, err);
+    int code = g->jit->compiler.open(g->jit->compiler.context, &ir, &g->jit->compile, &opened->module,
+                                     &opened->described, err);
     if (code == TN_OK)
         code = tn__description_read(opened->described.data, opened->described.size, &opened->tables,
                                     &opened->description, err);
     if (code != TN_OK)
         close_opened(g);
     return code;
+}
+
+static int write_module(const struct tn_jit *jit, const struct tn_jit_module *given, struct tn_buffer *out,
+                        struct tn_error *err)
+{
+    if (!jit->compiler.write)
+        return tn__fail(err, TN_ENOTSUP, "%s: this compiler takes no modules in memory", given->name);
+    return jit->compiler.write(jit->compiler.context, given->llvm_module, out, err);
+}
+
+static struct tn__jit_kept *copy_ir(const struct tn_jit_module *module)
+{
+    size_t name_size = strlen(module->name) + 1;
+    struct tn__jit_kept *kept = tn__alloc(NULL, sizeof *kept + module->length + name_size);
+    if (!kept)
+        return NULL;
+    kept->length = module->length;
+    kept->whole = module->whole != 0;
+    kept->name = memcpy(kept->ir + module->length, module->name, name_size);
+    memcpy(kept->ir, module->ir, module->length);
+    return kept;
 }
 
 /* *kept: a copy of the IR, if the JIT keeps such. */
@@ -345,13 +366,13 @@ static int open_module(struct given *g, struct tn__jit_kept **kept, struct tn_er
     struct tn_jit_module *given = &g->module;
     uint64_t begin = tn__os_now_ns();
     struct tn_buffer copy = {0};
-    int code = given->llvm_module ? tn__module_write(given->llvm_module, &copy, err) : TN_OK;
+    int code = given->llvm_module ? write_module(jit, given, &copy, err) : TN_OK;
     tn__count(&jit->counters.modules, 1);
     if (given->llvm_module) {
         given->ir = copy.data;
         given->length = copy.size;
     }
-    *kept = code == TN_OK && jit->keeps_ir ? tn__jit_copy_ir(given) : NULL;
+    *kept = code == TN_OK && jit->keeps_ir ? copy_ir(given) : NULL;
     if (code == TN_ENOMEM || (code == TN_OK && jit->keeps_ir && !*kept))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
     if (code == TN_OK)
@@ -390,7 +411,7 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
         return code;
     if (!options->llvm_module == !options->ir || (options->instance_count && !options->instances) ||
         (!options->key && options->key_length))
-        return tn__fail(err, TN_EINVAL, "tn_jit_add_module: either IR or a module of LLVM's, and instances if counted");
+        return tn__fail(err, TN_EINVAL, "tn_jit_add_module: either IR or a module in memory, and instances if counted");
     options->name = options->name ? options->name : "<memory>";
     code = open_module(&g, &kept, err);
     if (code == TN_OK)

@@ -4,8 +4,6 @@
  * many modules there are and in whatever order they were added. What was local to a module is hidden in its library and
  * may stay there longer than the module, so a further module of the same IR gets a number. */
 
-#include <stdio.h>
-
 #include "jit/jit.h"
 
 /* By what a tag begins with and by the library. */
@@ -48,15 +46,6 @@ void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const u
     if (tag->modules == copy + 1)
         tag->modules--;
     tn__jit_unlock();
-}
-
-void tn__jit_write_tag(const uint8_t digest[TN__SHA256_SIZE], uint64_t copy, char text[TN__JIT_TAG_SIZE])
-{
-    int length = 0;
-    for (int i = 0; i < 8; i++)
-        length += snprintf(text + length, TN__JIT_TAG_SIZE - (size_t)length, "%02x", digest[i]);
-    if (copy)
-        snprintf(text + length, TN__JIT_TAG_SIZE - (size_t)length, ".%llu", (unsigned long long)copy);
 }
 
 void tn__jit_free_tags(struct tn_jit *jit)

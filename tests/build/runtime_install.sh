@@ -29,6 +29,7 @@ include/tenon_compiler.h
 include/tenon_cpu.h
 include/tenon_heap.h
 include/tenon_image.h
+include/tenon_jit.h
 include/tenon_managed.h
 include/tenon_save.h
 lib/cmake/tenon/tenon-config-version.cmake

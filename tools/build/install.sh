@@ -81,8 +81,8 @@ put_headers() {
         put 644 "$header" "$INCLUDEDIR/tenon"
     done
     [ $action = install ] || rmdir "$DESTDIR$INCLUDEDIR/tenon" 2>/dev/null || true
-    for header in tenon tenon_cpu tenon_heap tenon_managed tenon_image tenon_save tenon_compiler tenon_cache; do
-        put 644 "include/$header.h" "$INCLUDEDIR"
+    for header in "" _cpu _heap _managed _image _save _compiler _cache _jit; do
+        put 644 "include/tenon$header.h" "$INCLUDEDIR"
     done
 }
 
@@ -140,7 +140,7 @@ if [ -n "${LLVM_LINK-}" ]; then
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
     put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
-    examples="$examples hello calc collected product"
+    examples="$examples hello calc cached collected product"
 fi
 for example in $examples; do
     for file in examples/"$example"/*; do

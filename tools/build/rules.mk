@@ -22,9 +22,9 @@ stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
 
 # ---- sources ----
 
-runtime_parts := base cpu cache link gc image
+runtime_parts := base cpu cache link gc image jit
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
-codegen_src := $(wildcard src/jit/*.c src/codegen/*/*.c src/codegen/*/*/*.c)
+codegen_src := $(wildcard src/codegen/*/*.c src/codegen/*/*/*.c)
 include tools/build/cross.mk
 # Of the files host_*.c, which the running machine executes, only those for the machine that is compiled for; where a
 # folder has none for it, host_none.c.
@@ -112,10 +112,6 @@ $(BUILD)/obj/src/codegen/%.c.o: src/codegen/%.c $(call stamp,compile_codegen)
 	@mkdir -p $(@D)
 	$(call step,CC)$(compile_codegen) $(extra) $(dependencies) -c $< -o $@
 
-$(BUILD)/obj/src/jit/%.c.o: src/jit/%.c $(call stamp,compile_codegen)
-	@mkdir -p $(@D)
-	$(call step,CC)$(compile_codegen) $(extra) $(dependencies) -c $< -o $@
-
 $(BUILD)/obj/%.cpp.o: %.cpp $(call stamp,compile_cxx)
 	@mkdir -p $(@D)
 	$(call step,CXX)$(compile_cxx) $(extra) $(dependencies) -c $< -o $@
@@ -175,7 +171,7 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 
 # Which build of the code generator this is, for caches of what it makes: all its sources, how they are compiled, and
 # LLVM's archives.
-codegen_inputs := $(sort $(shell find src/jit src/codegen src/cpu include -type f))
+codegen_inputs := $(sort $(shell find src/codegen src/cpu include -type f))
 llvm_archives := $(shell $(LLVM_CONFIG) --link-static --libfiles $(LLVM_COMPONENTS))
 $(BUILD)/obj/codegen_build.o: $(codegen_inputs) $(call stamp,compile_codegen) $(call stamp,compile_cxx) \
 	$(call stamp,codegen_inputs) $(call stamp,codegen_cxx)

@@ -11,6 +11,7 @@
 #include "codegen/llvm/fatal.h"
 #include "codegen/managed/ir/gc.h"
 #include "codegen/pipeline/pipeline.h"
+#include "jit/options.h"
 
 struct compilation {
     const char *name;
@@ -31,28 +32,8 @@ struct compilation {
 
 /* ---- options ---- */
 
-int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
-                             struct tn_compile_observer *observer, struct tn_error *err)
+int tn__check_passes(const struct tn_compile_options *options, struct tn_error *err)
 {
-    int code = tn__take_options(options, sizeof *options, given, "struct tn_compile_options", err);
-    if (code == TN_OK)
-        code = tn__take_options(observer, sizeof *observer, options->observer, "struct tn_compile_observer", err);
-    if (code != TN_OK)
-        return code;
-    const struct range {
-        const char *name;
-        int value, last;
-    } ranges[] = {
-        {"opt_level", options->opt_level, 3},
-        {"reloc_model", (int)options->reloc_model, TN_RELOC_STATIC},
-        {"code_model", (int)options->code_model, TN_CODE_LARGE},
-        {"emit", (int)options->emit, TN_EMIT_BITCODE},
-        {"polls", options->polls, TN_POLL_ENTRIES | TN_POLL_LOOPS},
-    };
-    for (size_t i = 0; i < TN_COUNT(ranges); i++)
-        if (ranges[i].value < 0 || ranges[i].value > ranges[i].last)
-            return tn__fail(err, TN_EINVAL, "%s is %d; it must be 0 to %d", ranges[i].name, ranges[i].value,
-                            ranges[i].last);
     return options->passes ? tn__pipeline_check(options->passes, err) : TN_OK;
 }
 
@@ -279,6 +260,8 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     unit.options = &c.options;
     unit.observer = &c.observer;
     int code = tn__take_compile_options(options, &c.options, &c.observer, err);
+    if (code == TN_OK)
+        code = tn__check_passes(&c.options, err);
     return code == TN_OK ? compile(&c, stats) : code;
 }
 

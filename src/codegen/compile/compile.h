@@ -11,9 +11,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Copies and checks options. TN_EINVAL. */
-int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
-                             struct tn_compile_observer *observer, struct tn_error *err);
+/* Whether the passes that the options name are there. TN_EINVAL, TN_ENOTSUP. */
+int tn__check_passes(const struct tn_compile_options *options, struct tn_error *err);
 
 /* tn_compile for the bitcode of a part of a module that was read, verified and fitted to its target before, with
  * options that were taken. `name`: the part's, for observers; `input`: what errors say. `is_prepared`: tn__gc_prepare

@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "cache/description.h"
-#include "jit/jit.h"
+#include "base/sha256/sha256.h"
+#include "codegen/compile/compile.h"
+#include "codegen/jit/compiler.h"
 #include "codegen/llvm/arguments.h"
 #include "tenon_gc.h"
 
@@ -41,6 +43,19 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
 }
 
 /* ---- opening ---- */
+
+enum { TAG_SIZE = 40 };
+
+/* What local names of a module end in (base/shown_name.h); `copy`: of how many modules of the same IR this is the last
+ * in its library, counted from 0. */
+static void write_tag(const unsigned char digest[TN__SHA256_SIZE], uint64_t copy, char text[TAG_SIZE])
+{
+    int length = 0;
+    for (int i = 0; i < 8; i++)
+        length += snprintf(text + length, TAG_SIZE - (size_t)length, "%02x", digest[i]);
+    if (copy)
+        snprintf(text + length, TAG_SIZE - (size_t)length, ".%llu", (unsigned long long)copy);
+}
 
 static int no_description(const struct tn_ir *ir, struct tn_error *err)
 {
@@ -85,12 +100,12 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
                        struct tn_buffer *description, struct tn_error *err)
 {
     (void)context;
-    char tag[TN__JIT_TAG_SIZE];
+    char tag[TAG_SIZE];
     struct opened *opened = tn__alloc_zeroed(NULL, 1, sizeof *opened);
     *module = NULL;
     if (!opened)
         return tn__no_memory(err, ir->name);
-    tn__jit_write_tag(ir->digest, ir->copy, tag);
+    write_tag(ir->digest, ir->copy, tag);
     opened->how = tn__jit_extraction(options);
     int code = tn__module_open(ir->name, ir->bytes, ir->length, options, tag, ir->whole, &opened->module, err);
     if (code == TN_OK)
@@ -121,12 +136,28 @@ static int compile_part(void *module, const struct tn_part_request *request, str
     return code;
 }
 
+/* ---- options, modules in memory ---- */
+
+static int check(void *context, const struct tn_compile_options *options, struct tn_error *err)
+{
+    (void)context;
+    return tn__check_passes(options, err);
+}
+
+static int write_module(void *context, void *module, struct tn_buffer *ir, struct tn_error *err)
+{
+    (void)context;
+    return tn__module_write(module, ir, err);
+}
+
 const struct tn_compiler *tn_codegen_compiler(void)
 {
     static const struct tn_compiler compiler = {.size = sizeof compiler,
                                                 .identify = identify,
                                                 .open = open_module,
                                                 .compile = compile_part,
-                                                .close = close_module};
+                                                .close = close_module,
+                                                .check = check,
+                                                .write = write_module};
     return &compiler;
 }

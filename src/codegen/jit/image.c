@@ -5,19 +5,6 @@
 #include "codegen/image/image.h"
 #include "jit/jit.h"
 
-struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module)
-{
-    size_t name_size = strlen(module->name) + 1;
-    struct tn__jit_kept *kept = tn__alloc(NULL, sizeof *kept + module->length + name_size);
-    if (!kept)
-        return NULL;
-    kept->length = module->length;
-    kept->whole = module->whole != 0;
-    kept->name = memcpy(kept->ir + module->length, module->name, name_size);
-    memcpy(kept->ir, module->ir, module->length);
-    return kept;
-}
-
 /* Oldest first. What is in the list stays as it is, so the inputs are good without the lock. NULL: memory is out. */
 static struct tn_image_input *list_inputs(struct tn_jit *jit, const struct tn_library *library, size_t *count)
 {

@@ -6,6 +6,7 @@
 #include "base/shown_name.h"
 #include "codegen/compile/compile.h"
 #include "codegen/compile/view.h"
+#include "codegen/jit/compiler.h"
 #include "jit/jit.h"
 
 struct viewing {

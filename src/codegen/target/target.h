@@ -54,10 +54,6 @@ int tn__target_take(struct tn__target **out, const struct tn_compile_options *op
                     struct tn_error *err);
 void tn__target_give(struct tn__target *target);
 
-/* Copies what the options point to, but for the observer: texts to `texts`, the CPU to *native. NULL: copies nothing.
- * Returns how many bytes the texts take. */
-size_t tn__keep_compile_options(struct tn_compile_options *options, char *texts, struct tn_cpu *native);
-
 /* ---- native.c ---- */
 
 /* This machine; NULL: out of memory. */

@@ -9,6 +9,7 @@
 
 #include "base/fork.h"
 #include "codegen/target/target.h"
+#include "jit/options.h"
 #include "tenon_cpu.h"
 
 /* A target with what it was asked for by. */
@@ -68,23 +69,6 @@ static struct entry *take_idle(const struct tn_compile_options *options, const c
     }
     pthread_mutex_unlock(&pool.lock);
     return found;
-}
-
-size_t tn__keep_compile_options(struct tn_compile_options *options, char *texts, struct tn_cpu *native)
-{
-    const char **const strings[] = {&options->triple, &options->cpu, &options->features, &options->passes};
-    size_t size = 0;
-    for (size_t i = 0; i < TN_COUNT(strings); i++) {
-        size_t length = *strings[i] ? strlen(*strings[i]) + 1 : 0;
-        if (texts && length)
-            *strings[i] = memcpy(texts + size, *strings[i], length);
-        size += length;
-    }
-    if (native && options->native) {
-        *native = *options->native;
-        options->native = native;
-    }
-    return size;
 }
 
 static struct entry *make_entry(const struct tn_compile_options *options, const char *triple)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A JIT: a session whose code is compiled when it is needed, by whatever compiler the client names (tenon_compiler.h):
+ * LLVM in this process (tenon_codegen.h), a cache in front of it, or a cache alone (tenon_cache.h), with which a
+ * program needs no LLVM.
+ *
+ * Modules of IR are added to libraries and compiled when something they define is looked up; in a lazy JIT, each
+ * function is compiled when it is first called. Objects, archives, definitions, trackers and lookups work as in
+ * tenon.h, and everything in a session can refer to everything else, however it was made. Any thread may call any
+ * function; modules compile in parallel. Errors as in tenon.h. */
+
+#ifndef TENON_JIT_H
+#define TENON_JIT_H
+
+#include "tenon_compiler.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tn_jit;
+
+struct tn_jit_options {
+    size_t size; /* sizeof(struct tn_jit_options) */
+    /* The session to use, which must outlive the JIT. NULL: the JIT creates its own, with `threads` threads that
+     * compile (0: the threads that need code compile it) and with `on_error` and `context` as in tn_session_options. */
+    struct tn_session *session;
+    size_t threads;
+    void (*on_error)(void *context, const struct tn_error *error);
+    void *context;
+    const struct tn_compile_options *compile; /* NULL: the defaults; copied, with all that it points to */
+    int lazy;                                 /* not 0: compile function by function */
+    void (*on_failure)(void); /* lazy: called in place of functions that cannot be compiled, see tn_stub_options */
+    tn_resolver *resolver;    /* for the main library, perhaps tn_resolve_allowed; NULL: no host symbols */
+    void *resolver_context;
+    int keep_ir; /* not 0: keep a copy of all IR until the JIT is destroyed, for tn_jit_build_image and tn_jit_view */
+    const struct tn_compiler *compiler; /* its functions outlive the JIT and its session */
+};
+
+/* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; options of compilations that the compiler does not
+ * take), and the errors of tn_session_create. With tenon_codegen.h, `options` may be NULL or name no compiler: then it
+ * is LLVM in this process. */
+TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
+
+/* Destroys the JIT, and its session if it created that. In a session that it was given, compiled code stays, and
+ * modules not yet compiled are still compiled when needed. NULL is ignored. */
+TN_API void tn_jit_destroy(struct tn_jit *jit);
+
+TN_API struct tn_session *tn_jit_session(const struct tn_jit *jit);
+TN_API struct tn_library *tn_jit_library(const struct tn_jit *jit); /* the main library */
+
+/* Which functions of a module are the code of an instance. Names are as in the module; local functions have none. */
+struct tn_jit_instance {
+    struct tn_instance *instance;
+    const char *invoke;      /* NULL: invoke_address is used, */
+    void *invoke_address;    /* an entry of the client */
+    const char *specialized; /* NULL: none */
+    uint32_t flags;          /* TN_INSTANCE_SPECSIG or 0 */
+    const char *signature;   /* for tn_compiled; NULL: none. Must stay valid until the module is compiled */
+};
+
+struct tn_jit_module {
+    size_t size;      /* sizeof(struct tn_jit_module) */
+    const char *name; /* for diagnostics; copied */
+    const void *ir;   /* text or bitcode; borrowed for the call, unless it `stays` */
+    size_t length;
+    void *llvm_module; /* instead of `ir`: a module as its compiler has it in memory, for tn_codegen_compiler an
+                        * LLVMModuleRef of this program's LLVM; copied, not changed */
+    struct tn_tracker
+        *owner; /* NULL: the library. With instances, it must exist until these are published or fall back */
+    const struct tn_jit_instance *instances; /* published once linked; fall back if that fails */
+    size_t instance_count;
+    int whole; /* not 0: compiled in one piece even in a lazy JIT */
+    /* What stands for the IR's bytes in caches (tenon_cache.h), such as a version and a number that the client gives
+     * out: modules of the same key have the same IR. NULL: the bytes themselves. */
+    const void *key;
+    size_t key_length;
+    int stays; /* not 0: `ir` stays readable and unchanged until the JIT is destroyed, and need not be copied */
+};
+
+/* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately. In
+ * a lazy JIT, the address of a function is that of its stub. A module with code instances starts to compile
+ * immediately, on the session's threads if it has any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED,
+ * TN_ENOTSUP (a module in memory that the compiler cannot write; a cache that lacks it, with no compiler behind),
+ * TN_ENOMEM; after an error nothing of the module remains. */
+TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
+                             struct tn_error *err);
+
+/* tn_lookup in the main library. Errors as for tn_lookup and tn_compile. */
+TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);
+
+/* Compiles and links the modules of a library (NULL: the main library) that have initializers, and runs these as
+ * tn_run_initializers does. */
+TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
+                                   struct tn_error *err);
+
+struct tn_jit_stats {
+    size_t size;                                      /* in: sizeof(struct tn_jit_stats) as the caller knows it */
+    uint64_t modules;                                 /* added */
+    uint64_t functions, taken;                        /* that can be compiled separately; those that were */
+    uint64_t read_ns;                                 /* adding modules: reading, verifying, splitting */
+    uint64_t extract_ns;                              /* copying functions out of modules */
+    uint64_t parse_ns, optimize_ns, emit_ns, free_ns; /* as in struct tn_compile_stats, summed over threads */
+};
+
+TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#ifndef TENON_CODEGEN_JIT_COMPILER_H
+#define TENON_CODEGEN_JIT_COMPILER_H
+
+#include "codegen/parts/module.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The build of the code generator and its LLVM, generated (tools/build/rules.mk). */
+extern const char tn__codegen_build[];
+
+/* How functions are copied out of modules in a lazy JIT. */
+struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A compiler that knows one program, as the C compiler made it: `first`, which calls `second`, and a variable. Its
+ * "IR" is any text that does not begin with "bad". With "fails", everything is described and nothing compiled. */
+
+#ifndef TENON_TESTS_JIT_TOY_H
+#define TENON_TESTS_JIT_TOY_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "tenon_cache.h"
+#include "tenon_jit.h"
+
+enum { TOY_DATA, TOY_FIRST, TOY_SECOND, TOY_PARTS };
+
+/* Its calls so far, counted atomically. */
+struct toy {
+    int opens, closes, compiles, writes;
+    int refuses; /* not 0: `check` fails with this code */
+};
+
+struct tn_compiler toy_compiler(struct toy *toy);
+struct tn_jit_module toy_module(const char *ir);
+
+/* Calls `first`, which is there as soon as the module is. */
+long call_first(struct tn_jit *jit, long x);
+/* Fails the test if there was an error. */
+void check(int code, const struct tn_error *err);
+
+/* In place of functions that cannot be compiled; returns -1 to them. */
+long no_function(void);
+
+#endif
