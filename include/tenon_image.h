@@ -115,14 +115,16 @@ TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size
  * permanent ones of the heap (tenon_heap.h), and stay in memory until it is destroyed, whenever the image is closed.
  * Errors of opening, in addition to those above: TN_ENOTSUP (no heap was given; larger pages; a type of the program
  * differs; an image that it depends on has no heap, or is in another heap), TN_EUNDEF (symbols, types of the
- * program), TN_EDUP (another open image has changed a word of a third one in another way). */
+ * program), TN_EDUP (another open image has changed a word of a third one in another way, or has a type of this name
+ * that is laid out in another way). */
 TN_API const struct tn_image_heaps *tn_image_heaps(void);
 
 /* Makes a handle of the image's heap refer to a root. TN_EUNDEF (there is none of that name), TN_EINVAL (the image has
  * no heap, or the handle is of another one). */
 TN_API int tn_image_root(const struct tn_image *image, const char *name, struct tn_handle *to, struct tn_error *err);
 
-/* The type of saved objects that has this name in the image, valid as long as its heap; NULL: there is none. */
+/* The type of saved objects that has this name in the image, valid as long as its heap; NULL: there is none. If an
+ * image that was opened before has a type of this name, it is that one's. */
 TN_API const struct tn_type *tn_image_type(const struct tn_image *image, const char *name);
 
 /* Functions of the program that tn_image_open calls for each image with saved objects, when these are in place and

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The tests of heaps once more, with each collector that is not the default one.
+# The tests of heaps once more, those of images' too, with each collector that is not the default one.
 #
 # time limit: 900
 
 : "${BUILD:=build}"
 for other in generational concurrent copy; do
     ! grep -q "tn_collector_$other" src/gc/heap/chosen.c || continue
-    for test in object/objects heap/heap heap/faults heap/fork heap/stats heap/limits heap/patterns threads/threads \
-        threads/delay managed/lazy load/loaded; do
-        [ -x "$BUILD/tests/gc/$test" ] || continue # managed/lazy is not in every build
-        if TENON_GC=$other timeout 250 "$BUILD/tests/gc/$test" >"$BUILD/tests/gc/other.out" 2>&1; then
+    for test in gc/{object/objects,heap/{heap,faults,fork,stats,limits,patterns},threads/{threads,delay}} \
+        gc/managed/lazy gc/load/loaded image/heap/{open,needs,unique,patches,same} image/save/save; do
+        [ -x "$BUILD/tests/$test" ] || continue # not all of them are in every build
+        if TENON_GC=$other timeout 250 "$BUILD/tests/$test" >"$BUILD/tests/gc/other.out" 2>&1; then
             echo "ok gc/other $other $test"
         else
             status=$?

@@ -98,6 +98,8 @@ int tn__permanent_add(struct tn_heap *heap, const struct tn__permanent_part *par
                       void (*at_end)(void *owner), struct tn_error *err);
 /* Removes them; `at_end` is not called. */
 void tn__permanent_remove(struct tn_heap *heap, const void *owner);
+/* The owners, oldest first. NULL: there are no more. */
+void *tn__permanent_owner(const struct tn_heap *heap, size_t index);
 /* Stores a reference into a permanent object, while objects stay where they are (tn__objects_hold). */
 void tn__permanent_store(struct tn_heap *heap, void *object, void **slot, void *value);
 

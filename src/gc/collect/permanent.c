@@ -461,6 +461,12 @@ void tn__permanent_remove(struct tn_heap *heap, const void *owner)
     p->owner_count = kept;
 }
 
+void *tn__permanent_owner(const struct tn_heap *heap, size_t index)
+{
+    const struct tn__permanent *p = heap->permanent;
+    return index < p->owner_count ? p->owners[index].owner : NULL;
+}
+
 void tn__permanent_store(struct tn_heap *heap, void *object, void **slot, void *value)
 {
     if (tn__needs_log(heap, object, value))

@@ -6,6 +6,7 @@
  *     lists.c    lists of words, coded as RELR
  *     check.c    TN_IMAGE_VERIFY: every object, and every reference
  *     types.c    descriptors of types
+ *     same.c     types of one name in several images
  *     unique.c   objects that give way to others
  *     patches.c  words of other images that this one changes
  *     values.c   types and objects that code of images uses
@@ -36,6 +37,11 @@ struct tn__image_heap {
     uint64_t written; /* words that opening wrote */
     struct tn__zone zones[TN__ZONES];
     struct tn_image **dependencies; /* by the rows of their table */
+    /* By the rows of its types: the type of the same name of another image, which its objects have; NULL: none. Set
+     * under the heap's lock. */
+    const struct tn_type **instead;
+    bool is_settled; /* under the lock: that was decided, and other images may use its types */
+    bool is_needed;  /* under the lock: another image does */
     /* What the file has in the zones that may be written, from the first of these to the end. NULL: the file is not
      * mapped but copied, or the system has refused it. */
     const char *original;
@@ -102,6 +108,16 @@ const char *tn__type_difference(const struct tn_type *a, const struct tn_type *b
 /* Whether a descriptor can be used without reading outside of the `size` bytes from `start` on, or dividing by 0. Its
  * `visit` is not looked at. */
 bool tn__type_is_sound(const struct tn_type *type, const char *start, uint64_t size);
+
+/* ---- same.c ---- */
+
+/* The name of the type of the object that holds roots, which every image has. */
+#define TN__IMAGE_ROOTS_TYPE "tenon.roots"
+
+/* The image's own type of this name, whatever tn_image_type says. */
+const struct tn_type *tn__image_own_type(const struct tn_image *image, const char *name);
+/* `settle` of struct tn_image_heaps. TN_EDUP (with another layout), TN_ENOMEM. */
+int tn__image_settle_types(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
 
 /* ---- unique.c ---- */
 

@@ -219,18 +219,25 @@ static int open_heap(struct tn_image *image, const struct tn_image_load_options 
     return code;
 }
 
-static void close_heap(struct tn_image *image)
+static bool close_heap(struct tn_image *image)
 {
-    tn__heap_lock(image->heap->heap);
-    tn__permanent_remove(image->heap->heap, image);
-    tn__heap_unlock(image->heap->heap);
+    struct tn_heap *heap = image->heap->heap;
+    tn__heap_lock(heap);
+    bool is_needed = image->heap->is_needed;
+    if (!is_needed)
+        tn__permanent_remove(heap, image);
+    tn__heap_unlock(heap);
+    if (is_needed)
+        return false;
     forget_original(image->heap);
     image->heap = NULL;
+    return true;
 }
 
 const struct tn_image_heaps *tn_image_heaps(void)
 {
-    static const struct tn_image_heaps heaps = {open_heap, close_heap, tn__image_heap_fill, tn__image_heap_restore};
+    static const struct tn_image_heaps heaps = {open_heap, close_heap, tn__image_heap_fill, tn__image_settle_types,
+                                                tn__image_heap_restore};
     return &heaps;
 }
 
@@ -252,21 +259,6 @@ int tn_image_root(const struct tn_image *image, const char *name, struct tn_hand
     to->object = __atomic_load_n(root, __ATOMIC_ACQUIRE);
     tn__objects_release(to->heap, locked);
     return TN_OK;
-}
-
-const struct tn_type *tn_image_type(const struct tn_image *image, const char *name)
-{
-    const struct tn__image_rows *types = &image->view.tables[TN__IMAGE_TYPE_TABLE];
-    if (!image->heap)
-        return NULL;
-    const char *text = image->view.text;
-    size_t at = TN_BISECT(0, types->count, i,
-                          strcmp(text + tn__get32(tn__image_row(types, (uint32_t)i) + TN__IMAGE_TYPE_NAME), name) < 0);
-    const uint8_t *row = at < types->count ? tn__image_row(types, (uint32_t)at) : NULL;
-    if (!row || strcmp(text + tn__get32(row + TN__IMAGE_TYPE_NAME), name) != 0 ||
-        (tn__get32(row + TN__IMAGE_TYPE_FLAGS) & TN__IMAGE_HOST_TYPE))
-        return NULL;
-    return (const struct tn_type *)(const void *)(image->heap->start + tn__get64(row + TN__IMAGE_TYPE_PLACE));
 }
 
 void tn_image_memory(const struct tn_image *image, struct tn_image_memory *memory)

@@ -176,12 +176,14 @@ struct tn_image_heaps {
     /* Adjusts the saved objects of a mapped file, whose tables were read, and makes them part of the heap. After an
      * error nothing of them is registered. */
     int (*open)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
-    /* Undoes that. */
-    void (*close)(struct tn_image *image);
+    /* Undoes that. False: another image uses types of this one, so it stays part of the heap. */
+    bool (*close)(struct tn_image *image);
     /* Finds the types and objects that the image's code uses, in its own heap and in those of images that it depends
      * on, and writes their addresses. */
     int (*fill)(const struct tn_image *image, const char *name, uint64_t *values,
                 const struct tn_image_load_options *options, struct tn_error *err);
+    /* Leads types of names that images of the heap have already to these images, when nothing else can fail. */
+    int (*settle)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
     /* Runs what the program has to do before the objects are used. */
     int (*restore)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
 };

@@ -216,7 +216,6 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
         tn__image_release(file);
         return code;
     }
-    call_all(&file->initializers, false);
     return TN_OK;
 }
 
@@ -242,15 +241,24 @@ static int load_file(struct tn_image *image, int fd, const char *name, const str
     return code;
 }
 
-/* The program's functions run last; when one fails, the heap has not used the image. */
-static int restore(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+/* The last steps, from where on other images may use its types. The program's functions run last; when one fails, the
+ * heap has not used the image. */
+static int finish(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
-    int code = options->heaps->restore(image, options, err);
+    int code = image->heap ? options->heaps->settle(image, options, err) : TN_OK;
+    if (code == TN_OK) {
+        image->unload = unload;
+        call_all(&image->file->initializers, false);
+        code = image->heap ? options->heaps->restore(image, options, err) : TN_OK;
+    }
     if (code == TN_OK)
         return TN_OK;
-    options->heaps->close(image);
-    tn__image_leave(image);
-    tn_image_close(image);
+    if (options->heaps->close(image))
+        tn__image_leave(image);
+    if (image->unload)
+        tn_image_close(image);
+    else
+        tn__image_leave(image);
     return code;
 }
 
@@ -274,8 +282,7 @@ static int open_source(const struct tn__image_source *from, const char *name, co
         return code;
     }
     image->file->mapping.name = NULL; /* the caller's */
-    image->unload = unload;
-    code = image->heap ? restore(image, &options, err) : TN_OK;
+    code = finish(image, &options, err);
     *out = code == TN_OK ? image : NULL;
     return code;
 }

@@ -9,7 +9,7 @@
 #include "image/save/save.h"
 
 const struct tn_type tn__save_roots_type = {
-    .name = "tenon.roots", .kind = TN_KIND_REFERENCES, .alignment = 8, .size = 8, .element = 8};
+    .name = TN__IMAGE_ROOTS_TYPE, .kind = TN_KIND_REFERENCES, .alignment = 8, .size = 8, .element = 8};
 
 /* ---- kinds ---- */
 
@@ -29,7 +29,7 @@ static enum tn__image_zone zone_of(const struct tn_type *type, const struct tn_s
 static const struct tn_type *type_of_images(const struct tn_save *save, const char *name, uint32_t *image)
 {
     for (size_t i = 0; i < save->options.image_count; i++) {
-        const struct tn_type *type = tn_image_type(save->options.images[i], name);
+        const struct tn_type *type = tn__image_own_type(save->options.images[i], name);
         *image = (uint32_t)i + 1;
         if (type)
             return type;
