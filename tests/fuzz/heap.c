@@ -2,9 +2,11 @@
 
 /* An image with saved objects of which some words are others: the input says which, and what they become. With right
  * checksums, it is opened with every object checked, at the intended address or elsewhere; what can be opened is
- * collected beside. Nothing of it is called but a type's function.
+ * collected beside. Nothing of it is called but a type's function. It is an image of its own, or one that patches
+ * objects of another image and refers to them.
  *
- * Steps of 11 bytes: two for the word of those that are not zero in the file, one for what is done, and eight. */
+ * Steps of 11 bytes: two for the word of those that are not zero in the file, one for what is done, and eight. The
+ * bytes that are left say where the image is opened, and which one it is. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,12 +88,15 @@ static void *find_visit(void *context, const char *name)
 
 /* ---- the image ---- */
 
-static struct {
+struct image {
     uint8_t *bytes, *copy;
     size_t size, header;
     uint32_t *words; /* offsets of those that are not zero */
     size_t word_count;
-} image;
+};
+
+enum { BASE, TOP, IMAGES };
+static struct image images[IMAGES];
 
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
@@ -126,30 +131,32 @@ static struct tn_handle *make_objects(struct tn_heap *heap)
     return last;
 }
 
-static void read_image(const char *path)
+static void read_image(struct image *image, const char *path)
 {
     struct tn__os_file file;
     MUST(tn__os_map_file(path, &file));
-    image.size = file.size;
-    image.bytes = malloc(2 * file.size);
-    image.copy = image.bytes + file.size;
-    image.words = malloc(file.size);
-    memcpy(image.bytes, file.bytes, file.size);
+    image->size = file.size;
+    image->bytes = malloc(2 * file.size);
+    image->copy = image->bytes + file.size;
+    image->words = malloc(file.size);
+    memcpy(image->bytes, file.bytes, file.size);
     tn__os_unmap_file(&file);
-    for (size_t at = 0; at + 8 <= image.size; at += 8)
-        if (tn__get64(image.bytes + at))
-            image.words[image.word_count++] = (uint32_t)at;
-    image.header = (size_t)((uint8_t *)memmem(image.bytes, image.size, TN__IMAGE_MAGIC, 8) - image.bytes);
+    for (size_t at = 0; at + 8 <= image->size; at += 8)
+        if (tn__get64(image->bytes + at))
+            image->words[image->word_count++] = (uint32_t)at;
+    image->header = (size_t)((uint8_t *)memmem(image->bytes, image->size, TN__IMAGE_MAGIC, 8) - image->bytes);
 }
 
-static void make_image(void)
+static void save(struct tn_heap *heap, const struct tn_handle *root, const char *name, struct tn_image *const *below,
+                 const char *path)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/tenon-fuzz-heap-%d", (int)getpid());
-    struct tn_heap *heap = make_heap();
-    struct tn_handle *root = make_objects(heap);
-    const struct tn_save_options options = {
-        .size = sizeof options, .name = "fuzz", .types = rows, .type_count = TN_COUNT(rows), .name_of = name_visit};
+    const struct tn_save_options options = {.size = sizeof options,
+                                            .name = name,
+                                            .types = rows,
+                                            .type_count = TN_COUNT(rows),
+                                            .images = below,
+                                            .image_count = below != NULL,
+                                            .name_of = name_visit};
     struct tn_save *save;
     MUST(tn_save_create(heap, &options, &save, NULL));
     MUST(tn_save_root(save, "root", root, NULL));
@@ -157,16 +164,64 @@ static void make_image(void)
     MUST(tn_save_take(save, NULL, NULL));
     MUST(tn_save_write(save, path, NULL));
     tn_save_destroy(save);
+}
+
+static struct tn_image_load_options options_of(struct tn_heap *heap, struct tn_handle **unique)
+{
+    static const struct tn_image_type host_types[] = {{"host", &host_type}};
+    return (struct tn_image_load_options){.size = sizeof(struct tn_image_load_options),
+                                          .heap = heap,
+                                          .heaps = tn_image_heaps(),
+                                          .resolver = find_visit,
+                                          .context = unique,
+                                          .unique = give_way,
+                                          .host_types = host_types,
+                                          .host_type_count = 1};
+}
+
+/* Words of the base refer to new objects, to others of its own and to nothing, and hold another number. */
+static void make_top(const char *base, const char *path)
+{
+    struct tn_heap *heap = make_heap();
+    struct tn_handle *none, *other, *root;
+    MUST(tn_handle_of(heap, NULL, &none, NULL));
+    const struct tn_image_load_options options = options_of(heap, &none);
+    struct tn_image *image;
+    MUST(tn_image_open(base, &options, &image, NULL));
+    MUST(tn_handle_of(heap, NULL, &other, NULL));
+    MUST(tn_image_root(image, "root", other, NULL));
+    root = make_objects(heap);
+    MUST(tn_handle_store(root, 0, other, NULL));
+    MUST(tn_handle_store(other, 0, root, NULL));
+    MUST(tn_handle_load(other, 8, none, NULL));
+    MUST(tn_handle_store(none, 0, NULL, NULL));
+    MUST(tn_handle_store(none, 8, other, NULL));
+    MUST(tn_handle_write(other, 16, &(uint64_t){7}, 8, NULL));
+    save(heap, root, "top", &image, path);
     tn_heap_destroy(heap);
-    read_image(path);
-    unlink(path);
+    tn_image_close(image);
+}
+
+static void make_images(void)
+{
+    char paths[IMAGES][64];
+    for (int i = 0; i < IMAGES; i++)
+        snprintf(paths[i], sizeof paths[i], "/tmp/tenon-fuzz-heap-%d-%d", (int)getpid(), i);
+    struct tn_heap *heap = make_heap();
+    save(heap, make_objects(heap), "fuzz", NULL, paths[BASE]);
+    tn_heap_destroy(heap);
+    make_top(paths[BASE], paths[TOP]);
+    for (int i = 0; i < IMAGES; i++) {
+        read_image(&images[i], paths[i]);
+        unlink(paths[i]);
+    }
 }
 
 /* ---- an input ---- */
 
-static void change(const uint8_t *step)
+static void change(struct image *image, const uint8_t *step)
 {
-    uint8_t *at = image.copy + image.words[tn__get16(step) % image.word_count];
+    uint8_t *at = image->copy + image->words[tn__get16(step) % image->word_count];
     uint64_t value = tn__get64(step + 3), old = tn__get64(at);
     switch (step[2] % 4) {
     case 0:
@@ -179,58 +234,57 @@ static void change(const uint8_t *step)
         tn__put64(at, old ^ UINT64_C(1) << value % 64);
         break;
     default: /* what is somewhere else */
-        tn__put64(at, tn__get64(image.bytes + image.words[value % image.word_count]));
+        tn__put64(at, tn__get64(image->bytes + image->words[value % image->word_count]));
     }
 }
 
-static void sign(void)
+static void sign(struct image *image)
 {
     uint64_t sum, at;
-    uint32_t tables = tn__get32(image.copy + image.header + TN__IMAGE_AT_SIZE);
-    if (tables >= TN__IMAGE_HEADER && tables <= image.size - image.header)
-        tn__put64(image.copy + image.header + TN__IMAGE_AT_CHECKSUM,
-                  tn__image_header_checksum(image.copy + image.header, tables));
-    if (tn__image_file_sum(image.copy, image.size, &sum, &at))
-        tn__put64(image.copy + at, sum);
+    uint32_t tables = tn__get32(image->copy + image->header + TN__IMAGE_AT_SIZE);
+    if (tables >= TN__IMAGE_HEADER && tables <= image->size - image->header)
+        tn__put64(image->copy + image->header + TN__IMAGE_AT_CHECKSUM,
+                  tn__image_header_checksum(image->copy + image->header, tables));
+    if (tn__image_file_sum(image->copy, image->size, &sum, &at))
+        tn__put64(image->copy + at, sum);
 }
 
-static void open_image(uint64_t flags)
+static void open_image(const struct image *image, uint64_t flags)
 {
-    static const struct tn_image_type host_types[] = {{"host", &host_type}};
     struct tn_heap *heap = make_heap();
-    struct tn_handle *table;
-    MUST(tn_handle_new(heap, &table_type, 1, &table, NULL));
-    const struct tn_image_load_options options = {.size = sizeof options,
-                                                  .heap = heap,
-                                                  .heaps = tn_image_heaps(),
-                                                  .resolver = find_visit,
-                                                  .context = &table,
-                                                  .unique = give_way,
-                                                  .host_types = host_types,
-                                                  .host_type_count = 1,
-                                                  .flags = flags};
-    struct tn_image *opened;
+    struct tn_handle *table, *root;
+    struct tn_image *opened, *base = NULL;
     struct tn_error err;
-    if (tn_image_open_memory("fuzz", image.copy, image.size, &options, &opened, &err) == TN_OK) {
-        struct tn_handle *root;
+    MUST(tn_handle_new(heap, &table_type, 1, &table, NULL));
+    struct tn_image_load_options options = options_of(heap, &table);
+    if (image == &images[TOP]) {
+        MUST(tn_image_open_memory("base", images[BASE].bytes, images[BASE].size, &options, &base, NULL));
+        options.images = &base;
+        options.image_count = 1;
+    }
+    options.flags = flags;
+    if (tn_image_open_memory("fuzz", image->copy, image->size, &options, &opened, &err) == TN_OK) {
         MUST(tn_handle_of(heap, NULL, &root, NULL));
         if (tn_image_root(opened, "root", root, NULL) == TN_OK)
             tn_handle_type(root);
         tn_heap_collect(heap, TN_COLLECT_FULL);
         tn_image_close(opened);
     }
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_heap_destroy(heap);
+    tn_image_close(base);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     enum { STEP = 11 };
-    if (!image.bytes)
-        make_image();
-    memcpy(image.copy, image.bytes, image.size);
+    if (!images[TOP].bytes)
+        make_images();
+    struct image *image = &images[size % STEP / 2 % 2];
+    memcpy(image->copy, image->bytes, image->size);
     for (size_t at = 0; at + STEP <= size; at += STEP)
-        change(bytes + at);
-    sign();
-    open_image(TN_IMAGE_VERIFY | (size % STEP % 2 ? TN_IMAGE_RELOCATE : 0));
+        change(image, bytes + at);
+    sign(image);
+    open_image(image, TN_IMAGE_VERIFY | (size % STEP % 2 ? TN_IMAGE_RELOCATE : 0));
     return 0;
 }
