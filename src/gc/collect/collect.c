@@ -11,7 +11,7 @@ void tn__log_store(struct tn_heap *heap, void *object, void *slot, void *value)
 {
     const struct tn__permanent_work *permanent = __atomic_load_n(&heap->permanent_work, __ATOMIC_ACQUIRE);
     if (permanent && (tn__header_now(object) & TN_GC_PERMANENT))
-        permanent->log(heap, object);
+        permanent->log(heap, object, slot, value);
     else
         heap->collector->log(heap, object, slot, value);
 }

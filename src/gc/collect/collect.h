@@ -103,6 +103,27 @@ void *tn__permanent_owner(const struct tn_heap *heap, size_t index);
 /* Stores a reference into a permanent object, while objects stay where they are (tn__objects_hold). */
 void tn__permanent_store(struct tn_heap *heap, void *object, void **slot, void *value);
 
+/* ---- large arrays among these (cards.c); changed as the list of logged objects is ---- */
+
+struct tn__cards {
+    struct tn__card_array *arrays; /* by address */
+    size_t count, capacity;
+};
+
+/* Whether stores into the object are noted here. */
+bool tn__cards_cover(const void *object);
+/* Notes a store to a word of it; NULL: to any. False: no memory. */
+bool tn__cards_note(struct tn__cards *all, void *object, const void *slot);
+/* Visits the references in cards that were stored to. */
+void tn__cards_visit(const struct tn__cards *all, tn_visit_slot *visit, void *context);
+/* Forgets cards without references into the heap. */
+void tn__cards_clean(struct tn__cards *all, const struct tn_heap *heap);
+/* Whether all references of the object into the heap are in cards that were noted. */
+bool tn__cards_hold(const struct tn__cards *all, const struct tn_heap *heap, void *object);
+/* Forgets objects from `start` to `end`. */
+void tn__cards_forget(struct tn__cards *all, const char *start, const char *end);
+void tn__cards_free(struct tn__cards *all);
+
 /* ---- verification (verify.c) ---- */
 
 /* With TN_HEAP_VERIFY, while the world is stopped. tn__verify_heap: after a collection, or a part of one that could be

@@ -8,6 +8,8 @@
  * collection finds no reference into the heap there, the object is armed again. So pages of objects that no thread
  * stores into are never written.
  *
+ * Large arrays stay armed, and their cards are noted instead (cards.c).
+ *
  * If there is no memory for the list, the headers still tell: until there is, collections look at all objects that are
  * not armed.
  *
@@ -39,6 +41,7 @@ struct tn__permanent {
     void **logged;
     size_t logged_count, logged_capacity;
     bool list_is_lost;
+    struct tn__cards cards;
     void ***gathered; /* slots of an object, see gather */
     size_t gathered_count, gathered_capacity;
 };
@@ -76,9 +79,23 @@ static bool enter_logged(struct tn__permanent *p, void *object)
     return true;
 }
 
-static void log_object(struct tn_heap *heap, void *object)
+/* False: the array is logged as other objects are, because there is no memory. */
+static bool log_card(struct tn_heap *heap, void *object, const void *slot, const void *value)
 {
     struct tn__permanent *p = heap->permanent;
+    if (slot && !tn__is_in_heap(heap, value))
+        return true;
+    pthread_mutex_lock(&p->lock);
+    bool noted = tn__cards_note(&p->cards, object, slot);
+    pthread_mutex_unlock(&p->lock);
+    return noted;
+}
+
+static void log_object(struct tn_heap *heap, void *object, void *slot, void *value)
+{
+    struct tn__permanent *p = heap->permanent;
+    if (tn__cards_cover(object) && log_card(heap, object, slot, value))
+        return;
     if (!(__atomic_fetch_and(tn__header(object), ~(uint64_t)ARMED, __ATOMIC_SEQ_CST) & TN_GC_PERMANENT))
         return; /* another thread was first */
     pthread_mutex_lock(&p->lock);
@@ -179,6 +196,7 @@ static void scan_strong(void *context, void *object)
 static void scan(struct tn__collection *c)
 {
     each_logged(c->heap, scan_strong, c);
+    tn__cards_visit(&c->heap->permanent->cards, c->tracing->forward, c);
 }
 
 /* True if the collection need not look at the word: it refers to what stays alive where it is. */
@@ -226,6 +244,7 @@ static void arm_all(struct tn_heap *heap)
 {
     struct tn__permanent *p = heap->permanent;
     size_t count = p->logged_count;
+    tn__cards_clean(&p->cards, heap);
     p->logged_count = 0;
     if (p->list_is_lost) {
         p->list_is_lost = false;
@@ -270,9 +289,9 @@ static void check_object(void *context, void *object)
     struct check *check = context;
     if (!refers_to_heap(check->heap, object))
         return;
-    if (is_armed(object))
+    if (is_armed(object) && !tn__cards_hold(&check->heap->permanent->cards, check->heap, object))
         tn__corrupt(check->heap, "a reference was stored into a permanent object that is not logged");
-    check->referring++;
+    check->referring += !is_armed(object);
 }
 
 static void verify(struct tn_heap *heap)
@@ -294,7 +313,7 @@ static void count(const struct tn_heap *heap, struct tn_heap_stats *stats)
     for (size_t i = 0; i < p->space_count; i++)
         stats->permanent += (uint64_t)(p->spaces[i].end - p->spaces[i].start);
     pthread_mutex_lock(&p->lock);
-    stats->permanent_logged = p->logged_count;
+    stats->permanent_logged = p->logged_count + p->cards.count;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -310,6 +329,7 @@ static void end(struct tn_heap *heap)
     pthread_mutex_destroy(&p->lock);
     for (size_t i = 0; i < p->space_count; i++)
         tn__free(NULL, p->spaces[i].starts);
+    tn__cards_free(&p->cards);
     tn__free(NULL, p->owners);
     tn__free(NULL, p->spaces);
     tn__free(NULL, p->logged);
@@ -395,6 +415,7 @@ static void remove_space(struct tn__permanent *p, struct space *at)
         if ((char *)p->logged[i] < at->start || (char *)p->logged[i] >= at->end)
             p->logged[kept++] = p->logged[i];
     p->logged_count = kept;
+    tn__cards_forget(&p->cards, at->start, at->end);
     tn__free(NULL, at->starts);
     memmove(at, at + 1, (size_t)(&p->spaces[--p->space_count] - at) * sizeof *at);
     pthread_mutex_unlock(&p->lock);
