@@ -7,6 +7,8 @@
  *     raw       mmap of the same file alone, where it is intended to be, and reading the same bytes
  *     touch     the same, and one write to each page
  *     collect   opening, and full collections beside the objects; `none`: without the image
+ *     logged    partial collections: beside the objects; when 1,000 of them refer to the heap; when the list of all,
+ *               an array of 8 MB, does
  * Prints lines `WORD NUMBER`; bench/spawn makes medians of them. */
 
 #include <fcntl.h>
@@ -235,6 +237,46 @@ static void collect(const char *file)
     tn_image_close(image);
 }
 
+static double partial_us(struct tn_heap *heap)
+{
+    enum { COLLECTIONS = 50 };
+    double best = 1e9;
+    for (int i = 0; i < COLLECTIONS; i++) {
+        uint64_t start = now_ns();
+        tn_heap_collect(heap, TN_COLLECT_PARTIAL);
+        double us = ms_since(start) * 1e3;
+        best = us < best ? us : best;
+    }
+    return best;
+}
+
+static void logged(const char *file)
+{
+    enum { OBJECTS = 1000, SLOTS = 100 };
+    struct tn_heap *heap = begin();
+    struct tn_image *image = open_image(heap, file, 0);
+    struct tn_handle *list, *item, *made;
+    MUST(tn_handle_of(heap, NULL, &list, &err));
+    MUST(tn_handle_of(heap, NULL, &item, &err));
+    MUST(tn_image_root(image, "list", list, &err));
+    MUST(tn_handle_new(heap, &item_type, 0, &made, &err));
+    for (int i = 0; i < 3; i++)
+        partial_us(heap);
+    double alone = partial_us(heap);
+    show("beside_us", alone);
+    for (uint64_t i = 0; i < OBJECTS; i++) {
+        MUST(tn_handle_load(list, 8 + 8 * i * 101, item, &err));
+        MUST(tn_handle_store(item, 0, made, &err));
+    }
+    double objects = partial_us(heap);
+    show("objects_us", objects - alone);
+    for (uint64_t i = 0; i < SLOTS; i++)
+        MUST(tn_handle_store(list, 8 + 8 * i * 1009, made, &err));
+    show("array_us", partial_us(heap) - objects);
+    tn_heap_destroy(heap);
+    tn_image_close(image);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "", *file = argc > 2 ? argv[2] : "";
@@ -246,7 +288,9 @@ int main(int argc, char **argv)
         raw(file, strcmp(mode, "touch") == 0);
     else if (strcmp(mode, "collect") == 0)
         collect(file);
+    else if (strcmp(mode, "logged") == 0)
+        logged(file);
     else
-        return fprintf(stderr, "heap save|open|displaced|raw|touch|collect FILE\n"), 1;
+        return fprintf(stderr, "heap save|open|displaced|raw|touch|collect|logged FILE\n"), 1;
     return 0;
 }
