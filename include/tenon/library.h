@@ -18,6 +18,7 @@
 #define TENON_API_LIBRARY_H
 
 #include "tenon/base.h"
+#include "tenon/tracker.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,6 +96,11 @@ TN_API int tn_library_clear(struct tn_library *library, struct tn_error *err);
  * trackers stay valid until it or the session is destroyed, but every call with them fails with TN_EREMOVED, except
  * that trackers can still be destroyed. TN_EREMOVED (it was removed before). */
 TN_API int tn_library_remove(struct tn_library *library, struct tn_error *err);
+
+/* Removes the library as tn_tracker_retire_start retires a tracker: attached threads may be running its code. When the
+ * call returns, the library is removed: nothing finds its symbols, and further calls fail with TN_EREMOVED. It may be
+ * destroyed from when `done` is called. Errors as for tn_tracker_retire_start. */
+TN_API int tn_library_remove_start(struct tn_library *library, tn_removed *done, void *context, struct tn_error *err);
 
 /* Gives back the handle of a library that was removed, and those of its trackers: no thread uses them any more, or is
  * in a call with them. The last kilobyte of the library is freed now, or when the responsibilities that clients hold,

@@ -56,6 +56,23 @@ TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
  * that stays may refer to the code. TN_EREMOVED, TN_ENOMEM (nothing was removed). */
 TN_API int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err);
 
+/* Called once, without a lock, when a removal that does not wait has ended: by a thread of the session's own, and in
+ * the order in which such removals were begun unless code was found again meanwhile. It may call anything, also
+ * tn_session_destroy. `err` is NULL, or TN_ECANCELLED: the session is being destroyed (by the thread that calls); the
+ * code is gone, but its finalizers have not run. */
+typedef void tn_removed(void *context, const struct tn_error *err);
+
+/* tn_tracker_retire that does not wait for threads. When it returns, nothing finds the definitions and promises any
+ * more; the tracker can be used again, or destroyed. The rest is done by a thread of the session's own, which the first
+ * such call of a session starts, and which blocks all signals: code instances and lazy functions are redirected at
+ * once; finalizers, exit handlers and `done` are called, on that thread, when attached threads have been quiescent.
+ * Destructors of the caller's thread_local objects run when it ends, as those of other threads do. The call itself only
+ * waits while links need objects of the tracker; it may continue lookups that waited for its promises. In the child of
+ * a fork, which has no such thread, removals that are under way go on at the next call that begins one, or end with the
+ * session; a `done` that was running is not called there. TN_EINVAL, TN_EREMOVED, TN_ENOMEM (also: no thread),
+ * TN_ECANCELLED (the session is being destroyed): `done` is not called, and nothing was removed. */
+TN_API int tn_tracker_retire_start(struct tn_tracker *tracker, tn_removed *done, void *context, struct tn_error *err);
+
 /* Destroys the tracker; everything it owned belongs to the library from now on. NULL is ignored. */
 TN_API void tn_tracker_destroy(struct tn_tracker *tracker);
 

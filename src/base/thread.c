@@ -201,13 +201,14 @@ int tn_quiesce_ended(uint64_t ticket)
     return ended;
 }
 
-void tn_quiesce_watched(tn_on_delay *on_delay, void *context)
+bool tn__quiesce_unless(const uint32_t *stopped, tn_on_delay *on_delay, void *context)
 {
     uint64_t ticket = tn_quiesce_begin();
+    const struct tn__thread *late;
     struct tn__delay delay = tn__delay_begin(on_delay, context);
     tn_thread_begin_blocking(); /* others that wait at the same time need not wait for this thread */
     tn__threads_lock();
-    for (const struct tn__thread *late; (late = find_late(ticket, true));) {
+    while ((late = find_late(ticket, true)) && !*stopped) {
         uint32_t id = late->id, before = passed;
         tn__threads_unlock();
         if (tn__delay_is_due(&delay))
@@ -218,6 +219,20 @@ void tn_quiesce_watched(tn_on_delay *on_delay, void *context)
     }
     tn__threads_unlock();
     tn_thread_end_blocking();
+    return !late;
+}
+
+void tn__quiesce_stop(uint32_t *stopped)
+{
+    tn__threads_lock();
+    *stopped = 1;
+    note_passed();
+    tn__threads_unlock();
+}
+
+void tn_quiesce_watched(tn_on_delay *on_delay, void *context)
+{
+    tn__quiesce_unless(&(const uint32_t){0}, on_delay, context);
 }
 
 void tn_quiesce(void)

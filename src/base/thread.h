@@ -30,6 +30,11 @@ struct tn__thread *tn__threads_first(void);
 /* Under the lock: sets the hook that is called, under the lock, for every thread that attaches from now on. */
 void tn__threads_on_attach(void (*hook)(struct tn__thread *thread));
 
+/* tn_quiesce_watched that another thread can end early: false if it did, by tn__quiesce_stop with the same word, which
+ * is 0 before. */
+bool tn__quiesce_unless(const uint32_t *stopped, tn_on_delay *on_delay, void *context);
+void tn__quiesce_stop(uint32_t *stopped);
+
 /* What is called when the calling thread ends, in this order (thread_detach.c). */
 enum tn__end { TN__END_HEAP, TN__END_LEASES, TN__END_QUIESCENCE, TN__ENDS };
 

@@ -40,6 +40,7 @@ static void test_linker(void **state)
     REFUSED(tn_library_search(NULL, NULL, 0, &err));
     REFUSED(tn_library_clear(NULL, &err));
     REFUSED(tn_library_remove(NULL, &err));
+    REFUSED(tn_library_remove_start(NULL, NULL, NULL, &err));
     REFUSED(tn_lookup_flags(NULL, NULL, 0, &err));
     REFUSED(tn_library_each_symbol(NULL, NULL, NULL, &err));
     REFUSED(tn_link(NULL, &err));
@@ -70,6 +71,7 @@ static void test_linker(void **state)
     REFUSED(tn_tracker_transfer(NULL, NULL, &err));
     REFUSED(tn_tracker_remove(NULL, &err));
     REFUSED(tn_tracker_retire(NULL, &err));
+    REFUSED(tn_tracker_retire_start(NULL, NULL, NULL, &err));
 }
 
 static void test_cpu_heap_image(void **state)

@@ -53,6 +53,14 @@ struct tn__handle_hooks {
     void (*close)(struct tn_session *session);      /* the session ends, and all lookups have */
 };
 
+/* ---- removals that do not wait (session/reclaim.c) ---- */
+
+struct tn__reclaim_hooks {
+    void (*after_fork)(struct tn_session *session); /* in the child, under the lock */
+    void (*stop)(struct tn_session *session);       /* the session ends: the thread that finishes removals does, too; */
+    void (*close)(struct tn_session *session);      /* then what it has left is removed */
+};
+
 /* ---- code instances (instance/instance.c) ---- */
 
 /* These functions take their own locks; session locks may be held. */

@@ -105,7 +105,9 @@ struct tn_tracker {
     /* Code instances with code of this tracker, and whether there ever were any; guarded by the lock of instance.c. */
     struct tn_instance *instances[2];
     bool has_published;
-    /* Not the client's: owns removed objects whose code stays until threads have run this many functions of it. */
+    struct tn__list retirements; /* that are under way and have hidden what it owned (session/contents.h) */
+    bool hidden; /* not the client's: owns removed objects whose code may still be running; no removal takes these */
+    /* Hidden: they stay until threads have run this many functions of them. */
     bool lingers;
     uint64_t thread_exits;
 };

@@ -21,6 +21,19 @@ struct tn__kept {
     struct tn__range *range;
 };
 
+/* Removals that are under way, and the thread that finishes them (session/reclaim.c). */
+struct tn__reclaimer {
+    const struct tn__reclaim_hooks *hooks; /* NULL: there never was one */
+    bool closed;                           /* no more of them: the session ends */
+    bool runs;                             /* the thread exists */
+    pthread_t thread;
+    uint32_t stopped;      /* see tn__quiesce_unless */
+    bool *outlives;        /* in the thread: set if the session is destroyed in a callback there */
+    pthread_cond_t wanted; /* a removal was started, or the thread has to stop */
+    struct tn__list begun, fresh, waiting, passed;
+    struct tn__removal *current; /* in none of the lists: the thread works on it without the lock */
+};
+
 struct tn_session {
     pthread_mutex_t lock;
     pthread_cond_t idle;                    /* a link has ended */
@@ -60,13 +73,14 @@ struct tn_session {
     const struct tn__handle_hooks *handles; /* NULL: no lookup had a handle; see hooks.h */
     struct tn__list lookup_handles;         /* that the client has not given back, */
     struct tn__list cancelling;             /* and threads that wait for one's callback; see demand/cancel.c */
-    struct tn__lazy_hooks *lazy;            /* NULL: no function has a stub; see hooks.h */
-    struct tn__list removed_stubs;          /* removed batches that a call in another thread still uses */
-    struct tn__arena arena;                 /* for what stays until the session ends, */
-    struct tn__unwind_table *tables;        /* its unwind tables, */
-    struct tn__kept *kept;                  /* and its ranges of the near window */
-    struct tn__thread_ends thread_exits;    /* as the owner of what threads run at their end */
-    bool lost_thread_exits;                 /* some of it will not run, because a fork left its threads behind */
+    struct tn__reclaimer reclaimer;
+    struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
+    struct tn__list removed_stubs;       /* removed batches that a call in another thread still uses */
+    struct tn__arena arena;              /* for what stays until the session ends, */
+    struct tn__unwind_table *tables;     /* its unwind tables, */
+    struct tn__kept *kept;               /* and its ranges of the near window */
+    struct tn__thread_ends thread_exits; /* as the owner of what threads run at their end */
+    bool lost_thread_exits;              /* some of it will not run, because a fork left its threads behind */
 };
 
 /* The time, or 0 if the session does not measure times. */

@@ -58,9 +58,11 @@ static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch
     return 0;
 }
 
+/* Under the lock. The names of a removed library may be gone before its stubs. */
 static const char *name_of(const struct tn__lazy_record *record)
 {
-    return record->target ? record->target : record->entry->name;
+    const char *own = record->batch->hidden ? "a removed function" : record->entry->name;
+    return record->target ? record->target : own;
 }
 
 /* Its libraries may be gone afterwards. */
@@ -138,7 +140,7 @@ static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
 static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
 {
     tn__lazy_tell_removed(batch->library, batch->records, batch->count);
-    for (size_t i = 0; i < batch->count; i++)
+    for (size_t i = 0; !batch->hidden && i < batch->count; i++)
         if (tn__lazy_is_defined(&batch->records[i]))
             tn__entry_forget(batch->library, batch->records[i].entry);
     return_stubs(pool, batch);

@@ -29,14 +29,25 @@ void tn__instances_announce(const struct tn__instances *instances);
 bool tn__is_own_name(const char *name);
 /* True for the entry of such a name, unless a client or an object has defined it. */
 bool tn__entry_is_own(const struct tn__entry *entry);
+/* Under the lock: waits until no object of the library is part of a link. */
+void tn__library_wait_for_links(struct tn_library *library);
+/* Under the lock, when all objects are gone or hidden: removes its other names. */
+void tn__library_forget_names(struct tn_library *library);
+/* The last step of removing a library, under the lock: nothing in the session leads there any more. *resolvers is for
+ * tn__suppliers_free, without the lock. */
+void tn__library_close(struct tn_library *library, struct tn__supplier **resolvers);
 /* Removes the contents of a library at the end of its session. */
 void tn__library_empty(struct tn_library *library);
 void tn__library_free(struct tn_library *library);
 
 /* tracker.c */
 void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library);
-/* A new tracker of the library; NULL when memory is out. */
+/* A new tracker of the library; NULL when memory is out. The second one is for code that is being removed: the client
+ * does not know it, and no other removal takes what it owns. */
 struct tn_tracker *tn__tracker_make(struct tn_library *library);
+struct tn_tracker *tn__tracker_make_hidden(struct tn_library *library);
+/* Frees one that owns nothing. */
+void tn__tracker_free(struct tn_tracker *tracker);
 /* True if an object of it is part of a link. */
 bool tn__tracker_is_busy(const struct tn_tracker *tracker);
 /* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */
@@ -59,6 +70,29 @@ int tn__library_add_archive(struct tn_library *library, const struct tn_input *i
 /* Enters what was read, once no link uses the names that it defines. Takes the lock. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
 
+/* retire.c: removing code that threads may be running, of one tracker or of a library that is removed as a whole. The
+ * steps are called in this order; between them it may be anything that a removal has hidden. */
+struct tn__retirement {
+    struct tn_library *library;
+    struct tn_tracker *tracker; /* the client's, or `going` once that is gone; NULL: the whole library */
+    struct tn__list of_tracker; /* in its list */
+    struct tn_tracker *going;   /* owns the code meanwhile */
+    struct tn__places places;
+    struct tn__calls_list finalizers;
+};
+/* Under the lock, which is given up while links need some of it: takes all names away. TN_EREMOVED, TN_ENOMEM: nothing
+ * has changed. */
+int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err);
+/* Under the lock: redirects whatever still leads to the code; true if there was anything. Once threads are quiescent,
+ * clears what led there, and looks again. */
+bool tn__retirement_lead_away(const struct tn__retirement *r);
+bool tn__retirement_check(struct tn__retirement *r);
+/* Without the lock: runs what the code runs at its end. */
+void tn__retirement_finalize(struct tn__retirement *r);
+/* Under the lock: frees the code, unless threads need it until they end. *resolvers is for tn__suppliers_free, without
+ * the lock. */
+void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers);
+
 /* define.c, inject.c */
 /* Makes a name that no link uses an absolute symbol, whose address the caller fills in. *taken is false if it is weak
  * and there is another definition. TN_EDUP, TN_ENOMEM. */
@@ -72,6 +106,8 @@ int tn__inject_addresses(const struct tn_library *library, const char *name, con
 /* init.c */
 /* Under the lock: moves the finalizers of a tracker's objects to `taken`. False when memory is out. */
 bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken);
+/* The same for all of a library. */
+struct tn__calls_list tn__calls_take_all(struct tn_library *library);
 /* Runs them and frees the list. Called without the lock. */
 void tn__calls_run(struct tn__calls_list *taken);
 
@@ -103,6 +139,10 @@ bool tn__tracker_linger(struct tn_tracker *going);
 /* Removes what one tracker, or NULL: any tracker of the library, owns; the code stays if it has to. TN_ENOMEM: nothing
  * has changed. */
 int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err);
+/* Iterates over what a removal of one tracker, or of the library (`only` is NULL), has to look at: not over trackers
+ * that are hidden, unless the session ends. NULL starts and ends the iteration. */
+struct tn_tracker *tn__library_next_owner(struct tn_library *library, struct tn_tracker *only,
+                                          const struct tn_tracker *previous);
 /* Frees what stayed for threads that a fork has left behind. */
 void tn__session_sweep_lost(struct tn_session *session);
 void tn__session_count_lingering(const struct tn_session *session, struct tn_stats *stats);

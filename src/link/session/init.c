@@ -102,6 +102,11 @@ bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken
     return true;
 }
 
+struct tn__calls_list tn__calls_take_all(struct tn_library *library)
+{
+    return take_list(&library->finalizers);
+}
+
 void tn__calls_run(struct tn__calls_list *taken)
 {
     run_calls(taken, true, 0, NULL, NULL);

@@ -65,9 +65,8 @@ static void free_archives(struct tn_library *library)
     library->archives = NULL;
 }
 
-/* Until no object of the library is part of a link. The search starts over after each wait: meanwhile others may have
- * added objects, or destroyed the tracker. */
-static void wait_for_links(struct tn_library *library)
+/* The search starts over after each wait: meanwhile others may have added objects, or destroyed the tracker. */
+void tn__library_wait_for_links(struct tn_library *library)
 {
     const struct tn_tracker *tracker = NULL;
     while ((tracker = tn__library_next_tracker(library, tracker)))
@@ -113,16 +112,20 @@ static void withdraw_code(struct tn_library *library)
     }
 }
 
+void tn__library_forget_names(struct tn_library *library)
+{
+    forget_entries(library);
+    free_archives(library);
+}
+
 /* Under the lock, which is released while links need some of it. TN_ENOMEM: nothing was removed. */
 static int clear(struct tn_library *library, struct tn_error *err)
 {
-    wait_for_links(library);
+    tn__library_wait_for_links(library);
     int code = tn__library_dispose(library, NULL, err);
-    if (code)
-        return code;
-    forget_entries(library);
-    free_archives(library);
-    return 0;
+    if (!code)
+        tn__library_forget_names(library);
+    return code;
 }
 
 void tn__library_empty(struct tn_library *library)
@@ -214,6 +217,21 @@ static void cut(struct tn_library *library, const struct tn_library *removed)
     tn__library_fall_back(library);
 }
 
+void tn__library_close(struct tn_library *library, struct tn__supplier **resolvers)
+{
+    struct tn_session *session = library->session;
+    *resolvers = library->resolvers.first;
+    while (session->building) /* links may be looking at its symbols */
+        tn__session_wait(session);
+    for (struct tn_library *other = session->libraries; other; other = other->next)
+        cut(other, library);
+    free_lists(library);
+    library->resolvers.first = NULL;
+    library->is_being_removed = false;
+    if (!library->readers)
+        tn__library_free_names(library);
+}
+
 int tn_library_remove(struct tn_library *library, struct tn_error *err)
 {
     if (!library)
@@ -231,16 +249,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
             library->removed = library->is_being_removed = false;
     }
     if (!code) {
-        resolvers = library->resolvers.first;
-        while (session->building) /* links may be looking at its symbols */
-            tn__session_wait(session);
-        for (struct tn_library *other = session->libraries; other; other = other->next)
-            cut(other, library);
-        free_lists(library);
-        library->resolvers.first = NULL;
-        library->is_being_removed = false;
-        if (!library->readers)
-            tn__library_free_names(library);
+        tn__library_close(library, &resolvers);
         tn__session_sweep_lost(session);
     }
     tn__session_unlock(session);

@@ -11,8 +11,7 @@
 static void free_tracker(struct tn_tracker *tracker)
 {
     struct tn_library *library = tracker->library;
-    tn__list_remove(&tracker->listed);
-    tn__free(library->session->allocator, tracker);
+    tn__tracker_free(tracker);
     tn__library_release(library);
 }
 
@@ -50,18 +49,18 @@ void tn__session_init_thread_exits(struct tn_session *session)
 /* ---- removal ---- */
 
 /* Objects that are not linked are not in use anywhere, and are removed at once. */
-static void hide_objects(struct tn_tracker *going)
+static void hide_objects(struct tn_tracker *tracker)
 {
-    for (TN_EACH_TO_REMOVE(struct tn__object, object, &going->objects, owned))
+    for (TN_EACH_TO_REMOVE(struct tn__object, object, &tracker->objects, owned))
         if (object->data)
             tn__object_remove(object);
         else
             tn__object_hide(object);
 }
 
-static void hide_stubs(struct tn_tracker *going)
+static void hide_stubs(struct tn_tracker *tracker)
 {
-    for (TN_EACH(struct tn__lazy_batch, batch, &going->lazy, owned)) {
+    for (TN_EACH(struct tn__lazy_batch, batch, &tracker->lazy, owned)) {
         batch->hidden = true;
         for (size_t i = 0; i < batch->count; i++)
             if (tn__lazy_is_defined(&batch->records[i]))
@@ -71,10 +70,10 @@ static void hide_stubs(struct tn_tracker *going)
 
 void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going)
 {
-    tn__tracker_give(tracker, going);
-    hide_objects(going);
-    hide_stubs(going);
+    hide_objects(tracker);
+    hide_stubs(tracker);
     tn__promises_remove(tracker);
+    tn__tracker_give(tracker, going);
 }
 
 static uint64_t count(const struct tn_tracker *tracker)
@@ -94,15 +93,14 @@ bool tn__tracker_linger(struct tn_tracker *going)
     return going->lingers;
 }
 
-/* Trackers of this library from `tracker` on, or this one only. */
-static struct tn_tracker *next_of(struct tn_library *library, struct tn_tracker *only, struct tn_tracker *previous)
+struct tn_tracker *tn__library_next_owner(struct tn_library *library, struct tn_tracker *only,
+                                          const struct tn_tracker *previous)
 {
-    struct tn_tracker *next = previous;
     if (only)
         return previous ? NULL : only;
-    do
+    struct tn_tracker *next = tn__library_next_tracker(library, previous);
+    while (next && next->hidden && !library->session->closing)
         next = tn__library_next_tracker(library, next);
-    while (next && next->lingers && !library->session->closing);
     return next;
 }
 
@@ -110,15 +108,15 @@ int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, str
 {
     struct tn_tracker *going = NULL, *tracker = NULL;
     uint64_t exits = 0;
-    while (!library->session->closing && (tracker = next_of(library, only, tracker)))
+    while (!library->session->closing && (tracker = tn__library_next_owner(library, only, tracker)))
         exits += count(tracker);
-    if (exits && !(going = tn__tracker_make(library)))
+    if (exits && !(going = tn__tracker_make_hidden(library)))
         return tn__no_memory(err, library->name);
-    while ((tracker = next_of(library, only, tracker)))
-        if (!going)
-            tn__tracker_empty(tracker);
-        else if (tracker != going)
+    while ((tracker = tn__library_next_owner(library, only, tracker)))
+        if (going)
             tn__tracker_hide(tracker, going);
+        else
+            tn__tracker_empty(tracker);
     if (going)
         tn__tracker_linger(going);
     return 0;

@@ -32,6 +32,8 @@ static void after_fork(bool in_child)
             pthread_cond_init(&session->idle, NULL);
             tn__queries_after_fork(session);
             tn__promises_after_fork(session);
+            if (session->reclaimer.hooks)
+                session->reclaimer.hooks->after_fork(session);
         }
         tn__pool_after_fork(session->pool, in_child);
         pthread_mutex_unlock(&session->lock);

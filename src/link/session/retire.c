@@ -12,13 +12,6 @@
 
 #include "link/session/contents.h"
 
-struct retirement {
-    struct tn_tracker *tracker; /* the client's */
-    struct tn_tracker *going;
-    struct tn__places places;
-    struct tn__calls_list finalizers;
-};
-
 /* ---- where the code lies ---- */
 
 static int by_address(const void *a, const void *b)
@@ -42,16 +35,24 @@ static void note_places(struct tn__places *places, const struct tn__object *obje
     }
 }
 
-static bool find_places(const struct tn_tracker *tracker, struct tn__places *places)
+static struct tn_tracker *next_owner(const struct tn__retirement *r, const struct tn_tracker *previous)
 {
+    return tn__library_next_owner(r->library, r->tracker, previous);
+}
+
+static bool find_places(struct tn__retirement *r)
+{
+    struct tn__places *places = &r->places;
     size_t most = 0;
-    for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
-        most += 1 + object->entry_count;
-    places->items = tn__alloc(tracker->library->session->allocator, most * sizeof *places->items);
+    for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
+        for (TN_EACH(struct tn__object, object, &owner->objects, owned))
+            most += 1 + object->entry_count;
+    places->items = tn__alloc(r->library->session->allocator, most * sizeof *places->items);
     if (!places->items && most)
         return false;
-    for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
-        note_places(places, object);
+    for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
+        for (TN_EACH(struct tn__object, object, &owner->objects, owned))
+            note_places(places, object);
     if (places->count)
         qsort(places->items, places->count, sizeof *places->items, by_address);
     return true;
@@ -59,73 +60,143 @@ static bool find_places(const struct tn_tracker *tracker, struct tn__places *pla
 
 /* ---- the steps ---- */
 
-/* Under the lock: removes the code's names. TN_ENOMEM: nothing has changed. */
-static int hide(struct retirement *r, struct tn_error *err)
+static void wait_for_links(const struct tn__retirement *r)
 {
-    struct tn_library *library = r->tracker->library;
-    tn__tracker_wait(r->tracker);
+    if (r->tracker)
+        tn__tracker_wait(r->tracker);
+    else
+        tn__library_wait_for_links(r->library);
+}
+
+/* What the hiding needs memory for. */
+static bool prepare(struct tn__retirement *r)
+{
+    r->finalizers.from = r->library->session->allocator;
+    if (!(r->going = tn__tracker_make_hidden(r->library)) || !find_places(r))
+        return false;
+    if (r->tracker)
+        return tn__calls_take(r->tracker, &r->finalizers);
+    r->finalizers = tn__calls_take_all(r->library);
+    return true;
+}
+
+static void free_parts(struct tn__retirement *r)
+{
+    const struct tn_allocator *from = r->library->session->allocator;
+    tn__list_remove(&r->of_tracker);
+    tn__free(from, r->places.items);
+    tn__free(from, r->finalizers.items);
+    if (r->going)
+        tn__tracker_free(r->going);
+}
+
+int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err)
+{
+    struct tn_library *library = r->library;
+    tn__list_init(&r->of_tracker);
     int code = tn__library_check(library, err);
-    if (!code && (!find_places(r->tracker, &r->places) || !tn__calls_take(r->tracker, &r->finalizers)))
-        code = tn__no_memory(err, NULL);
     if (code)
         return code;
-    tn__tracker_hide(r->tracker, r->going);
+    bool whole = !r->tracker;
+    library->removed = library->is_being_removed = whole; /* no thread adds to it or searches it from here on */
+    wait_for_links(r);
+    if (!whole)
+        code = tn__library_check(library, err);
+    if (!code && !prepare(r))
+        code = tn__no_memory(err, NULL);
+    if (code) {
+        library->removed &= !whole;
+        library->is_being_removed &= !whole;
+        free_parts(r);
+        return code;
+    }
+    for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
+        tn__tracker_hide(owner, r->going);
+    if (whole)
+        tn__library_forget_names(library);
+    else
+        tn__list_append(&r->tracker->retirements, &r->of_tracker);
     tn__library_fall_back(library);
+    tn__library_use(library);
     return 0;
 }
 
-/* Redirects whatever still leads to the code; true if there was anything. */
-static bool lead_away(const struct retirement *r)
+static bool withdraw(const struct tn__retirement *r)
 {
-    struct tn_session *session = r->tracker->library->session;
-    bool any = tn__tracker_withdraw(r->tracker);
-    tn__session_lock(session);
-    any |= session->lazy && session->lazy->lead_away(session, &r->places);
-    tn__session_unlock(session);
+    bool any = false;
+    for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
+        any |= tn__tracker_withdraw(owner);
     return any;
 }
 
-/* What threads still need of it goes with them. */
-static void remove_hidden(struct retirement *r)
+bool tn__retirement_lead_away(const struct tn__retirement *r)
 {
-    struct tn_library *library = r->going->library;
-    tn__thread_exits_run(library, r->going);
-    tn__exits_run(library, r->going);
-    tn__calls_run(&r->finalizers);
-    tn__thread_exits_run(library, r->going);
-    tn__session_lock(library->session);
-    if (tn__tracker_linger(r->going))
-        r->going = NULL;
-    else
-        tn__tracker_empty(r->going);
-    tn__library_sweep_if_due(library);
-    tn__session_sweep_lost(library->session);
-    tn__session_unlock(library->session);
+    struct tn_session *session = r->library->session;
+    bool any = withdraw(r);
+    return (session->lazy && session->lazy->lead_away(session, &r->places)) || any;
 }
+
+bool tn__retirement_check(struct tn__retirement *r)
+{
+    for (struct tn_tracker *owner = NULL; tn__instances() && (owner = next_owner(r, owner));)
+        tn__instances()->clear(owner);
+    bool any = tn__retirement_lead_away(r);
+    if (!any) /* what is published for the tracker from now on does not lead to the code */
+        tn__list_remove(&r->of_tracker);
+    return any;
+}
+
+void tn__retirement_finalize(struct tn__retirement *r)
+{
+    struct tn__calls_list finalizers = r->finalizers;
+    r->finalizers = (struct tn__calls_list){.from = finalizers.from};
+    tn__thread_exits_run(r->library, r->going);
+    tn__exits_run(r->library, r->going);
+    tn__calls_run(&finalizers);
+    tn__thread_exits_run(r->library, r->going); /* of what these made */
+}
+
+void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers)
+{
+    struct tn_library *library = r->library;
+    struct tn_session *session = library->session;
+    if (r->going && tn__tracker_linger(r->going)) /* NULL: in the child of a fork, where this step begins again */
+        r->going = NULL;
+    else if (r->going)
+        tn__tracker_empty(r->going);
+    if (!r->tracker)
+        tn__library_close(library, resolvers);
+    tn__library_sweep_if_due(library);
+    tn__session_sweep_lost(session);
+    free_parts(r);
+    tn__library_release(library);
+}
+
+/* ---- all of them at once ---- */
 
 int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
 {
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
-    struct retirement r = {.tracker = tracker, .finalizers.from = session->allocator};
-    int code = tn_tracker_create(tracker->library, &r.going, err);
+    struct tn__retirement r = {.library = tracker->library, .tracker = tracker};
+    tn__session_lock(session);
+    int code = tn__retirement_begin(&r, err);
+    tn__session_unlock(session);
+    tn__query_continue(session);
     if (code)
         return code;
     tn__session_lock(session);
-    code = hide(&r, err);
+    tn__retirement_lead_away(&r);
+    do {
+        tn__session_pause(session);
+        tn__session_quiesce(session);
+        tn__session_lock(session);
+    } while (tn__retirement_check(&r));
+    tn__session_pause(session);
+    tn__retirement_finalize(&r);
+    tn__session_lock(session);
+    tn__retirement_end(&r, NULL);
     tn__session_unlock(session);
-    tn__query_continue(session);
-    if (!code) {
-        lead_away(&r);
-        do {
-            tn__session_quiesce(session);
-            if (tn__instances())
-                tn__instances()->clear(tracker);
-        } while (lead_away(&r));
-        remove_hidden(&r);
-    }
-    tn_tracker_destroy(r.going);
-    tn__free(session->allocator, r.places.items);
-    return code;
+    return 0;
 }

@@ -108,8 +108,16 @@ void tn_session_destroy(struct tn_session *session)
 {
     if (!session)
         return;
+    const struct tn__reclaim_hooks *reclaim = session->reclaimer.hooks;
+    tn__session_lock(session);
+    session->reclaimer.closed = true;
+    tn__session_unlock(session);
+    if (reclaim)
+        reclaim->stop(session);
     tn__sessions_remove(session);
     tn__thread_end_abandon(&session->thread_exits);
+    if (reclaim)
+        reclaim->close(session);
     tn__pool_close(session);
     session->closing = true;
     tn__query_abandon(session);

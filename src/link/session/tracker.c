@@ -11,6 +11,7 @@ void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
     tn__list_init(&tracker->objects);
     tn__list_init(&tracker->lazy);
     tn__list_init(&tracker->promises);
+    tn__list_init(&tracker->retirements);
 }
 
 struct tn_tracker *tn__tracker_make(struct tn_library *library)
@@ -21,6 +22,20 @@ struct tn_tracker *tn__tracker_make(struct tn_library *library)
     tn__tracker_init(tracker, library);
     tn__list_append(&library->trackers, &tracker->listed);
     return tracker;
+}
+
+struct tn_tracker *tn__tracker_make_hidden(struct tn_library *library)
+{
+    struct tn_tracker *tracker = tn__tracker_make(library);
+    if (tracker)
+        tracker->hidden = true;
+    return tracker;
+}
+
+void tn__tracker_free(struct tn_tracker *tracker)
+{
+    tn__list_remove(&tracker->listed);
+    tn__free(tracker->library->session->allocator, tracker);
 }
 
 int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err)
@@ -143,12 +158,26 @@ void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
     tn__exits_give(from, to);
 }
 
+/* Code instances that were published for it since its code was hidden may lead there: the retirement goes on to watch
+ * them, whatever becomes of the tracker. */
+static void leave_retirements(struct tn_tracker *tracker)
+{
+    while (!tn__list_is_empty(&tracker->retirements)) {
+        struct tn__retirement *r = tn__container_of(tracker->retirements.previous, struct tn__retirement, of_tracker);
+        if (tn__instances())
+            tn__instances()->move(tracker, r->going);
+        tn__list_remove(&r->of_tracker);
+        r->tracker = r->going;
+    }
+}
+
 /* Under the lock. */
 static void transfer(struct tn_tracker *from, struct tn_tracker *to)
 {
     for (TN_EACH(struct tn_responsibility, promise, &from->promises, owned))
         promise->owner = to;
     append_all(&to->promises, &from->promises);
+    leave_retirements(from);
     tn__tracker_give(from, to);
     if (tn__instances())
         tn__instances()->move(from, to);
@@ -173,7 +202,6 @@ void tn_tracker_destroy(struct tn_tracker *tracker)
     struct tn_library *library = tracker->library;
     tn__session_lock(library->session);
     transfer(tracker, &library->own);
-    tn__list_remove(&tracker->listed);
-    tn__free(library->session->allocator, tracker);
+    tn__tracker_free(tracker);
     tn__session_unlock(library->session);
 }

@@ -14,14 +14,6 @@
 #include "stubs.h"
 #include "words.h"
 
-static struct tn_tracker *new_tracker(const struct fixture *f)
-{
-    struct tn_tracker *tracker;
-    struct tn_error err;
-    assert_ok(tn_tracker_create(f->library, &tracker, &err), &err);
-    return tracker;
-}
-
 static void remove_all(struct tn_tracker *tracker)
 {
     struct tn_error err;

@@ -375,14 +375,6 @@ static void detached_sessions_have_none(void **state)
 
 /* ---- removal ---- */
 
-static struct tn_tracker *new_tracker(const struct stubs *s)
-{
-    struct tn_tracker *tracker;
-    struct tn_error err;
-    assert_ok(tn_tracker_create(s->f.library, &tracker, &err), &err);
-    return tracker;
-}
-
 static void *define_leading_to(const struct stubs *s, const char *name, const char *target, struct tn_tracker *owner)
 {
     const struct tn_stub_options options = {
@@ -411,7 +403,7 @@ static void call_stale(void **state)
 static void owners_remove_stubs(void **state)
 {
     struct stubs s = open_row(state);
-    struct tn_tracker *tracker = new_tracker(&s), *passing = new_tracker(&s);
+    struct tn_tracker *tracker = new_tracker(&s.f), *passing = new_tracker(&s.f);
     struct tn_error err;
     void *kept = define_owned(&s, "kept", passing), *called = define_owned(&s, "called", tracker), *address;
     void *stub = define_owned(&s, "not_called", tracker);
@@ -473,7 +465,7 @@ static void a_stub_is_removed_in_its_first_call(void **state)
 {
     const struct tn_session_options options = {.size = sizeof options, .allocator = &allocator};
     struct stubs s = open_stubs(&options);
-    struct tn_tracker *tracker = new_tracker(&s);
+    struct tn_tracker *tracker = new_tracker(&s.f);
     void *stub = define_leading_to(&s, "f", "once_more", tracker), *address;
     struct tn_error err;
     assert_ok(tn_add_file(s.bodies, data_file("lazy_large.o"), &err), &err);
@@ -541,7 +533,7 @@ static void define_many(const struct stubs *s, struct tn_tracker *owner)
 static void many_stubs_are_small(void **state)
 {
     struct stubs s = open_row(state);
-    struct tn_tracker *tracker = new_tracker(&s);
+    struct tn_tracker *tracker = new_tracker(&s.f);
     struct tn_stats before = stats_of(&s.f), after, again;
     struct tn_error err;
     define_many(&s, tracker);

@@ -3,8 +3,6 @@
 /* Code is removed while other threads run it. Each version of a function returns its number and reuses the memory of a
  * removed one, so running removed code gives a wrong result or crashes. */
 
-#include "elf_builder.h"
-
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -14,36 +12,14 @@
 #include "base/os.h"
 #include "functions.h"
 #include "stubs.h"
+#include "versions.h"
 
 enum { THREADS = 4, VERSIONS = 1000, CALLS = 200, GENERIC = -2 };
-
-static struct tn_tracker *new_tracker(struct tn_library *library)
-{
-    struct tn_tracker *tracker;
-    struct tn_error err;
-    assert_ok(tn_tracker_create(library, &tracker, &err), &err);
-    return tracker;
-}
 
 static void retire(struct tn_tracker *tracker)
 {
     struct tn_error err;
     assert_ok(tn_tracker_retire(tracker, &err), &err);
-}
-
-static void add_version(struct tn_library *library, int version, struct tn_tracker *owner)
-{
-    struct tn_error err;
-    struct tn_input input = input_of("version.o", weak_function_object("version", version));
-    input.owner = owner;
-    assert_ok(tn_add_object(library, &input, &err), &err);
-}
-
-static int call_at(const void *address)
-{
-    int (*function)(void);
-    memcpy(&function, &address, sizeof function);
-    return function();
 }
 
 static int generic(void)
@@ -162,7 +138,7 @@ static void replace(struct storm *s, struct tn_tracker **tracker, int version)
     struct tn_tracker *old = *tracker;
     if (old && s->way->has_gaps)
         retire(old);
-    *tracker = new_tracker(s->f.library);
+    *tracker = new_tracker(&s->f);
     add_version(s->f.library, version, *tracker);
     if (old && !s->way->has_gaps)
         retire(old);
@@ -219,12 +195,6 @@ static struct {
 } scene;
 
 static struct tn_instance instance;
-static int finalized;
-
-static void note_finalizer(void)
-{
-    finalized++;
-}
 
 /* Runs between the start and the end of a removal. */
 static void *hold(void *unused)
@@ -245,29 +215,15 @@ static void *hold(void *unused)
     return unused;
 }
 
-static void add_finalizer(void)
-{
-    static struct elf elf;
-    static const uint64_t words[1];
-    memset(&elf, 0, sizeof elf);
-    unsigned array = elf_section(&elf, ".fini_array", SHT_FINI_ARRAY, SHF_ALLOC | SHF_WRITE, words, sizeof words);
-    elf_reloc(&elf, array, 0, elf_undefined(&elf, "note_finalizer"), MACHINE_ADDRESS, 0);
-    struct tn_input input = input_of("finalizer.o", elf_finish(&elf));
-    struct tn_error err;
-    input.owner = scene.tracker;
-    define(&scene.f, "note_finalizer", (void *)(uintptr_t)note_finalizer);
-    assert_ok(tn_add_object(scene.f.library, &input, &err), &err);
-}
-
 static void open_scene(void)
 {
     struct tn_error err;
     scene.f = open_fixture(NULL);
-    scene.tracker = new_tracker(scene.f.library);
+    scene.tracker = new_tracker(&scene.f);
     scene.retired = 0;
     finalized = 0;
     add_version(scene.f.library, 1, scene.tracker);
-    add_finalizer();
+    add_finalizer(&scene.f, scene.tracker);
     link_all(&scene.f);
     assert_ok(tn_run_initializers(scene.f.library, 0, NULL, NULL, &err), &err);
 }
@@ -396,7 +352,7 @@ static void what_is_not_linked_goes_at_once(void **state)
 {
     (void)state;
     struct fixture f = open_fixture(NULL);
-    struct tn_tracker *tracker = new_tracker(f.library);
+    struct tn_tracker *tracker = new_tracker(&f);
     struct tn_error err;
     struct tn_input input = input_of("pending.o", function_object("pending", 1, NULL));
     void *address;
@@ -414,7 +370,7 @@ static void errors(void **state)
 {
     (void)state;
     struct fixture f = open_fixture(NULL);
-    struct tn_tracker *tracker = new_tracker(f.library);
+    struct tn_tracker *tracker = new_tracker(&f);
     struct tn_error err;
     assert_error(tn_tracker_retire(NULL, &err), TN_EINVAL, &err, "tracker");
     assert_ok(tn_library_remove(f.library, &err), &err);

@@ -66,14 +66,6 @@ static function *link_one(struct many *many, uint32_t number, uint32_t name_numb
     return answer;
 }
 
-static struct tn_tracker *new_tracker(const struct many *many)
-{
-    struct tn_tracker *tracker;
-    struct tn_error err;
-    must(tn_tracker_create(many->f.library, &tracker, &err), &err);
-    return tracker;
-}
-
 static void empty_tracker(struct tn_tracker *tracker)
 {
     struct tn_error err;
@@ -109,7 +101,7 @@ void churn_keep(size_t count)
     function **functions = calloc(count, sizeof *functions);
     struct tn_stats empty = stats_of(&many.f), full, end;
     for (size_t i = 0; i < OWNERS; i++)
-        owners[i] = new_tracker(&many);
+        owners[i] = new_tracker(&many.f);
     for (size_t i = 0; i < count; i++)
         functions[i] = link_one(&many, (uint32_t)i, (uint32_t)i, owners[i % OWNERS]);
     full = stats_of(&many.f);
@@ -180,7 +172,7 @@ void churn_cycles(size_t count)
     struct tn_stats early = {0}, end;
     size_t early_use = 0;
     for (size_t i = 0; i < AT_A_TIME; i++)
-        owners[i] = new_tracker(&many);
+        owners[i] = new_tracker(&many.f);
     for (size_t i = 0; i < count; i++) {
         struct tn_tracker *owner = owners[i % AT_A_TIME];
         empty_tracker(owner);

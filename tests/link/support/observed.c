@@ -44,14 +44,6 @@ void add(const struct fixture *f, const char *name, struct bytes object, struct 
     assert_ok(tn_add_object(f->library, &input, &err), &err);
 }
 
-struct tn_tracker *new_tracker(const struct fixture *f)
-{
-    struct tn_tracker *tracker;
-    struct tn_error err;
-    assert_ok(tn_tracker_create(f->library, &tracker, &err), &err);
-    return tracker;
-}
-
 void remove_all(struct tn_tracker *tracker)
 {
     struct tn_error err;

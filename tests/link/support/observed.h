@@ -20,7 +20,6 @@ struct bytes simple_object(const char *name, const char *needs);
 
 /* `owner` may be NULL. */
 void add(const struct fixture *f, const char *name, struct bytes object, struct tn_tracker *owner);
-struct tn_tracker *new_tracker(const struct fixture *f);
 void remove_all(struct tn_tracker *tracker);
 
 #endif

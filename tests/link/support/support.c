@@ -130,6 +130,14 @@ int call(const struct fixture *f, const char *name)
     return function();
 }
 
+struct tn_tracker *new_tracker(const struct fixture *f)
+{
+    struct tn_tracker *tracker;
+    struct tn_error err;
+    assert_ok(tn_tracker_create(f->library, &tracker, &err), &err);
+    return tracker;
+}
+
 void check_still_works(const struct fixture *f)
 {
     uint8_t code[ANSWER_SIZE];

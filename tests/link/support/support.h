@@ -55,6 +55,8 @@ void link_all(const struct fixture *f);
 void *lookup(const struct fixture *f, const char *name);
 int call(const struct fixture *f, const char *name); /* int name(void) */
 
+struct tn_tracker *new_tracker(const struct fixture *f);
+
 /* Links a small good object in a new library and calls it; used after errors. */
 void check_still_works(const struct fixture *f);
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Removals that do not wait: tn_tracker_retire_start, tn_library_remove_start. The call takes the names away; a thread
+ * of the session's own, which the first such call starts, does the rest. There are four lists:
+ *
+ *     begun      the call has to continue lookups first: afterwards the session may be gone, then it is
+ *     fresh      what still leads to the code is redirected (retire.c), then it is
+ *     waiting    until threads are quiescent; one wait serves all of these, then they have
+ *     passed     and are waiting again if anything has led to the code meanwhile; else the code runs its finalizers, is
+ *                freed, and the client is told
+ *
+ * All of it is under the session's lock, but for the wait, finalizers and the client's callback. A removal is in none
+ * of the lists while its finalizers run, and is freed before the client is told: so the callback may do anything, even
+ * destroy the session. */
+
+#include <signal.h>
+
+#include "base/thread.h"
+#include "link/session/contents.h"
+
+struct tn__removal {
+    struct tn__retirement retirement;
+    struct tn__list listed;
+    tn_removed *done;
+    void *context;
+    pthread_t caller;
+    bool finalized; /* its finalizers run, or have run */
+};
+
+/* ---- the thread's steps, under the lock ---- */
+
+static struct tn__removal *take_first(struct tn__list *list)
+{
+    if (tn__list_is_empty(list))
+        return NULL;
+    struct tn__removal *removal = tn__container_of(list->next, struct tn__removal, listed);
+    tn__list_remove(&removal->listed);
+    return removal;
+}
+
+static void move(struct tn__removal *removal, struct tn__list *to)
+{
+    tn__list_remove(&removal->listed);
+    tn__list_append(to, &removal->listed);
+}
+
+/* The lock is given up at the end. False if the session is gone then. */
+static bool finish(struct tn_session *session, struct tn__removal *removal)
+{
+    struct tn__reclaimer *reclaimer = &session->reclaimer;
+    const struct tn_allocator *from = session->allocator;
+    struct tn__supplier *resolvers = NULL;
+    bool gone = false, finalized = removal->finalized;
+    removal->finalized = true;
+    reclaimer->current = removal;
+    tn__session_pause(session);
+    if (!finalized)
+        tn__retirement_finalize(&removal->retirement);
+    tn__session_lock(session);
+    tn__retirement_end(&removal->retirement, &resolvers);
+    const struct tn__removal ended = *removal;
+    reclaimer->current = NULL;
+    reclaimer->outlives = &gone;
+    tn__free(from, removal); /* under the lock, so that a fork finds all of it or nothing */
+    tn__session_unlock(session);
+    tn__suppliers_free(from, resolvers);
+    ended.done(ended.context, NULL);
+    return !gone;
+}
+
+/* False if it has to stop; the lock is given up meanwhile. */
+static bool wait_for_threads(struct tn_session *session)
+{
+    struct tn__reclaimer *reclaimer = &session->reclaimer;
+    size_t count = 0;
+    for (const struct tn__list *node = reclaimer->waiting.next; node != &reclaimer->waiting; node = node->next)
+        count++;
+    tn__session_pause(session);
+    bool passed = tn__quiesce_unless(&reclaimer->stopped, session->on_delay, session->context);
+    tn__session_lock(session);
+    while (passed && count--)
+        move(take_first(&reclaimer->waiting), &reclaimer->passed);
+    return passed;
+}
+
+/* One step, after which the lock was given up at least once. False: the session is gone, or the thread has to stop. */
+static bool step(struct tn_session *session)
+{
+    struct tn__reclaimer *reclaimer = &session->reclaimer;
+    struct tn__removal *removal;
+    if ((removal = take_first(&reclaimer->passed))) {
+        if (removal->finalized || !tn__retirement_check(&removal->retirement))
+            return finish(session, removal);
+        tn__list_append(&reclaimer->waiting, &removal->listed);
+    } else if ((removal = take_first(&reclaimer->fresh))) {
+        tn__retirement_lead_away(&removal->retirement);
+        tn__list_append(&reclaimer->waiting, &removal->listed);
+    } else if (!tn__list_is_empty(&reclaimer->waiting)) {
+        if (!wait_for_threads(session)) {
+            tn__session_unlock(session);
+            return false;
+        }
+    } else
+        pthread_cond_wait(&reclaimer->wanted, &session->lock);
+    tn__session_unlock(session);
+    return true;
+}
+
+static void *work(void *argument)
+{
+    struct tn_session *session = argument;
+    do {
+        tn__session_lock(session);
+        if (session->reclaimer.closed) {
+            tn__session_unlock(session);
+            break;
+        }
+    } while (step(session));
+    return NULL;
+}
+
+/* ---- the life of the thread ---- */
+
+/* In the child, the removals of which finalizers were running go on without these. */
+static void reclaimer_after_fork(struct tn_session *session)
+{
+    struct tn__reclaimer *reclaimer = &session->reclaimer;
+    pthread_cond_init(&reclaimer->wanted, NULL);
+    for (TN_EACH_TO_REMOVE(struct tn__removal, removal, &reclaimer->begun, listed))
+        if (!pthread_equal(removal->caller, pthread_self()))
+            move(removal, &reclaimer->fresh);
+    if (reclaimer->runs && pthread_equal(reclaimer->thread, pthread_self()))
+        return;
+    reclaimer->runs = false;
+    if (reclaimer->current)
+        tn__list_append(&reclaimer->passed, &reclaimer->current->listed);
+    reclaimer->current = NULL;
+}
+
+static void stop_reclaimer(struct tn_session *session)
+{
+    struct tn__reclaimer *reclaimer = &session->reclaimer;
+    tn__session_lock(session);
+    bool runs = reclaimer->runs;
+    tn__quiesce_stop(&reclaimer->stopped);
+    pthread_cond_signal(&reclaimer->wanted);
+    tn__session_unlock(session);
+    if (!runs)
+        return;
+    if (pthread_equal(reclaimer->thread, pthread_self())) {
+        *reclaimer->outlives = true;
+        pthread_detach(reclaimer->thread);
+    } else
+        pthread_join(reclaimer->thread, NULL);
+}
+
+/* What was passed, waiting or fresh is now removed without its finalizers, in the order in which it was begun. */
+static void close_reclaimer(struct tn_session *session)
+{
+    struct tn__reclaimer *reclaimer = &session->reclaimer;
+    struct tn__list *const lists[] = {&reclaimer->passed, &reclaimer->waiting, &reclaimer->fresh};
+    struct tn_error why;
+    tn__fail(&why, TN_ECANCELLED, "the session was destroyed before finalizers could run");
+    for (size_t i = 0; i < TN_COUNT(lists); i++)
+        for (struct tn__removal *removal;;) {
+            struct tn__supplier *resolvers = NULL;
+            tn__session_lock(session);
+            removal = take_first(lists[i]);
+            if (removal)
+                tn__retirement_end(&removal->retirement, &resolvers);
+            tn__session_unlock(session);
+            if (!removal)
+                break;
+            const struct tn__removal ended = *removal;
+            tn__free(session->allocator, removal);
+            tn__suppliers_free(session->allocator, resolvers);
+            ended.done(ended.context, &why);
+        }
+    pthread_cond_destroy(&reclaimer->wanted);
+}
+
+/* Under the lock. */
+static int start_thread(struct tn_session *session, struct tn_error *err)
+{
+    static const struct tn__reclaim_hooks hooks = {reclaimer_after_fork, stop_reclaimer, close_reclaimer};
+    struct tn__reclaimer *reclaimer = &session->reclaimer;
+    if (reclaimer->closed)
+        return tn__fail(err, TN_ECANCELLED, "the session is being destroyed");
+    if (!reclaimer->hooks) {
+        pthread_cond_init(&reclaimer->wanted, NULL);
+        tn__list_init(&reclaimer->begun);
+        tn__list_init(&reclaimer->fresh);
+        tn__list_init(&reclaimer->waiting);
+        tn__list_init(&reclaimer->passed);
+        reclaimer->hooks = &hooks;
+    }
+    if (reclaimer->runs)
+        return 0;
+    sigset_t all, before; /* signals are for the client's threads */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reclaimer->runs = !pthread_create(&reclaimer->thread, NULL, work, session);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return reclaimer->runs ? 0 : tn__fail(err, TN_ENOMEM, "no thread to finish removals");
+}
+
+/* ---- public ---- */
+
+static int start(const struct tn__retirement *given, tn_removed *done, void *context, struct tn_error *err)
+{
+    struct tn_session *session = given->library->session;
+    if (!done)
+        return tn__fail(err, TN_EINVAL, "a removal that does not wait needs a function to call");
+    struct tn__removal *removal = tn__alloc(session->allocator, sizeof *removal);
+    if (!removal)
+        return tn__no_memory(err, given->library->name);
+    *removal = (struct tn__removal){.retirement = *given, .done = done, .context = context, .caller = pthread_self()};
+    tn__session_lock(session);
+    int code = start_thread(session, err);
+    if (!code)
+        code = tn__retirement_begin(&removal->retirement, err);
+    if (!code)
+        tn__list_append(&session->reclaimer.begun, &removal->listed);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    if (code) {
+        tn__free(session->allocator, removal);
+        return code;
+    }
+    tn__session_lock(session);
+    move(removal, &session->reclaimer.fresh);
+    pthread_cond_signal(&session->reclaimer.wanted);
+    tn__session_unlock(session); /* the callback may destroy the session from here on */
+    return 0;
+}
+
+int tn_tracker_retire_start(struct tn_tracker *tracker, tn_removed *done, void *context, struct tn_error *err)
+{
+    if (!tracker)
+        return tn__fail(err, TN_EINVAL, "no tracker given");
+    return start(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, done, context, err);
+}
+
+int tn_library_remove_start(struct tn_library *library, tn_removed *done, void *context, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    return start(&(struct tn__retirement){.library = library}, done, context, err);
+}
