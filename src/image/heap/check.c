@@ -54,10 +54,37 @@ static void note_bindings(struct checker *c)
             tn__word_add(c->bound, tn__get64(tn__image_row(bindings, i) + TN__IMAGE_BINDING_PLACE));
 }
 
+/* The image that a row of the table of dependencies names, if it has objects in this heap. */
+static const struct tn_image *dependency(const struct checker *c, uint32_t index)
+{
+    const struct tn_image *other = c->heap->dependencies[index];
+    return tn__image_heap_of(other, c->heap->heap) ? other : NULL;
+}
+
+static uint32_t dependency_count(const struct checker *c)
+{
+    return c->image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count;
+}
+
+/* Types of images that it depends on were checked with these, or are trusted. */
+static void list_types_of(struct checker *c, const struct tn_image *other)
+{
+    const struct tn__image_rows *rows = &other->view.tables[TN__IMAGE_TYPE_TABLE];
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint8_t *row = tn__image_row(rows, i);
+        if (!tn__get32(row + TN__IMAGE_TYPE_FLAGS))
+            c->types[c->type_count++] =
+                (const struct tn_type *)(const void *)(other->heap->start + tn__get64(row + TN__IMAGE_TYPE_PLACE));
+    }
+}
+
 static int list_types(struct checker *c, const struct tn_image_load_options *options)
 {
     const struct tn__image_rows *rows = &c->image->view.tables[TN__IMAGE_TYPE_TABLE];
-    c->types = tn__alloc_zeroed(NULL, rows->count + 1, sizeof *c->types);
+    size_t count = rows->count;
+    for (uint32_t i = 0; i < dependency_count(c); i++)
+        count += dependency(c, i) ? dependency(c, i)->view.tables[TN__IMAGE_TYPE_TABLE].count : 0;
+    c->types = tn__alloc_zeroed(NULL, count + 1, sizeof *c->types);
     c->starts = tn__words_new(c->heap->size);
     c->bound = tn__words_new(c->heap->size);
     if (!c->types || !c->starts || !c->bound)
@@ -77,21 +104,16 @@ static int list_types(struct checker *c, const struct tn_image_load_options *opt
                 type = options->host_types[h].type;
         c->types[c->type_count++] = type;
     }
+    for (uint32_t i = 0; i < dependency_count(c); i++)
+        if (dependency(c, i))
+            list_types_of(c, dependency(c, i));
     qsort(c->types, c->type_count, sizeof *c->types, compare_types);
     return TN_OK;
 }
 
-/* Types of images that it depends on were checked with these, or are trusted. */
 static bool is_type(const struct checker *c, const struct tn_type *type)
 {
-    if (c->type_count && bsearch(&type, c->types, c->type_count, sizeof *c->types, compare_types))
-        return true;
-    for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count; i++) {
-        const struct tn__image_heap *other = tn__image_heap_of(c->heap->dependencies[i], c->heap->heap);
-        if (other && lies_in(other, type))
-            return true;
-    }
-    return false;
+    return c->type_count && bsearch(&type, c->types, c->type_count, sizeof *c->types, compare_types);
 }
 
 /* ---- objects ---- */
@@ -146,6 +168,29 @@ static int note_starts(struct checker *c, const struct tn__zone *zone, bool is_f
 
 /* ---- references ---- */
 
+/* Whether an object of another image begins there. Under the heap's lock, which what knows the starts of objects
+ * needs. */
+static bool is_object(const struct tn__image_heap *heap, uint64_t place)
+{
+    for (int kind = 0; kind < TN__ZONES; kind++) {
+        const struct tn__zone *zone = &heap->zones[kind];
+        if (zone->start && place - (uint64_t)(zone->start - heap->start) < zone->objects)
+            return heap->heap->permanent_work->is_start(heap->heap, heap->start + place);
+    }
+    return false;
+}
+
+static bool leads_to_dependency(const struct checker *c, const void *to)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < dependency_count(c) && !found; i++) {
+        const struct tn_image *other = dependency(c, i);
+        found =
+            other && lies_in(other->heap, to) && is_object(other->heap, (uintptr_t)to - (uintptr_t)other->heap->start);
+    }
+    return found;
+}
+
 static void check_slot(void *context, void **slot)
 {
     struct checker *c = context;
@@ -156,13 +201,8 @@ static void check_slot(void *context, void **slot)
         return;
     else if (place < c->heap->size)
         c->wrong = "a reference leads to no object";
-    else
-        c->wrong = "a reference leads out of the heap";
-    for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count; i++) {
-        const struct tn__image_heap *other = tn__image_heap_of(c->heap->dependencies[i], c->heap->heap);
-        if (other && lies_in(other, *slot))
-            c->wrong = NULL;
-    }
+    else if (!leads_to_dependency(c, *slot))
+        c->wrong = "a reference leads out of the heap, or to no object";
 }
 
 static int check_references(struct checker *c, const struct tn__zone *zone)
@@ -225,18 +265,6 @@ static void look_for_word(void *context, void **slot)
     search->is_reference |= (const void *)slot == search->word;
 }
 
-/* Whether an object of another image begins there. */
-static bool is_object(const struct tn__image_heap *heap, uint64_t place)
-{
-    for (int kind = 0; kind < TN__ZONES; kind++) {
-        const struct tn__zone *zone = &heap->zones[kind];
-        if (zone->start && place - (uint64_t)(zone->start - heap->start) < zone->objects)
-            return heap->heap->permanent_work->is_start(heap->heap, heap->start + place);
-    }
-    return false;
-}
-
-/* Under the heap's lock, which what knows the starts of objects in other images needs. */
 static const char *check_patch(const struct checker *c, const struct tn__patch *patch)
 {
     struct tn__image_heap *other = c->heap->dependencies[patch->dependency]->heap;
@@ -257,35 +285,43 @@ static const char *check_patch(const struct checker *c, const struct tn__patch *
 
 static int check_patches(const struct checker *c)
 {
-    int code = tn__may_wait(c->err);
-    if (code != TN_OK)
-        return code;
-    tn__heap_lock(c->heap->heap);
+    int code = TN_OK;
     for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_PATCH_TABLE].count && code == TN_OK; i++) {
         const struct tn__patch patch = tn__image_patch(c->image, i);
         const char *wrong = check_patch(c, &patch);
         if (wrong)
             code = tn__fail(c->err, TN_EFORMAT, "%s: patch %u: %s", c->name, i, wrong);
     }
-    tn__heap_unlock(c->heap->heap);
     return code;
+}
+
+/* Under the heap's lock. */
+static int check_uses(struct checker *c)
+{
+    int code = TN_OK;
+    for (int kind = 0; kind < TN__ZONES && code == TN_OK; kind++)
+        code = check_references(c, &c->heap->zones[kind]);
+    if (code == TN_OK)
+        code = check_roots(c);
+    if (code == TN_OK)
+        code = check_unique(c);
+    return code == TN_OK ? check_patches(c) : code;
 }
 
 int tn__image_heap_check(const struct tn_image *image, const struct tn_image_load_options *options,
                          struct tn_error *err)
 {
     struct checker c = {.image = image, .heap = image->heap, .name = image->file->mapping.name, .err = err};
-    int code = list_types(&c, options);
+    int code = tn__may_wait(err);
+    if (code == TN_OK)
+        code = list_types(&c, options);
     for (int kind = 0; kind < TN__ZONES && code == TN_OK; kind++)
         code = note_starts(&c, &image->heap->zones[kind], kind <= TN__ZONE_SEALED);
-    for (int kind = 0; kind < TN__ZONES && code == TN_OK; kind++)
-        code = check_references(&c, &image->heap->zones[kind]);
-    if (code == TN_OK)
-        code = check_roots(&c);
-    if (code == TN_OK)
-        code = check_unique(&c);
-    if (code == TN_OK)
-        code = check_patches(&c);
+    if (code == TN_OK) {
+        tn__heap_lock(image->heap->heap);
+        code = check_uses(&c);
+        tn__heap_unlock(image->heap->heap);
+    }
     tn__free(NULL, c.types);
     tn__free(NULL, c.starts);
     tn__free(NULL, c.bound);
