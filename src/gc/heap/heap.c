@@ -107,10 +107,10 @@ void tn_heap_destroy(struct tn_heap *heap)
     free_finalizers(heap->waiting);
     free_finalizers(heap->running);
     free_pins(heap);
+    tn__verify_end(heap);
+    heap->collector->close(heap); /* its threads read types, which may be an image's */
     if (heap->permanent_work)
         heap->permanent_work->end(heap);
-    tn__verify_end(heap);
-    heap->collector->close(heap);
     pthread_mutex_destroy(&heap->lock);
     pthread_mutex_destroy(&heap->roots_lock);
     pthread_mutex_destroy(&heap->beside);

@@ -267,6 +267,33 @@ static void objects_stay_until_the_heap_ends(void **state)
     unlink(path);
 }
 
+/* A heap that is destroyed may be marking objects of types that are an image's. */
+static void types_stay_until_marking_ends(void **state)
+{
+    enum { HEAPS = 40, OBJECTS = 100000 };
+    const char *path = saved_path("marking");
+    struct tn_image *image;
+    (void)state;
+    zones_make(path, "marking");
+    for (int round = 0; round < HEAPS; round++) {
+        const struct tn_heap_options concurrent = {.size = sizeof concurrent,
+                                                   .limit = 64 << 20,
+                                                   .minimum = 1 << 20,
+                                                   .collector = &tn_collector_concurrent};
+        struct tn_heap *heap;
+        assert_int_equal(tn_heap_create(&concurrent, &heap, &err), 0);
+        assert_int_equal(tn_heap_attach(heap, &err), 0);
+        struct tn_image_load_options options = zones_options(heap, 0);
+        assert_int_equal(tn_image_open(path, &options, &image, &err), 0);
+        tn_image_close(image); /* what keeps it is the heap */
+        struct tn_handle *list = NULL;
+        for (uint64_t i = 0; i < OBJECTS + 2000 * (uint64_t)round; i++)
+            list = saved_link(heap, tn_image_type(image, "link"), i, list);
+        tn_heap_destroy(heap);
+    }
+    unlink(path);
+}
+
 /* ---- what the system refuses ---- */
 
 static void every_failure_is_an_error(void **state)
@@ -318,6 +345,7 @@ int main(void)
         cmocka_unit_test(frozen_objects_are_read_only),
         cmocka_unit_test(functions_run_by_priority),
         cmocka_unit_test(objects_stay_until_the_heap_ends),
+        cmocka_unit_test(types_stay_until_marking_ends),
         cmocka_unit_test(every_failure_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
