@@ -276,10 +276,8 @@ static void types_stay_until_marking_ends(void **state)
     (void)state;
     zones_make(path, "marking");
     for (int round = 0; round < HEAPS; round++) {
-        const struct tn_heap_options concurrent = {.size = sizeof concurrent,
-                                                   .limit = 64 << 20,
-                                                   .minimum = 1 << 20,
-                                                   .collector = &tn_collector_concurrent};
+        const struct tn_heap_options concurrent = {
+            .size = sizeof concurrent, .limit = 64 << 20, .minimum = 1 << 20, .collector = &tn_collector_concurrent};
         struct tn_heap *heap;
         assert_int_equal(tn_heap_create(&concurrent, &heap, &err), 0);
         assert_int_equal(tn_heap_attach(heap, &err), 0);
