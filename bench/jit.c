@@ -6,7 +6,7 @@
  *                                 time of each in all and beyond what LLVM took; memory of each beyond its code and
  *                                 data; with the passes and the code generation of this level
  *     jit empty                   a session with nothing in it
- *     jit query MODE BITCODE      SQLite, `lazy` or `eager`: until it has answered a first query
+ *     jit query MODE BITCODE [LEVEL]    SQLite, `lazy` or `eager`: until it has answered a first query
  *     jit kept DIR KEY BITCODE    SQLite, lazily, with a cache in the folder: until it has answered, what the cache
  *                                 took of that and to write; the module has this key, or none ("-")
  *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
@@ -43,7 +43,7 @@ static void failed(void)
     fail("a function could not be compiled");
 }
 
-/* `small`: at which level, with its passes. */
+/* `small` and `query`: at which level, with its passes. */
 static struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2, .passes = ""};
 
 static struct tn_jit *create_with(int lazy, size_t threads, const struct tn_compiler *compiler)
@@ -174,6 +174,13 @@ static void query(int lazy, const char *path)
     if (lazy)
         printf("query compiled %llu\nquery functions %llu\n", (unsigned long long)stats.taken,
                (unsigned long long)stats.functions);
+    const struct {
+        const char *name;
+        uint64_t ns;
+    } phases[] = {{"read", stats.read_ns},         {"extract", stats.extract_ns}, {"parse", stats.parse_ns},
+                  {"optimize", stats.optimize_ns}, {"emit", stats.emit_ns},       {"free", stats.free_ns}};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        printf("query %s_ms %.1f\n", phases[i].name, (double)phases[i].ns / 1e6);
 }
 
 /* ---- kept ---- */
@@ -262,20 +269,22 @@ static void measure_pair(size_t threads, const char *path)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    if (strcmp(mode, "small") == 0 && argc == 4)
-        compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = atoi(argv[3])};
+    int last = strcmp(mode, "small") == 0 ? 3 : strcmp(mode, "query") == 0 ? 4 : argc; /* where LEVEL may be */
+    if (argc == last + 1)
+        compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = atoi(argv[last])};
     if (strcmp(mode, "small") == 0 && (argc == 3 || argc == 4))
         small((unsigned)atoi(argv[2]));
     else if (strcmp(mode, "empty") == 0)
         empty();
-    else if (strcmp(mode, "query") == 0 && argc == 4)
+    else if (strcmp(mode, "query") == 0 && (argc == 4 || argc == 5))
         query(strcmp(argv[2], "lazy") == 0, argv[3]);
     else if (strcmp(mode, "kept") == 0 && argc == 5)
         kept(argv[2], argv[3], argv[4]);
     else if (strcmp(mode, "pair") == 0 && argc == 4)
         measure_pair((size_t)atoi(argv[2]), argv[3]);
     else
-        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE | kept DIR KEY BITCODE | pair THREADS "
+        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE [LEVEL] | kept DIR KEY BITCODE | pair "
+             "THREADS "
              "BITCODE");
     fflush(stdout);
     _Exit(0); /* taking everything down again is nobody's figure */

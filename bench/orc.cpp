@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The peer of jit.c: LLVM's LLJIT and LLLazyJIT as they are, codegen of -O2, no passes over the IR.
+/* The peer of jit.c: LLVM's LLJIT and LLLazyJIT as they are, no passes over the IR, codegen of -O2 or of LEVEL.
  *
- *     orc small COUNT          one-function modules, each added, looked up and called before the next
- *     orc query MODE BITCODE   SQLite, lazy (LLLazyJIT) or eager (LLJIT): until it has answered a first query
- *     orc kept FILE BITCODE    the same by LLJIT with an ObjectCache that keeps the object in a file */
+ *     orc small COUNT [LEVEL]          one-function modules, each added, looked up and called before the next
+ *     orc query MODE BITCODE [LEVEL]   SQLite, lazy (LLLazyJIT) or eager (LLJIT): until it has answered a first query
+ *     orc kept FILE BITCODE            the same by LLJIT with an ObjectCache that keeps the object in a file */
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -60,9 +60,16 @@ static double small_one(LLJIT &jit, unsigned number)
     return static_cast<double>(now_ns() - start) / 1e3;
 }
 
-static void measure_small(unsigned count)
+static JITTargetMachineBuilder machine(const char *level)
 {
-    auto jit = check(LLJITBuilder().create());
+    auto builder = check(JITTargetMachineBuilder::detectHost());
+    builder.setCodeGenOptLevel(level ? static_cast<CodeGenOptLevel>(atoi(level)) : CodeGenOptLevel::Default);
+    return builder;
+}
+
+static void measure_small(unsigned count, const char *level)
+{
+    auto jit = check(LLJITBuilder().setJITTargetMachineBuilder(machine(level)).create());
     std::vector<double> us(count, 1.0);
     for (unsigned i = 0; i < 200; i++)
         small_one(*jit, count + i);
@@ -73,8 +80,10 @@ static void measure_small(unsigned count)
     printf("small us %.1f\n", median(us.data(), count));
 }
 
-template <typename Builder, typename Add> static void measure_query(const char *path, Builder builder, Add add)
+template <typename Builder, typename Add>
+static void measure_query(const char *path, const char *level, Builder builder, Add add)
 {
+    builder.setJITTargetMachineBuilder(machine(level));
     size_t size;
     auto *bytes = static_cast<const char *>(read_touched(path, &size));
     uint64_t start = now_ns();
@@ -114,7 +123,7 @@ static void measure_kept(const char *file, const char *bitcode)
         [](JITTargetMachineBuilder machine) -> Expected<std::unique_ptr<IRCompileLayer::IRCompiler>> {
             return std::make_unique<TMOwningSimpleCompiler>(check(machine.createTargetMachine()), &cache);
         });
-    measure_query(bitcode, std::move(builder),
+    measure_query(bitcode, nullptr, std::move(builder),
                   [](LLJIT &jit, ThreadSafeModule module) { check(jit.addIRModule(std::move(module))); });
 }
 
@@ -123,15 +132,16 @@ int main(int argc, char **argv)
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
     std::string mode = argc > 2 ? argv[1] : "";
-    if (mode == "small")
-        measure_small(static_cast<unsigned>(atoi(argv[2])));
-    else if (mode == "query" && argc == 4 && std::string(argv[2]) == "lazy")
-        measure_query(argv[3], LLLazyJITBuilder(), [](LLLazyJIT &jit, ThreadSafeModule module) {
+    bool is_query = mode == "query" && (argc == 4 || argc == 5);
+    if (mode == "small" && argc <= 4)
+        measure_small(static_cast<unsigned>(atoi(argv[2])), argv[3]);
+    else if (is_query && std::string(argv[2]) == "lazy")
+        measure_query(argv[3], argv[4], LLLazyJITBuilder(), [](LLLazyJIT &jit, ThreadSafeModule module) {
             jit.setPartitionFunction(IRPartitionLayer::compileRequested);
             check(jit.addLazyIRModule(std::move(module)));
         });
-    else if (mode == "query" && argc == 4)
-        measure_query(argv[3], LLJITBuilder(),
+    else if (is_query)
+        measure_query(argv[3], argv[4], LLJITBuilder(),
                       [](LLJIT &jit, ThreadSafeModule module) { check(jit.addIRModule(std::move(module))); });
     else if (mode == "kept" && argc == 4)
         measure_kept(argv[2], argv[3]);
