@@ -78,11 +78,12 @@ struct tn_jit_module {
     int stays; /* not 0: `ir` stays readable and unchanged until the JIT is destroyed, and need not be copied */
 };
 
-/* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately. In
- * a lazy JIT, the address of a function is that of its stub. A module with code instances starts to compile
- * immediately, on the session's threads if it has any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED,
- * TN_ENOTSUP (a module in memory that the compiler cannot write; a cache that lacks it, with no compiler behind),
- * TN_ENOMEM; after an error nothing of the module remains. */
+/* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately; in
+ * a lazy JIT, bodies of functions in bitcode may be read and verified when they are first needed, which then fails if
+ * they are invalid. In a lazy JIT, the address of a function is that of its stub. A module with code instances starts
+ * to compile immediately, on the session's threads if it has any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP,
+ * TN_EREMOVED, TN_ENOTSUP (a module in memory that the compiler cannot write; a cache that lacks it, with no compiler
+ * behind), TN_ENOMEM; after an error nothing of the module remains. */
 TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
                              struct tn_error *err);
 

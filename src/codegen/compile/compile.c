@@ -194,7 +194,8 @@ static int run_phases(struct compilation *c)
     if (c->is_read)
         tn__diagnostics_attach(&c->unit->diagnostics,
                                c->unit->context); /* with another observer than when it was read */
-    int code = c->is_read ? TN_OK : tn__unit_read(c->unit, c->ir, c->length, c->is_ours, c->err);
+    int code = c->is_read ? TN_OK
+                          : tn__unit_read(c->unit, c->ir, c->length, c->is_ours ? TN__READ_VERIFIED : TN__READ, c->err);
     if (code != TN_OK)
         return code;
     for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f; f = LLVMGetNextFunction(f))

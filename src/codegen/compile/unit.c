@@ -19,9 +19,11 @@ static const char *choose_layout(void *user, const char *triple, const char *lay
 }
 
 /* The text reader needs a NUL behind the text; bitcode is read in place. */
-static int read_module(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
+static int read_module(struct tn__unit *unit, const char *ir, size_t length, enum tn__reading how, struct tn_error *err)
 {
     char *copy = NULL;
+    if (how == TN__READ_LAZILY && !tn__llvm_has_separable_bodies(ir, length, TRACKED, LOADED))
+        how = TN__READ;
     if (!tn__llvm_is_bitcode(ir, length)) {
         copy = tn__alloc(NULL, length + 1);
         if (!copy)
@@ -29,8 +31,8 @@ static int read_module(struct tn__unit *unit, const char *ir, size_t length, boo
         memcpy(copy, ir, length);
         copy[length] = 0;
     }
-    unit->module = tn__llvm_parse(unit->context, unit->file ? unit->file : unit->name, copy ? copy : ir, length,
-                                  is_ours, choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
+    unit->module = tn__llvm_parse(unit->context, unit->file ? unit->file : unit->name, copy ? copy : ir, length, how,
+                                  choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
     unit->diagnostics.module = unit->module;
     tn__free(NULL, copy);
     if (unit->module && !unit->target && unit->target_code == TN_OK) /* bitcode without a single definition */
@@ -81,13 +83,14 @@ static int fit(struct tn__unit *unit, struct tn_error *err)
     return tn__target_apply(target, unit->module, unit->name, err);
 }
 
-int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err)
+int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, enum tn__reading how, struct tn_error *err)
 {
+    bool is_ours = how == TN__READ_VERIFIED;
     unit->diagnostics = (struct tn__diagnostics){.name = unit->name, .err = err, .observer = unit->observer};
     unit->context = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(unit->context, is_ours);
     tn__diagnostics_attach(&unit->diagnostics, unit->context);
-    int code = read_module(unit, ir, length, is_ours, err);
+    int code = read_module(unit, ir, length, how, err);
     if (code == TN_OK && is_ours)
         unit->managed = tn__gc_is_managed(unit->module);
     if (code != TN_OK || is_ours)

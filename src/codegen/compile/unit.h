@@ -30,9 +30,10 @@ struct tn__unit {
     bool is_prepared; /* ... for which tn__gc_prepare was run */
 };
 
-/* Reads IR text or bitcode; `is_ours`: bitcode of a module that was verified and fitted to its target before. The unit
- * has to be disposed of in any case. TN_EINVAL, TN_ECOMPILE, TN_ENOMEM. */
-int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err);
+/* Reads IR text or bitcode. TN__READ_VERIFIED: the module was fitted to its target before; TN__READ_LAZILY: bodies are
+ * left unread if the bitcode allows that. The unit has to be disposed of in any case. TN_EINVAL, TN_ECOMPILE,
+ * TN_ENOMEM. */
+int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, enum tn__reading how, struct tn_error *err);
 void tn__unit_dispose(struct tn__unit *unit);
 
 /* tn_compile for a unit that was read, with options that were taken. The unit is disposed of. */

@@ -20,6 +20,10 @@ static inline bool tn__is_llvms(const llvm::GlobalValue &global)
     return global.getName().starts_with("llvm.");
 }
 
+/* Reads and verifies the body of a function that was left unread (TN__READ_LAZILY). False with a message: the body is
+ * invalid, and the function must not be used any more. */
+bool tn__load_body(llvm::Function &function, std::string &message);
+
 /* The function that a call names; NULL: none, or the instruction is no call. */
 static inline const llvm::Function *tn__callee(const llvm::Instruction &instruction)
 {

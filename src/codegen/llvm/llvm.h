@@ -37,11 +37,25 @@ typedef const char *tn__layout_fn(void *user, const char *triple, const char *la
 /* Receives a message with its position; file NULL or empty: the input; line 0: no position. Columns count from 1. */
 typedef void tn__report_fn(void *user, const char *file, unsigned line, unsigned column, const char *message);
 
-/* Reads IR text (`length` bytes and a NUL behind them) or bitcode, and verifies it unless `is_ours` says that it was
- * before. NULL after calling `report` once. */
-LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length, bool is_ours,
-                             tn__layout_fn *layout, void *layout_user, tn__report_fn *report, void *report_user);
+enum tn__reading {
+    TN__READ,          /* everything, and verify it */
+    TN__READ_VERIFIED, /* it was verified before */
+    /* Bitcode that has separable bodies: each of them is read and verified when tn__llvm_load asks for it, unless the
+     * module has debug information, which is only verified as a whole. The bytes have to outlive the module. */
+    TN__READ_LAZILY,
+};
+
+/* Reads IR text (`length` bytes and a NUL behind them) or bitcode. NULL after calling `report` once. */
+LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length,
+                             enum tn__reading how, tn__layout_fn *layout, void *layout_user, tn__report_fn *report,
+                             void *report_user);
 bool tn__llvm_is_bitcode(const char *bytes, size_t length);
+
+/* Whether the bodies of functions can be read one by one, after the module was divided (bitcode.cpp). They can if LLVM
+ * of this version has written it, so that upgrades happen with a body or not at all; if no body names blocks by their
+ * addresses where LLVM would write them; and if no type of pointers is in the address spaces from `first_space` to
+ * `last_space`. */
+bool tn__llvm_has_separable_bodies(const char *bytes, size_t length, unsigned first_space, unsigned last_space);
 
 /* True if the module's data layout means what the machine's does; the texts may differ. */
 bool tn__llvm_same_layout(LLVMModuleRef module, LLVMTargetMachineRef machine);

@@ -12,14 +12,14 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/LLVMBitCodes.h"
-#include "llvm/Bitstream/BitstreamReader.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
+
+#include "codegen/llvm/bitcode.h"
 
 using namespace llvm;
 
@@ -328,31 +328,13 @@ static void add_type(type_graph &graph, unsigned number, unsigned code, ArrayRef
                     graph.add(number, (unsigned)operands[i], 1);
 }
 
-/* Calls `visit` for each entry up to the end of the block, or until it returns false. */
-static Error each_entry(BitstreamCursor &cursor, function_ref<Expected<bool>(BitstreamEntry entry)> visit)
-{
-    while (!cursor.AtEndOfStream()) {
-        Expected<BitstreamEntry> entry = cursor.advance();
-        if (!entry)
-            return entry.takeError();
-        if (entry->Kind == BitstreamEntry::EndBlock || entry->Kind == BitstreamEntry::Error)
-            break;
-        Expected<bool> more = visit(*entry);
-        if (!more)
-            return more.takeError();
-        if (!*more)
-            break;
-    }
-    return Error::success();
-}
-
 static Error read_types(BitstreamCursor &cursor, size_t most, type_graph &graph)
 {
     if (Error error = cursor.EnterSubBlock(bitc::TYPE_BLOCK_ID_NEW))
         return error;
     unsigned count = 0;
     SmallVector<uint64_t, 64> operands;
-    return each_entry(cursor, [&](BitstreamEntry entry) -> Expected<bool> {
+    return tn__each_entry(cursor, [&](BitstreamEntry entry) -> Expected<bool> {
         if (entry.Kind == BitstreamEntry::SubBlock)
             return false;
         operands.clear();
@@ -365,53 +347,18 @@ static Error read_types(BitstreamCursor &cursor, size_t most, type_graph &graph)
     });
 }
 
-/* Of the first module: readers accept no other. */
-static Error find_types(BitstreamCursor &cursor, size_t most, type_graph &graph)
-{
-    BitstreamBlockInfo info;
-    cursor.setBlockInfo(&info);
-    bool in_module = false, found = false;
-    while (!found && !cursor.AtEndOfStream()) {
-        Error error = each_entry(cursor, [&](BitstreamEntry entry) -> Expected<bool> {
-            if (entry.Kind == BitstreamEntry::Record) {
-                Expected<unsigned> skipped = cursor.skipRecord(entry.ID);
-                return skipped ? Expected<bool>(true) : skipped.takeError();
-            }
-            Error error = Error::success();
-            if (!in_module && entry.ID == bitc::MODULE_BLOCK_ID) {
-                in_module = true;
-                error = cursor.EnterSubBlock(entry.ID);
-            } else if (entry.ID == bitc::BLOCKINFO_BLOCK_ID) {
-                auto read = cursor.ReadBlockInfoBlock();
-                if (!read)
-                    return read.takeError();
-                if (*read)
-                    info = std::move(**read);
-            } else if (in_module && entry.ID == bitc::TYPE_BLOCK_ID_NEW) {
-                found = true;
-                error = read_types(cursor, most, graph);
-            } else {
-                error = cursor.SkipBlock();
-            }
-            return error ? Expected<bool>(std::move(error)) : !found;
-        });
-        if (error || in_module)
-            return error;
-    }
-    return Error::success();
-}
-
 bool tn__nesting_of_bitcode(StringRef bytes, std::string &message)
 {
-    auto begin = reinterpret_cast<const unsigned char *>(bytes.data()), end = begin + bytes.size();
-    if (isBitcodeWrapper(begin, end) && SkipBitcodeWrapperHeader(begin, end, true))
-        return true;
-    BitstreamCursor cursor(ArrayRef<uint8_t>(begin, end));
     type_graph graph;
-    if (Expected<SimpleBitstreamCursor::word_t> magic = cursor.Read(32))
-        consumeError(find_types(cursor, bytes.size(), graph)); /* what was read before the error counts */
-    else
-        consumeError(magic.takeError());
+    tn__each_block(bytes,
+                   [&](BitstreamCursor &cursor,
+                       unsigned block) -> Expected<bool> { /* what was read counts */
+                                                           bool are_types = block == bitc::TYPE_BLOCK_ID_NEW;
+                                                           Error error = are_types
+                                                                             ? read_types(cursor, bytes.size(), graph)
+                                                                             : cursor.SkipBlock();
+                                                           return error ? Expected<bool>(std::move(error)) : !are_types;
+                   });
     return graph.is_flat() || refuse(message, "types are nested", TN__NESTING);
 }
 
@@ -425,35 +372,38 @@ const Constant *as_nested(const Value *value)
     return isa<ConstantAggregate, ConstantExpr, GlobalAlias, GlobalIFunc>(value) ? cast<Constant>(value) : nullptr;
 }
 
-/* Whether an edge has this number, and where it leads: nowhere else, or to `to`. */
-bool constant_edge(const Constant *from, unsigned number, const Constant *&to)
-{
-    if (number >= from->getNumOperands())
-        return false;
-    if (const Constant *part = as_nested(from->getOperand(number)))
-        to = part;
-    return true;
-}
-
 struct visitor {
     std::string message;
+    bool names_blocks = false; /* by their addresses */
     paths<const Constant *> constants{TN__NESTING}, aliases{TN__ALIAS_NESTING};
     paths<const MDNode *> nodes{TN__METADATA_NESTING};
+
+    /* Whether an edge has this number, and where it leads: nowhere else, or to `to`. */
+    bool constant_edge(const Constant *from, unsigned number, const Constant *&to)
+    {
+        if (number >= from->getNumOperands())
+            return false;
+        names_blocks |= isa<BlockAddress>(from->getOperand(number));
+        if (const Constant *part = as_nested(from->getOperand(number)))
+            to = part;
+        return true;
+    }
 
     bool visit(const Value *value)
     {
         if (auto *wrapped = dyn_cast<MetadataAsValue>(value))
             return visit(wrapped->getMetadata());
         const Constant *root = as_nested(value);
-        auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &) {
+        auto edge = [this](const Constant *from, unsigned i, const Constant *&to, unsigned &) {
             return constant_edge(from, i, to);
         };
+        names_blocks |= isa<BlockAddress>(value);
         return !root || constants.visit(root, edge) || refuse(message, "constants are nested", TN__NESTING);
     }
 
     bool visit_alias(const GlobalValue &alias)
     {
-        auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &levels) {
+        auto edge = [this](const Constant *from, unsigned i, const Constant *&to, unsigned &levels) {
             levels = isa<GlobalValue>(from);
             return constant_edge(from, i, to);
         };
@@ -539,4 +489,12 @@ bool tn__nesting_of_module(const Module &module, std::string &message)
     bool good = all.visit(module);
     message = all.message;
     return good;
+}
+
+bool tn__nesting_of_body(const Function &function, std::string &message)
+{
+    visitor all;
+    bool good = all.visit(function);
+    message = good && all.names_blocks ? "addresses of blocks are not among the first constants" : all.message;
+    return good && !all.names_blocks;
 }

@@ -12,8 +12,9 @@
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
+class Function;
 class Module;
-}
+} // namespace llvm
 
 #pragma GCC visibility push(hidden)
 
@@ -33,6 +34,9 @@ bool tn__nesting_of_bitcode(llvm::StringRef bytes, std::string &message);
 
 /* After reading and before anything else: constants, aliases and metadata. */
 bool tn__nesting_of_module(const llvm::Module &module, std::string &message);
+/* The same for a body that is read later than its module. It must not name blocks by their addresses: such bodies are
+ * not read later, if they are written as LLVM writes them. */
+bool tn__nesting_of_body(const llvm::Function &function, std::string &message);
 
 #pragma GCC visibility pop
 #endif

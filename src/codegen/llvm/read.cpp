@@ -18,6 +18,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 #include "codegen/llvm/debug_info.h"
+#include "codegen/llvm/ir.h"
 #include "codegen/llvm/llvm.h"
 #include "codegen/llvm/nesting.h"
 
@@ -54,7 +55,7 @@ static bool verify(Module &module, std::string &message)
 }
 
 /* Both readers leave behind what they have to say, or nothing where `layout` has said it. */
-static std::unique_ptr<Module> read_text(MemoryBufferRef text, LLVMContext &context, bool is_ours,
+static std::unique_ptr<Module> read_text(MemoryBufferRef text, LLVMContext &context, bool is_verified,
                                          const ParserCallbacks &callbacks, tn__position &at, std::string &message)
 {
     if (!tn__nesting_of_text(text.getBuffer(), at, message))
@@ -69,39 +70,63 @@ static std::unique_ptr<Module> read_text(MemoryBufferRef text, LLVMContext &cont
         at = {problem.getLineNo() > 0 ? (unsigned)problem.getLineNo() : 0, (unsigned)problem.getColumnNo() + 1};
         return nullptr;
     }
-    if (!is_ours && !verify(*module, message))
+    if (!is_verified && !verify(*module, message))
         return nullptr;
     if (!has_debug_info(*module)) /* of another version, for all we know */
         UpgradeDebugInfo(*module);
     return module;
 }
 
-static std::unique_ptr<Module> read_bitcode(MemoryBufferRef bytes, LLVMContext &context, bool is_ours,
+/* All bodies of a module, verified unless it was before. */
+static bool finish(Module &module, bool is_verified, std::string &message)
+{
+    bool verified = !is_verified && has_debug_info(module); /* LLVM does it once more, behind the last function */
+    Error error = Error::success();
+    for (Function &function : module)
+        if (verified && !error)
+            error = function.materialize();
+    if (!error && verified && !verify(module, message))
+        return false;
+    if (!error)
+        error = module.materializeAll();
+    if (error) {
+        message = toString(std::move(error));
+        return false;
+    }
+    return is_verified || verified || verify(module, message);
+}
+
+static std::unique_ptr<Module> read_bitcode(MemoryBufferRef bytes, LLVMContext &context, tn__reading how,
                                             const ParserCallbacks &callbacks, std::string &message)
 {
-    if (!is_ours && !tn__nesting_of_bitcode(bytes.getBuffer(), message))
+    bool is_verified = how == TN__READ_VERIFIED;
+    if (!is_verified && !tn__nesting_of_bitcode(bytes.getBuffer(), message))
         return nullptr;
     auto module = getLazyBitcodeModule(bytes, context, false, false, callbacks);
     if (!module) {
         message = toString(module.takeError());
         return nullptr;
     }
-    bool verified = !is_ours && has_debug_info(**module); /* LLVM does it once more, behind the last function */
-    Error error = Error::success();
-    for (Function &function : **module)
-        if (verified && !error)
-            error = function.materialize();
-    if (!error && verified && !verify(**module, message))
-        return nullptr;
-    if (!error)
-        error = (*module)->materializeAll();
-    if (error) {
+    bool later = how == TN__READ_LAZILY && !has_debug_info(**module) && !(*module)->getNamedMetadata("llvm.dbg.cu");
+    if (later)
+        copyModuleAttrToFunctions(**module); /* as LLVM does once it has read all bodies */
+    bool good = later ? verify(**module, message) : finish(**module, is_verified, message);
+    return good ? std::move(*module) : nullptr;
+}
+
+bool tn__load_body(Function &function, std::string &message)
+{
+    if (Error error = function.materialize()) {
         message = toString(std::move(error));
-        return nullptr;
+        return false;
     }
-    if (!is_ours && !verified && !verify(**module, message))
-        return nullptr;
-    return std::move(*module);
+    if (!tn__nesting_of_body(function, message))
+        return false;
+    stripDebugInfo(function); /* the module has none */
+    raw_string_ostream stream(message);
+    bool good = !verifyFunction(function, &stream);
+    message = good ? "" : "invalid IR: " + StringRef(message).rtrim().str();
+    return good;
 }
 
 bool tn__llvm_is_bitcode(const char *bytes, size_t length)
@@ -110,8 +135,9 @@ bool tn__llvm_is_bitcode(const char *bytes, size_t length)
     return isBitcode(start, start + length);
 }
 
-LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length, bool is_ours,
-                             tn__layout_fn *layout, void *layout_user, tn__report_fn *report, void *report_user)
+LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length,
+                             tn__reading how, tn__layout_fn *layout, void *layout_user, tn__report_fn *report,
+                             void *report_user)
 {
     ParserCallbacks callbacks([&](StringRef triple, StringRef own) -> std::optional<std::string> {
         const char *chosen = layout(layout_user, triple.str().c_str(), own.str().c_str());
@@ -120,9 +146,10 @@ LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const cha
     tn__position at;
     std::string message;
     MemoryBufferRef input(StringRef(bytes, length), name);
-    std::unique_ptr<Module> module = tn__llvm_is_bitcode(bytes, length)
-                                         ? read_bitcode(input, *unwrap(context), is_ours, callbacks, message)
-                                         : read_text(input, *unwrap(context), is_ours, callbacks, at, message);
+    std::unique_ptr<Module> module =
+        tn__llvm_is_bitcode(bytes, length)
+            ? read_bitcode(input, *unwrap(context), how, callbacks, message)
+            : read_text(input, *unwrap(context), how == TN__READ_VERIFIED, callbacks, at, message);
     if (!module)
         report(report_user, nullptr, at.line, at.column, message.c_str());
     return wrap(module.release());

@@ -48,7 +48,8 @@ struct extraction final : public ValueMaterializer {
     ValueMapper mapper;
     DenseMap<const Function *, const Function *> origins; /* of what is declared */
     DenseSet<const DICompileUnit *> units;
-    uint64_t budget; /* instructions that may come along for inlining */
+    uint64_t budget;               /* instructions that may come along for inlining */
+    const char *problem = nullptr; /* with the body of one of the part's functions */
 
     extraction(tn__split &split, size_t part, const tn__extraction &how)
         : split(split), part(part), how(how), stubs(part && how.stubs),
@@ -170,6 +171,10 @@ struct extraction final : public ValueMaterializer {
     void define(const Function &function)
     {
         Function *copy;
+        if (const char *why = split.load(function)) {
+            problem = why;
+            return;
+        }
         if (stubs) {
             copy = declare(function, split.bodies.lookup(&function));
             origins.erase(copy);
@@ -257,9 +262,11 @@ struct extraction final : public ValueMaterializer {
         auto found = split.part_of.find(&callee);
         if (found != split.part_of.end() && (found->second == part || split.entangled.contains(&callee)))
             return false;
-        if (any_of(callee, [](const BasicBlock &block) { return block.hasAddressTaken(); }))
+        bool always = callee.hasFnAttribute(Attribute::AlwaysInline);
+        if ((!always && !how.inline_size) || split.load(callee) ||
+            any_of(callee, [](const BasicBlock &block) { return block.hasAddressTaken(); }))
             return false;
-        if (callee.hasFnAttribute(Attribute::AlwaysInline))
+        if (always)
             return true;
         unsigned count = 0;
         for (const BasicBlock &block : callee)
@@ -322,13 +329,15 @@ struct extraction final : public ValueMaterializer {
                 small.getOrInsertNamedMetadata("llvm.dbg.cu")->addOperand(lists.unit);
     }
 
-    /* The module, which is the caller's. */
+    /* The module, which is the caller's; or NULL, with a problem. */
     LLVMModuleRef run()
     {
         const auto &members = split.parts[part].members;
         for (const GlobalValue *member : members)
             if (auto *function = dyn_cast<Function>(member))
                 define(*function);
+        if (problem)
+            return nullptr;
         for (const GlobalValue *member : members) /* they may hold addresses of blocks, which have to be there */
             if (auto *variable = dyn_cast<GlobalVariable>(member))
                 define(*variable);
@@ -351,17 +360,20 @@ struct extraction final : public ValueMaterializer {
 
 } // namespace
 
-LLVMModuleRef tn__split_copy(tn__split *split, size_t part, const tn__extraction *how)
+LLVMModuleRef tn__split_copy(tn__split *split, size_t part, const tn__extraction *how, const char **problem)
 {
-    return extraction(*split, part, *how).run();
+    extraction all(*split, part, *how);
+    LLVMModuleRef copy = all.run();
+    *problem = all.problem;
+    return copy;
 }
 
-bool tn__split_extract(tn__split *split, size_t part, const tn__extraction *how, tn_buffer *out)
+bool tn__split_extract(tn__split *split, size_t part, const tn__extraction *how, tn_buffer *out, const char **problem)
 {
     if (part == 0)
         split->show_lists(true);
-    std::unique_ptr<Module> copy(unwrap(tn__split_copy(split, part, how)));
-    bool written = tn__llvm_write_bitcode(wrap(copy.get()), out);
+    std::unique_ptr<Module> copy(unwrap(tn__split_copy(split, part, how, problem)));
+    bool written = copy && tn__llvm_write_bitcode(wrap(copy.get()), out);
     copy.reset();
     if (part == 0)
         split->show_lists(false);

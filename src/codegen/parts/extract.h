@@ -38,6 +38,8 @@ struct tn__split {
     llvm::DenseSet<const llvm::GlobalValue *> entangled;         /* functions that know addresses inside others */
     std::vector<unit_lists> units;
     llvm::BumpPtrAllocator names;
+    llvm::DenseSet<const llvm::Function *> unread;               /* functions whose bodies are read later */
+    llvm::DenseMap<const llvm::Function *, std::string> invalid; /* what was wrong with these */
 
     tn__split(llvm::Module *module, const char *tag, bool whole);
 
@@ -45,6 +47,8 @@ struct tn__split {
     {
         return copied.contains(&variable);
     }
+    /* Reads a function's body, if it was left unread. NULL, or what is wrong with it, as long as the split lives. */
+    const char *load(const llvm::Function &function);
     /* Puts the lists back into their compile units, or removes them. */
     void show_lists(bool shown);
 

@@ -48,6 +48,7 @@ struct opening {
     const void *ir;
     size_t length;
     bool whole;
+    bool stays; /* the IR outlives the module, whose bodies may be read when they are needed */
     struct tn_error *err;
 };
 
@@ -76,11 +77,11 @@ static void forget_name(const struct tn__unit *unit)
     LLVMSetModuleIdentifier(unit->module, name, sizeof name - 1);
 }
 
-static int open_contained(void *user)
+/* Reads the module and divides it. */
+static int read_parts(struct opening *o, enum tn__reading how)
 {
-    struct opening *o = user;
     struct tn__unit *unit = &o->module->unit;
-    int code = tn__unit_read(unit, o->ir, o->length, false, o->err);
+    int code = tn__unit_read(unit, o->ir, o->length, how, o->err);
     if (code == TN_OK)
         forget_name(unit);
     if (code == TN_OK)
@@ -91,6 +92,24 @@ static int open_contained(void *user)
     }
     o->module->split = tn__split_create(unit->module, o->module->tag, o->whole);
     o->module->whole = tn__split_is_whole(o->module->split);
+    return TN_OK;
+}
+
+static int open_contained(void *user)
+{
+    struct opening *o = user;
+    struct tn__unit *unit = &o->module->unit;
+    const struct tn__unit unread = *unit;
+    bool lazily = o->stays && !o->whole;
+    int code = read_parts(o, lazily ? TN__READ_LAZILY : TN__READ);
+    if (code == TN_OK && lazily && o->module->whole) { /* it cannot be divided, so all bodies are needed */
+        tn__split_dispose(o->module->split);
+        tn__unit_dispose(unit);
+        *unit = unread;
+        code = read_parts(o, TN__READ);
+    }
+    if (code != TN_OK)
+        return code;
     tn__target_give(unit->target); /* it is needed again when something is compiled */
     unit->target = NULL;
     unit->diagnostics.err = NULL;
@@ -160,20 +179,24 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     module->unit.name = module->name;
     module->unit.options = options;
     module->unit.observer = options->observer;
-    struct opening o = {.module = module, .ir = ir, .length = length, .whole = whole, .err = err};
+    module->ir = whole ? NULL : tn__alloc(NULL, length ? length : 1);
+    module->length = length;
+    if (module->ir)
+        ir = memcpy(module->ir, ir, length);
+    struct opening o = {
+        .module = module, .ir = ir, .length = length, .whole = whole, .stays = module->ir != NULL, .err = err};
     int code = tn__contain(open_contained, &o, err);
     if (code != TN_OK) {
         pthread_mutex_destroy(&module->lock);
+        tn__free(NULL, module->ir);
         tn__free(NULL, module);
         return code;
     }
     module->symbols = module->split;
-    if (!module->whole) {
-        module->ir = tn__alloc(NULL, length ? length : 1);
-        module->length = length;
-        if (module->ir)
-            memcpy(module->ir, ir, length);
-        module->apart = !module->ir;
+    module->apart = !module->whole && !module->ir;
+    if (module->whole) {
+        tn__free(NULL, module->ir);
+        module->ir = NULL;
     }
     tn__forks_watch(TN__FORK_MODULES, &hooks);
     pthread_mutex_lock(&all.lock);
@@ -212,7 +235,7 @@ static int open_again(struct tn__module *module, struct tn_error *err)
     if (!module->ir)
         return tn__fail(err, TN_EFATAL, "%s: LLVM has given up before", module->name);
     module->unit = (struct tn__unit){.name = module->name, .options = module->unit.options};
-    struct opening o = {.module = module, .ir = module->ir, .length = module->length, .err = err};
+    struct opening o = {.module = module, .ir = module->ir, .length = module->length, .stays = true, .err = err};
     int code = tn__contain(open_contained, &o, err);
     if (code != TN_OK)
         return code;
@@ -238,20 +261,34 @@ struct extracting {
     const struct tn__extraction *how;
     struct tn_buffer *out;
     struct tn__unit *guest; /* NULL: the part goes to `out` */
+    struct tn_error *err;
     bool finished;
 };
+
+/* As reading reports what is invalid. */
+static int refuse_body(struct extracting *e, const char *problem)
+{
+    struct tn__diagnostics diagnostics = {.name = e->module->name, .err = e->err};
+    tn__diagnostics_report(&diagnostics, NULL, 0, 0, problem);
+    return TN_ECOMPILE;
+}
 
 static int extract_contained(void *user)
 {
     struct extracting *e = user;
     struct tn__module *module = e->module;
+    const char *problem;
     if (!e->guest) {
-        bool good = tn__split_extract(module->split, e->part, e->how, e->out);
+        bool good = tn__split_extract(module->split, e->part, e->how, e->out, &problem);
         e->finished = true;
-        return good ? TN_OK : TN_ENOMEM;
+        return good ? TN_OK : problem ? refuse_body(e, problem) : TN_ENOMEM;
     }
     struct tn__unit *guest = e->guest;
-    guest->module = tn__split_copy(module->split, e->part, e->how);
+    guest->module = tn__split_copy(module->split, e->part, e->how, &problem);
+    if (!guest->module) {
+        e->finished = true;
+        return refuse_body(e, problem);
+    }
     guest->managed = tn__gc_is_managed(guest->module);
     guest->diagnostics.module = guest->module;
     tn__diagnostics_attach(&guest->diagnostics, guest->context);
@@ -269,6 +306,7 @@ static int extract(struct extracting *e, struct tn_error *err)
     int code = module->broken ? open_again(module, err) : TN_OK;
     if (code != TN_OK)
         return code;
+    e->err = err;
     code = tn__contain(extract_contained, e, err);
     module->broken = !e->finished; /* LLVM left it as it happened to be */
     if (code == TN_EFATAL && !e->finished)

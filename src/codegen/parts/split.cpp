@@ -37,7 +37,7 @@ bool tn__split::may_copy(const GlobalVariable &variable) const
     static const uint64_t small = 1024;
     return variable.hasLocalLinkage() && variable.isConstant() && variable.hasInitializer() &&
            variable.hasGlobalUnnamedAddr() && !variable.isThreadLocal() && !variable.hasSection() &&
-           (variable.hasOneUse() ||
+           ((variable.hasOneUse() && !module->getMaterializer()) || /* uses in bodies that are not read are unknown */
             module->getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue() <= small) &&
            is_plain(variable.getInitializer());
 }
@@ -232,6 +232,19 @@ void tn__split::forget_values_in_debug_info()
     }
 }
 
+/* ---- bodies ---- */
+
+/* LLVM reads a body that another one names blocks of together with that one, which is invalid then. */
+const char *tn__split::load(const Function &function)
+{
+    std::string message = "its body was read with another one";
+    if (unread.erase(&function) &&
+        !(function.isMaterializable() && tn__load_body(const_cast<Function &>(function), message)))
+        invalid[&function] = message;
+    auto found = invalid.find(&function);
+    return found == invalid.end() ? nullptr : found->second.c_str();
+}
+
 /* ---- the interface ---- */
 
 tn__split::tn__split(Module *module, const char *tag, bool whole)
@@ -249,6 +262,9 @@ tn__split::tn__split(Module *module, const char *tag, bool whole)
                     {saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global), 0, 0});
         return;
     }
+    for (const Function &function : *module)
+        if (function.isMaterializable())
+            unread.insert(&function);
     name_everything(tag);
     /* A part that sees two names of one thing as two things would assume that their addresses differ. */
     for (GlobalAlias &alias : module->aliases())

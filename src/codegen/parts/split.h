@@ -42,7 +42,8 @@ struct tn__split_symbol {
 /* Dissolves COMDAT groups: each member gives way to other definitions by itself. */
 void tn__split_leave_groups(struct LLVMOpaqueModule *module);
 
-/* Divides a verified module, which is changed by that. It stays the caller's, who disposes of the split before it.
+/* Divides a verified module, which is changed by that. It stays the caller's, who disposes of the split before it. The
+ * bodies of functions may have been left unread; then they are read when a part that needs them is copied.
  * `tag` distinguishes the modules of one library and becomes part of the names of what was local. `whole`: the module
  * stays as it is, as one part that can only be listed. Parts and their objects depend on nothing but module, tag and
  * how they are extracted: not on what was compiled before, threads, or addresses. */
@@ -75,11 +76,14 @@ uint64_t tn__split_weight(const struct tn__split *split, size_t part);
  * the groups and have no lists of symbols; aliases of functions are defined with these. */
 void tn__split_regroup(struct tn__split *split, const size_t *group_of, size_t groups);
 
-/* Copies a part other than the data into a module of the same context, which is the caller's. */
-struct LLVMOpaqueModule *tn__split_copy(struct tn__split *split, size_t part, const struct tn__extraction *how);
+/* Copies a part other than the data into a module of the same context, which is the caller's. NULL: a body that was
+ * left unread is invalid; *problem, which lives as long as the split, says in what way. */
+struct LLVMOpaqueModule *tn__split_copy(struct tn__split *split, size_t part, const struct tn__extraction *how,
+                                        const char **problem);
 
-/* Writes a part as bitcode. False: out of memory. */
-bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out);
+/* Writes a part as bitcode. False: with a problem as above, or out of memory without one. */
+bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out,
+                       const char **problem);
 
 #ifdef __cplusplus
 }
