@@ -75,14 +75,6 @@ static void promise(struct tn_library *library, struct maker *m)
     promise_all(library, m, &symbol, 1);
 }
 
-static struct tn_tracker *new_tracker(struct tn_library *library)
-{
-    struct tn_tracker *tracker;
-    struct tn_error err;
-    assert_ok(tn_tracker_create(library, &tracker, &err), &err);
-    return tracker;
-}
-
 static struct tn_library *new_library(struct tn_session *session, const char *name)
 {
     struct tn_library *library;
@@ -130,7 +122,7 @@ static void removed_before_its_turn(void **state)
     options.dispatch = keep_task;
     options.context = &task;
     struct fixture f = open_fixture(&options);
-    struct maker m = {.name = "f", .owner = new_tracker(f.library)};
+    struct maker m = {.name = "f", .owner = new_tracker(&f)};
     promise(f.library, &m);
     struct tn_wanted wanted = {.name = "f"};
     struct answer answer = {0};
@@ -243,8 +235,8 @@ static void overridden_and_removed(void **state)
     struct tn_error err;
     struct tn_session_options options = spoiling_options();
     struct fixture f = open_fixture(&options);
-    struct maker a = {.name = "a", .flags = TN_SYMBOL_WEAK, .owner = new_tracker(f.library)};
-    struct maker b = {.name = "b", .flags = TN_SYMBOL_WEAK, .owner = new_tracker(f.library)};
+    struct maker a = {.name = "a", .flags = TN_SYMBOL_WEAK, .owner = new_tracker(&f)};
+    struct maker b = {.name = "b", .flags = TN_SYMBOL_WEAK, .owner = new_tracker(&f)};
     a.context = b.owner;
     b.context = a.owner;
     a.on_discard = b.on_discard = remove_the_other;

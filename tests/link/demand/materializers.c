@@ -78,14 +78,6 @@ static void must_promise(struct tn_library *library, struct maker *m)
     assert_ok(promise(library, m, &err), &err);
 }
 
-static struct tn_tracker *new_tracker(const struct fixture *f)
-{
-    struct tn_tracker *tracker;
-    struct tn_error err;
-    assert_ok(tn_tracker_create(f->library, &tracker, &err), &err);
-    return tracker;
-}
-
 static void made_when_needed(void **state)
 {
     (void)state;
