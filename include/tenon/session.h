@@ -25,6 +25,7 @@ extern "C" {
 #endif
 
 struct tn_session; /* opaque */
+struct tn_input;   /* tenon/define.h */
 
 enum {
     TN_SESSION_TIMINGS = 1, /* measure the phases of links, at about 0.2 us per phase */
@@ -65,6 +66,15 @@ struct tn_session_options {
      * Objects of another architecture than this machine's need TN_MEMORY_ELSEWHERE. An object of a format that is known
      * but not named here is TN_ENOTSUP, with a text that names the format. */
     const struct tn_format *const *formats;
+    /* Called with each object before it is read, in the order in which objects are added: those of tn_add_object,
+     * tn_add_file and responsibilities (compiled modules among them), and members of archives when they are loaded; not
+     * for tn_add_section. It may inspect the bytes; replace them, by setting `bytes` and `length`, and if these are to
+     * be given back also `release` and `context` (both NULL at first), which are called, when the bytes have been
+     * copied, before adding goes on; or refuse the object by returning an error code, which whatever adds the object
+     * returns, with the text. Other members may be read only. What `bytes` was remains borrowed as if it had not been
+     * replaced. Called by the thread that adds or links, by several at once, and possibly under locks of the session,
+     * which it must not call. A member of an archive may be shown again if its loading has to wait for another link. */
+    int (*on_object)(void *context, struct tn_input *object, struct tn_error *err);
 };
 
 /* Creates a session. `options` may be NULL (defaults) and need not outlive the call. TN_EINVAL (bad size, window,

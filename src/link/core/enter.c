@@ -232,6 +232,32 @@ static struct tn__object *new_object(struct tn__object_data *data)
     return object;
 }
 
+/* Lets the client see the object, and replace or refuse it. A replacement is copied, so that whatever becomes of the
+ * object, the client gets its bytes back at once. A positive answer would be an outcome of links. */
+static int show(const struct tn_session *session, struct tn__object_data *data, struct tn_error *err)
+{
+    struct tn_input shown = data->input;
+    struct tn_error why = {0};
+    shown.release = NULL;
+    shown.context = NULL;
+    int code = session->on_object(session->context, &shown, &why);
+    if (code)
+        return tn__fail(err, code < 0 ? code : TN_EINVAL, "%s: %s", data->name, *why.text ? why.text : "refused");
+    if (shown.bytes == data->bytes && shown.length == data->size)
+        return 0;
+    uint8_t *copy = shown.bytes ? tn__arena_array(&data->arena, shown.length, 1) : NULL;
+    if (copy)
+        memcpy(copy, shown.bytes, shown.length);
+    if (shown.release)
+        shown.release(shown.context, shown.bytes, shown.length);
+    data->bytes = copy;
+    data->size = shown.length;
+    data->may_change = false;
+    return copy          ? 0
+           : shown.bytes ? tn__no_memory(err, data->name)
+                         : tn__fail(err, TN_EINVAL, "%s: no bytes", data->name);
+}
+
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
                      struct tn__object_data *data, struct tn_error *err)
 {
@@ -242,7 +268,9 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                                      .may_change = may_change,
                                      .with_unloaded = library->session->detached,
                                      .arena.from = library->session->allocator};
-    int code = tn__object_read(data, library->session->formats, err);
+    int code = library->session->on_object ? show(library->session, data, err) : 0;
+    if (!code)
+        code = tn__object_read(data, library->session->formats, err);
     if (!code && !tn__object_find_keys(data, &library->session->seed))
         code = tn__object_fail_names(data, "symbols", err);
     if (code)

@@ -57,6 +57,7 @@ struct tn_session {
     void (*on_error)(void *context, const struct tn_error *error);
     void (*dispatch)(void *context, struct tn_task *task);
     tn_on_delay *on_delay;
+    int (*on_object)(void *context, struct tn_input *object, struct tn_error *err);
     void *context;
     struct tn__pool *pool;         /* NULL: no threads of its own */
     struct tn__list queries;       /* those with a callback */

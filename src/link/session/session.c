@@ -96,6 +96,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->on_error = options.on_error;
     session->dispatch = options.dispatch;
     session->on_delay = options.on_delay;
+    session->on_object = options.on_object;
     session->context = options.context;
     session->timings = options.flags & TN_SESSION_TIMINGS;
     tn__session_init_thread_exits(session);
