@@ -264,6 +264,28 @@ int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum
     return map_fixed(address, size, (int)prot, copy ? MAP_PRIVATE : MAP_SHARED, fd, offset);
 }
 
+int tn__os_move(uint64_t from, size_t size, uint64_t to)
+{
+    enum { LEAVE_A_MAPPING = 4 /* MREMAP_DONTUNMAP, which is not in all headers */ };
+    int error = tn__os_fault(false, NULL);
+    if (error)
+        return error;
+    /* First to anywhere: a kernel that does not know the flag for files says so after it has unmapped what is at `to`.
+     */
+    void *moved = mremap(pointer(from), size, size, MREMAP_MAYMOVE | LEAVE_A_MAPPING, NULL);
+    if (moved == MAP_FAILED)
+        return errno;
+    error = tn__os_fault(false, NULL);
+    if (!error && mremap(moved, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer(to)) == MAP_FAILED)
+        error = errno;
+    if (error) {
+        uint64_t reserved;
+        mremap(moved, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer(from));
+        tn__os_reserve(to, size, true, &reserved); /* EEXIST: nothing was unmapped before it failed */
+    }
+    return error;
+}
+
 int tn__os_seal(int fd)
 {
     int fault = tn__os_fault(false, NULL);

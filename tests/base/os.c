@@ -121,6 +121,49 @@ static void sealed_views_cannot_become_writable(void **state)
     tn__os_release(view, size);
 }
 
+/* What was written moves with the pages; what comes in their place is the file. */
+static void pages_are_moved(void **state)
+{
+    (void)state;
+    size_t size = tn__os_page_size();
+    uint64_t from, to, other;
+    int fd;
+    assert_int_equal(tn__os_memfd(2 * size, &fd), 0);
+    assert_int_equal(tn__os_write(fd, 0, &(struct tn__piece){"file", 4}, 1), 0);
+    assert_int_equal(tn__os_reserve(0, 2 * size, false, &from), 0);
+    assert_int_equal(tn__os_reserve(0, 2 * size, false, &to), 0);
+    assert_int_equal(tn__os_map_view(fd, 0, from, 2 * size, TN__PROT_RW, true), 0);
+    tn__os_close(fd);
+    char *before = (char *)(uintptr_t)from, *after = (char *)(uintptr_t)to;
+    before[size] = 'w';
+    static const char *const refusals[] = {"F", ". F", "P", ". P"};
+    for (size_t i = 0; i < TN_COUNT(refusals); i++) {
+        assert_int_equal(tn__os_set_faults(refusals[i]), 0);
+        int error = tn__os_move(from, 2 * size, to);
+        assert_int_equal(error, i < 2 ? ENOMEM : EACCES);
+        assert_int_equal(tn__os_set_faults(NULL), 0);
+        assert_string_equal(before, "file");
+        assert_int_equal(before[size], 'w');
+        assert_int_equal(tn__os_reserve(to, 2 * size, true, &other), EEXIST);
+    }
+    int error = tn__os_move(from, 2 * size, to);
+    if (error == EINVAL) /* Linux before 5.13 */
+        skip();
+    assert_int_equal(error, 0);
+    assert_string_equal(after, "file");
+    assert_int_equal(after[size], 'w');
+    assert_string_equal(before, "file");
+    assert_int_equal(before[size], 0);
+    after[0] = 'm';
+    assert_string_equal(before, "file");
+    assert_true(tn__os_move(to, 2 * size, to + 1) != 0);
+    assert_string_equal(after, "mile");
+    tn__os_release(to, 2 * size);
+    assert_true(tn__os_move(to, 2 * size, from) != 0); /* there is nothing */
+    assert_string_equal(before, "file");
+    tn__os_release(from, 2 * size);
+}
+
 /* Aliases are far apart, and random numbers differ. */
 static void places_are_random(void **state)
 {
@@ -306,6 +349,7 @@ int main(void)
         cmocka_unit_test(two_views_of_a_memfd_are_one_memory_and_the_alias_is_not_inherited),
         cmocka_unit_test(a_sealed_memfd_cannot_be_written),
         cmocka_unit_test(sealed_views_cannot_become_writable),
+        cmocka_unit_test(pages_are_moved),
         cmocka_unit_test(places_are_random),
         cmocka_unit_test(places_are_found_beside_what_is_taken),
         cmocka_unit_test(files_beyond_the_limit_are_errors),
