@@ -110,11 +110,23 @@ static int distance_of(const struct adjustment *a, uint32_t index, const uint8_t
     return FAIL(a, "%s: list %u: of kind %u, number %u", a->name, index, of, which);
 }
 
+/* The bytes of a list. What is linked in is trusted as the program is. */
+static const uint8_t *list_at(const struct adjustment *a, const uint8_t *row, uint64_t *available)
+{
+    const struct tn_image *image = a->image;
+    const struct tn__image_view *view = &image->view;
+    uint32_t zones = view->tables[TN__IMAGE_ZONE_TABLE].count;
+    const uint8_t *from = view->zones_at ? tn__image_place(view, view->zones_at + zones) : view->header;
+    uintptr_t at = (uintptr_t)from + tn__get64(row + TN__IMAGE_LIST_PLACE);
+    *available = UINT64_MAX;
+    return image->file ? image->files->bytes_at(&image->file->mapping, at - image->file->mapping.bias, available)
+                       : (const uint8_t *)at;
+}
+
 static int apply_list(struct adjustment *a, uint32_t index, const uint8_t *row, uint64_t distance)
 {
-    const struct tn__image_mapping *m = &a->image->file->mapping;
     uint64_t size = tn__get64(row + TN__IMAGE_LIST_SIZE), available;
-    const uint8_t *list = tn__image_file_bytes(m, m->header + tn__get64(row + TN__IMAGE_LIST_PLACE), &available);
+    const uint8_t *list = list_at(a, row, &available);
     if (!list || size > available)
         return FAIL(a, "%s: list %u: %llu bytes outside of its segments", a->name, index, (unsigned long long)size);
     if (tn__image_checksum(list, size, 0) != tn__get64(row + TN__IMAGE_LIST_SUM))
@@ -145,6 +157,13 @@ static int apply_lists(struct adjustment *a, bool is_own)
 
 /* ---- bindings ---- */
 
+const void *tn__image_symbol(const struct tn_image *image, const struct tn_image_load_options *options,
+                             const char *name)
+{
+    const void *own = tn_image_lookup(image, name);
+    return own ? own : tn__image_resolve(options, name);
+}
+
 static int bind_all(struct adjustment *a)
 {
     const struct tn__image_rows *bindings = table(a, TN__IMAGE_BINDING_TABLE);
@@ -154,7 +173,7 @@ static int bind_all(struct adjustment *a)
         uint64_t place = tn__get64(row + TN__IMAGE_BINDING_PLACE);
         if (!name || place % 8 || place < a->writable || !tn__inside(place, 8, a->heap->size))
             return FAIL(a, "%s: binding %u: its name or its word lies outside", a->name, i);
-        const void *address = tn__image_resolve(a->options, name);
+        const void *address = tn__image_symbol(a->image, a->options, name);
         if (!address)
             list_undefined(a, "", name);
         tn__put64(a->heap->start + place, (uintptr_t)address + tn__get64(row + TN__IMAGE_BINDING_ADDEND));
@@ -179,20 +198,20 @@ static bool is_displaced(const struct adjustment *a)
     return false;
 }
 
-static int protect(const struct adjustment *a, enum tn__prot prot)
+static int protect(const struct adjustment *a, enum tn__image_zone kind, enum tn__prot prot)
 {
-    const struct tn__zone *frozen = &a->heap->zones[TN__ZONE_FROZEN];
-    int error = frozen->start ? tn__os_protect((uintptr_t)frozen->start, frozen->size, prot) : 0;
+    const struct tn__zone *zone = &a->heap->zones[kind];
+    int error = zone->start ? tn__os_protect((uintptr_t)zone->start, zone->size, prot) : 0;
     return error ? tn__fail(a->err, TN_ENOMEM, "%s: cannot protect its objects: %s", a->name, strerror(error)) : TN_OK;
 }
 
 int tn__image_heap_adjust(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
     struct adjustment a = {
-        .image = image, .heap = image->heap, .options = options, .name = image->file->mapping.name, .err = err};
+        .image = image, .heap = image->heap, .options = options, .name = tn__image_label(image), .err = err};
     bool displaced = is_displaced(&a);
     a.writable = displaced ? 0 : image->heap->zones[TN__ZONE_FROZEN].size;
-    int code = displaced ? protect(&a, TN__PROT_RW) : TN_OK;
+    int code = displaced ? protect(&a, TN__ZONE_FROZEN, TN__PROT_RW) : TN_OK;
     if (code == TN_OK)
         code = apply_lists(&a, true);
     if (code == TN_OK)
@@ -203,5 +222,7 @@ int tn__image_heap_adjust(struct tn_image *image, const struct tn_image_load_opt
         code = TN_EUNDEF;
     if (code == TN_OK)
         code = apply_lists(&a, false);
-    return code == TN_OK && displaced ? protect(&a, TN__PROT_R) : code;
+    if (code == TN_OK && displaced)
+        code = protect(&a, TN__ZONE_FROZEN, TN__PROT_R);
+    return code == TN_OK ? protect(&a, TN__ZONE_SEALED, TN__PROT_R) : code;
 }

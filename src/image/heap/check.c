@@ -311,7 +311,7 @@ static int check_uses(struct checker *c)
 int tn__image_heap_check(const struct tn_image *image, const struct tn_image_load_options *options,
                          struct tn_error *err)
 {
-    struct checker c = {.image = image, .heap = image->heap, .name = image->file->mapping.name, .err = err};
+    struct checker c = {.image = image, .heap = image->heap, .name = tn__image_label(image), .err = err};
     int code = tn__may_wait(err);
     if (code == TN_OK)
         code = list_types(&c, options);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Opening the heap of an image (doc/IMAGE.md, "Heaps"), the parts and their interfaces:
- *     open.c     tn_image_heaps: zones, and registration with the heap; roots, types
+ *     open.c     tn_image_heaps: registration with the heap; roots, types
+ *     zones.c    where zones are, and bringing them to where they are intended to be
  *     adjust.c   words that depend on where things are: lists, bindings, types of the program
  *     lists.c    lists of words, coded as RELR
  *     check.c    TN_IMAGE_VERIFY: every object, and every reference
@@ -26,6 +27,13 @@
 struct tn__zone {
     char *start; /* NULL: there is none of this kind */
     uint64_t size, objects;
+    /* What was saved, of zones that may be written; NULL: the file is not mapped but copied, or the system has refused
+     * it. */
+    const char *original;
+};
+
+struct tn__space {
+    uint64_t start, size; /* size 0: none */
 };
 
 /* An open heap. Places are distances from `start`; that of zones, which follow each other. */
@@ -40,16 +48,24 @@ struct tn__image_heap {
     /* By the rows of its types: the type of the same name of another image, which its objects have; NULL: none. Set
      * under the heap's lock. */
     const struct tn_type **instead;
-    bool is_settled; /* under the lock: that was decided, and other images may use its types */
-    bool is_needed;  /* under the lock: another image does */
-    /* What the file has in the zones that may be written, from the first of these to the end. NULL: the file is not
-     * mapped but copied, or the system has refused it. */
-    const char *original;
-    uint64_t changing; /* the place of the first of these zones */
+    bool is_settled;      /* under the lock: that was decided, and other images may use its types */
+    bool is_needed;       /* under the lock: another image does */
+    uint64_t changing;    /* the place of the first zone that may be written */
+    struct tn__space own; /* what this image has mapped beside its file: the zones, or what they were */
+    uint64_t *mark;       /* 1 while the image is open; NULL: it is a file without code */
     /* Images that patch this one, oldest first; changed under the heap's lock. */
     const struct tn_image **patchers;
     size_t patcher_count, patcher_capacity;
 };
+
+/* What was saved at a place that may be written. */
+static inline const char *tn__image_original(const struct tn__image_heap *heap, uint64_t place)
+{
+    const struct tn__zone *zone = &heap->zones[TN__ZONE_MUTABLE];
+    if (!zone->start || place < (uint64_t)(zone->start - heap->start))
+        zone = &heap->zones[TN__ZONE_BOUND];
+    return zone->original + (place - (uint64_t)(zone->start - heap->start));
+}
 
 /* The heap of an image that is one of this heap's; NULL: it has none, or is another one's. */
 static inline struct tn__image_heap *tn__image_heap_of(const struct tn_image *image, const struct tn_heap *heap)
@@ -60,7 +76,22 @@ static inline struct tn__image_heap *tn__image_heap_of(const struct tn_image *im
 /* The word that the root is in; NULL: there is none. */
 void *const *tn__image_find_root(const struct tn_image *image, const char *name);
 
+/* ---- zones.c ---- */
+
+/* Finds the zones, and brings those of an image with code to where they are intended to be, or anywhere. TN_EFORMAT,
+ * TN_ENOTSUP, TN_ENOMEM. */
+int tn__image_find_zones(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+/* Lets a file of saved objects alone be compared with what it was, when another heap is saved on top of this one. No
+ * page of it is read before. */
+void tn__image_keep_original(struct tn_image *image);
+/* After that, or after an error, at the end. */
+void tn__image_release_zones(struct tn__image_heap *heap);
+
 /* ---- adjust.c ---- */
+
+/* The address of a symbol that objects refer to: a function of the image, or else as tn__image_resolve finds it. */
+const void *tn__image_symbol(const struct tn_image *image, const struct tn_image_load_options *options,
+                             const char *name);
 
 /* Adjusts all words. TN_EFORMAT, TN_EUNDEF, TN_ENOTSUP, TN_ENOMEM. */
 int tn__image_heap_adjust(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
@@ -160,6 +191,9 @@ int tn__image_heap_fill(const struct tn_image *image, const char *name, uint64_t
                         const struct tn_image_load_options *options, struct tn_error *err);
 
 /* ---- restore.c ---- */
+
+/* The functions of a program whose linker does not collect them, before any image is opened. */
+void tn__image_give_restores(const struct tn_restore *rows, size_t count);
 
 /* The last steps of opening, which run functions of the program (TN_RESTORE) until one fails. */
 int tn__image_heap_restore(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);

@@ -107,7 +107,7 @@ int tn__image_check_patches(const struct tn_image *image, struct tn_error *err)
                     (!i || is_in_order(&last, patch.dependency, patch.place));
         if (!good)
             return tn__fail(err, TN_EFORMAT, "%s: patch %u: its word, its object or its value lies outside, or its row",
-                            image->file->mapping.name, i);
+                            tn__image_label(image), i);
     }
     return TN_OK;
 }
@@ -138,7 +138,7 @@ static bool find_value(const struct tn_image *image, const struct tn__patch *pat
     else if (patch->of == TN__PATCH_DEPENDENCY)
         base = image->heap->dependencies[patch->index]->heap->start;
     else if (patch->of == TN__PATCH_SYMBOL)
-        base = tn__image_resolve(options, symbol_of(image, patch));
+        base = tn__image_symbol(image, options, symbol_of(image, patch));
     *value = (uintptr_t)base + patch->value;
     return base || patch->of == TN__PATCH_NUMBER;
 }

@@ -8,6 +8,16 @@
 extern const struct tn_restore __start_tenon_restore[] __attribute__((weak, visibility("hidden")));
 extern const struct tn_restore __stop_tenon_restore[] __attribute__((weak, visibility("hidden")));
 
+/* Of a program that was not linked by a linker. */
+static const struct tn_restore *given;
+static size_t given_count;
+
+void tn__image_give_restores(const struct tn_restore *rows, size_t count)
+{
+    given = rows;
+    given_count = count;
+}
+
 /* Whether a comes before b; functions of one priority run in the order of their addresses. */
 static bool is_before(const struct tn_restore *a, const struct tn_restore *b)
 {
@@ -17,8 +27,9 @@ static bool is_before(const struct tn_restore *a, const struct tn_restore *b)
 /* There are few, so they are not sorted. */
 static const struct tn_restore *next_of(const struct tn_restore *last)
 {
-    const struct tn_restore *next = NULL;
-    for (const struct tn_restore *row = __start_tenon_restore; row < __stop_tenon_restore; row++)
+    const struct tn_restore *next = NULL, *first = given ? given : __start_tenon_restore,
+                            *end = given ? given + given_count : __stop_tenon_restore;
+    for (const struct tn_restore *row = first; row < end; row++)
         if ((!last || is_before(last, row)) && (!next || is_before(row, next)))
             next = row;
     return next;

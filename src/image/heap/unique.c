@@ -41,11 +41,11 @@ int tn__image_check_unique(const struct tn_image *image, struct tn_error *err)
     for (uint32_t i = 0; i < unique->count; i++)
         if (!is_unique(image, tn__image_row(unique, i)))
             return tn__fail(err, TN_EFORMAT, "%s: unique object %u: its key, place or uses lie outside",
-                            image->file->mapping.name, i);
+                            tn__image_label(image), i);
     for (uint32_t i = 0; i < uses->count; i++)
         if (!is_use(image, tn__image_row(uses, i)))
-            return tn__fail(err, TN_EFORMAT, "%s: use %u: its object or its word lies outside",
-                            image->file->mapping.name, i);
+            return tn__fail(err, TN_EFORMAT, "%s: use %u: its object or its word lies outside", tn__image_label(image),
+                            i);
     return TN_OK;
 }
 
@@ -98,7 +98,7 @@ static int check_answers(const struct tn_image *image, const struct tn_image_uni
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].instead && (rows[i].instead->heap != image->heap->heap || tn_handle_is_null(rows[i].instead)))
             return tn__fail(err, TN_EINVAL, "%s: unique object %u: a handle of another heap, or of no object",
-                            image->file->mapping.name, i);
+                            tn__image_label(image), i);
     return TN_OK;
 }
 
@@ -109,7 +109,7 @@ int tn__image_give_way(struct tn_image *image, const struct tn_image_load_option
         return TN_OK;
     struct tn_image_unique *rows = tn__alloc(NULL, count * sizeof *rows);
     if (!rows)
-        return tn__no_memory(err, image->file->mapping.name);
+        return tn__no_memory(err, tn__image_label(image));
     list(image, rows);
     int code = options->unique(options->context, rows, count, err);
     if (code == TN_OK)

@@ -121,8 +121,7 @@ static const uint8_t *place_at(const struct tn__image_view *view, uint32_t index
     return view->header + view->size + 4 * (size_t)index;
 }
 
-/* The address that a place stands for. */
-static uint8_t *address_at(const struct tn__image_view *view, uint32_t index)
+void *tn__image_place(const struct tn__image_view *view, uint32_t index)
 {
     return (uint8_t *)(uintptr_t)view->header + (int32_t)tn__get32(place_at(view, index));
 }
@@ -130,7 +129,7 @@ static uint8_t *address_at(const struct tn__image_view *view, uint32_t index)
 void tn__image_fill_slots(const struct tn_image *image)
 {
     const struct tn__image_view *view = &image->view;
-    uintptr_t *slots = (uintptr_t *)(void *)address_at(view, TN__IMAGE_SLOT_PLACE), header = (uintptr_t)view->header;
+    uintptr_t *slots = (uintptr_t *)tn__image_place(view, TN__IMAGE_SLOT_PLACE), header = (uintptr_t)view->header;
     const uint8_t *distance = place_at(view, tn__image_version(view, 0, image->chosen));
     for (const uintptr_t *last = slots + view->slots; slots < last; slots++, distance += 4)
         __atomic_store_n(slots, header + (uintptr_t)(int32_t)tn__get32(distance), __ATOMIC_RELEASE);
@@ -140,13 +139,24 @@ int tn__image_fill_values(const struct tn_image *image, const char *name, const 
                           struct tn_error *err)
 {
     const struct tn__image_view *view = &image->view;
-    if (!tn__image_has_values(view))
+    if (!view->tables[TN__IMAGE_VALUE_TABLE].count)
         return TN_OK;
     if (!options->heap || !options->heaps)
         return tn__fail(err, TN_ENOTSUP,
                         "%s: its code uses saved objects, and the options name no heap for them (tn_image_heaps)",
                         name);
-    return options->heaps->fill(image, name, (uint64_t *)(void *)address_at(view, view->places - 1), options, err);
+    return options->heaps->fill(image, name, tn__image_place(view, view->values_at), options, err);
+}
+
+int tn__image_open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+{
+    if (!image->view.tables[TN__IMAGE_ZONE_TABLE].rows)
+        return TN_OK;
+    if (!options->heap || !options->heaps)
+        return tn__fail(err, TN_ENOTSUP,
+                        "%s: it has saved objects, and the options name no heap for them (tn_image_heaps)",
+                        tn__image_label(image));
+    return options->heaps->open(image, options, err);
 }
 
 /* ---- functions ---- */
@@ -158,7 +168,7 @@ size_t tn_image_function_count(const struct tn_image *image)
 
 static void *address_of(const struct tn_image *image, uint32_t index)
 {
-    return address_at(&image->view, tn__image_version(&image->view, index, image->chosen));
+    return tn__image_place(&image->view, tn__image_version(&image->view, index, image->chosen));
 }
 
 int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
@@ -196,6 +206,14 @@ void *tn_image_lookup(const struct tn_image *image, const char *name)
     uint32_t slots = image->view.slots;
     void *found = look_up(image, 0, slots, name);
     return found ? found : look_up(image, slots, (uint32_t)tn_image_function_count(image), name);
+}
+
+void *tn__image_resolve(const struct tn_image_load_options *options, const char *name)
+{
+    void *address = NULL;
+    for (size_t i = 0; i < options->image_count && !address; i++)
+        address = tn_image_lookup(options->images[i], name);
+    return address || !options->resolver ? address : options->resolver(options->context, name);
 }
 
 /* ---- what it is ---- */

@@ -42,18 +42,13 @@ static inline const uint8_t *tn__image_row(const struct tn__image_rows *table, u
 struct tn__image_view {
     const uint8_t *header;
     uint32_t size, slots, places;
+    uint32_t values_at, zones_at; /* the first of these places; 0: there is none */
     uint16_t machine;
     struct tn__image_rows tables[TN__IMAGE_TABLES];
     const char *text;
     struct tn_cpu_target *targets; /* in the arena; `disabled` and `unasked` are empty */
     uint64_t groups;               /* the targets that have a version of every function with a slot */
 };
-
-/* Whether its code uses types or saved objects. */
-static inline bool tn__image_has_values(const struct tn__image_view *view)
-{
-    return view->tables[TN__IMAGE_VALUE_TABLE].count;
-}
 
 /* Checks header and tables of at most `available` bytes, the places not counted. The bytes are borrowed. TN_EFORMAT,
  * TN_ENOTSUP, TN_ENOMEM. */
@@ -141,9 +136,6 @@ struct tn__image_file {
     const struct tn_managed_runtime *runtime; /* that it is registered with, or NULL */
 };
 
-/* What the images of the options have under this name, or else their resolver; NULL: nothing. */
-void *tn__image_resolve(const struct tn_image_load_options *options, const char *name);
-
 /* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers
  * and finalizers. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
 int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err);
@@ -171,10 +163,17 @@ void tn__image_release(struct tn__image_file *file);
 
 /* ---- heaps (src/image/heap) ---- */
 
+/* What heaps need to know of a loaded file, by pointers: programs that link images in contain no loader. */
+struct tn__image_files {
+    const struct tn__image_segment *(*segment_at)(const struct tn__image_mapping *mapping, uint64_t address,
+                                                  uint64_t size, unsigned prot);
+    const uint8_t *(*bytes_at)(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available);
+};
+
 /* tn_image_heaps(): by these, loaders know the code that opens heaps, which programs contain that name it. */
 struct tn_image_heaps {
-    /* Adjusts the saved objects of a mapped file, whose tables were read, and makes them part of the heap. After an
-     * error nothing of them is registered. */
+    /* Adjusts the saved objects of an image, whose tables were read and which is mapped, and makes them part of the
+     * heap. After an error nothing of them is registered. */
     int (*open)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
     /* Undoes that. False: another image uses types of this one, so it stays part of the heap. */
     bool (*close)(struct tn_image *image);
@@ -194,12 +193,14 @@ struct tn_image {
     struct tn__image_view view;
     size_t chosen;
     struct tn__arena arena;
-    struct tn__image_file *file; /* in the arena; NULL: it is linked in */
-    /* Unloads the file, now or later, and frees the image. NULL: it is linked in. A pointer, so that programs that link
-     * images in contain no loader. */
+    struct tn__image_file *file;         /* in the arena; NULL: it is linked in */
+    const struct tn__image_files *files; /* how to look at it */
+    /* Unloads the file, now or later, and frees the image. NULL: it is linked in, without a heap. A pointer, so that
+     * programs that link images in contain no loader. */
     void (*unload)(struct tn_image *image);
-    struct tn__image_shown *shown; /* its entry for debuggers, or NULL */
-    struct tn__image_heap *heap;   /* in the arena; NULL: it has none */
+    void (*leave)(struct tn_image *image); /* the same when its heap has ended, if it has one */
+    struct tn__image_shown *shown;         /* its entry for debuggers, or NULL */
+    struct tn__image_heap *heap;           /* in the arena; NULL: it has none */
     /* Of a loaded file (thread_exits.c): */
     struct tn__list listed;
     struct tn__thread_ends thread_exits;
@@ -218,6 +219,17 @@ int tn__image_choose(struct tn_image *image, const char *name, const struct tn_i
 /* The open image that a row of the table of dependencies names, or NULL. */
 struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t index,
                                       const struct tn_image_load_options *options);
+/* Its name in errors: the file's while it is being opened. */
+static inline const char *tn__image_label(const struct tn_image *image)
+{
+    return image->file && image->file->mapping.name ? image->file->mapping.name : tn__image_name(&image->view);
+}
+/* What the images of the options have under this name, or else their resolver; NULL: nothing. */
+void *tn__image_resolve(const struct tn_image_load_options *options, const char *name);
+/* What a place leads to. */
+void *tn__image_place(const struct tn__image_view *view, uint32_t index);
+/* Opens its heap, if it has one. TN_ENOTSUP, and the errors of that. */
+int tn__image_open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
 /* Checks that the images it depends on are open. TN_EUNDEF, TN_ENOTSUP. */
 int tn__image_check_dependencies(const struct tn_image *image, const char *name,
                                  const struct tn_image_load_options *options, struct tn_error *err);

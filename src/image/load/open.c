@@ -65,8 +65,7 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
     struct tn__image_file *file = image->file;
     const struct tn__image_mapping *m = &file->mapping;
     uint32_t functions = view->tables[TN__IMAGE_FUNCTION_TABLE].count;
-    uint32_t chosen = tn__image_version(view, 0, image->chosen), end = view->places - tn__image_has_values(view),
-             single = end - (functions - view->slots);
+    uint32_t chosen = tn__image_version(view, 0, image->chosen), single = tn__image_version(view, view->slots, 0);
     if (view->places > available / 4)
         return tn__fail(err, TN_EFORMAT, "%s: %u places, where %llu bytes are", m->name, view->places,
                         (unsigned long long)available);
@@ -76,8 +75,8 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
         return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name, view->slots);
     if (!all_code(m, places, chosen, view->slots) || !all_code(m, places, single, functions - view->slots))
         return tn__fail(err, TN_EFORMAT, "%s: its functions do not all lie in one segment of code", m->name);
-    uint64_t values = tn__image_has_values(view) ? address_at(m, places, end) : 0,
-             size = 8 * (uint64_t)view->tables[TN__IMAGE_VALUE_TABLE].count;
+    uint64_t values = view->values_at ? address_at(m, places, view->values_at) : 0,
+             size = 8 * ((uint64_t)view->tables[TN__IMAGE_VALUE_TABLE].count + (view->zones_at != 0));
     if (size && (values % 8 || !tn__image_at(m, values, size, TN__PROT_RW)))
         return tn__fail(err, TN_EFORMAT, "%s: its values lie outside of its writable memory", m->name);
     return TN_OK;
@@ -174,21 +173,13 @@ static int bring_in(const char *name, const struct tn__image_source *given, cons
     return from->bytes ? map_copy(name, from, mapping, copy, err) : tn__image_map(name, from, mapping, err);
 }
 
-static int open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
-{
-    if (!image->view.tables[TN__IMAGE_ZONE_TABLE].rows)
-        return TN_OK;
-    if (!options->heap || !options->heaps)
-        return tn__fail(err, TN_ENOTSUP,
-                        "%s: it has saved objects, and the options name no heap for them (tn_image_heaps)",
-                        image->file->mapping.name);
-    return options->heaps->open(image, options, err);
-}
-
 static int load(struct tn_image *image, const struct tn__image_source *from, const char *name,
                 const struct tn_image_load_options *options, struct tn_error *err)
 {
+    static const struct tn__image_files files = {tn__image_segment_at, tn__image_file_bytes};
     struct tn__image_file *file = image->file;
+    image->files = &files;
+    image->leave = tn__image_leave;
     int copy = -1, code = bring_in(name, from, options, &file->mapping, &copy, err);
     if (code == TN_OK)
         code = check_image(image, options, err);
@@ -201,7 +192,7 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
     if (code == TN_OK)
         code = fill_slots(image, err);
     if (code == TN_OK)
-        code = open_heap(image, options, err);
+        code = tn__image_open_heap(image, options, err);
     if (code == TN_OK)
         code = tn__image_fill_values(image, file->mapping.name, options, err);
     if (code == TN_OK)

@@ -204,14 +204,6 @@ static const struct {
     {"__cxa_thread_atexit_impl", (const void *)tn__image_thread_atexit},
 };
 
-void *tn__image_resolve(const struct tn_image_load_options *options, const char *name)
-{
-    void *address = NULL;
-    for (size_t i = 0; i < options->image_count && !address; i++)
-        address = tn_image_lookup(options->images[i], name);
-    return address || !options->resolver ? address : options->resolver(options->context, name);
-}
-
 static uint64_t ask(const struct relocator *r, const char *name)
 {
     for (size_t i = 0; i < TN_COUNT(own_names); i++)

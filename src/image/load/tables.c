@@ -190,17 +190,22 @@ static int read_targets(const struct reader *r, struct tn__arena *arena)
 
 static int check_counts(const struct reader *r)
 {
-    const struct tn__image_view *v = r->view;
+    struct tn__image_view *v = r->view;
     uint32_t targets = v->tables[TN__IMAGE_TARGET_TABLE].count, functions = v->tables[TN__IMAGE_FUNCTION_TABLE].count;
     if (!tn__image_text(v, v->header + TN__IMAGE_AT_NAME))
         return FAIL(r, "%s: the image's name lies outside of the text", r->name);
     if (v->slots > functions)
         return FAIL(r, "%s: %u slots for %u functions", r->name, v->slots, functions);
-    uint64_t places =
-        TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots) + tn__image_has_values(v);
+    const struct tn__image_rows *zones = &v->tables[TN__IMAGE_ZONE_TABLE];
+    bool by_places = zones->count && !tn__get64(tn__image_row(zones, 0) + TN__IMAGE_ZONE_PLACE);
+    bool has_words = v->tables[TN__IMAGE_VALUE_TABLE].count || by_places;
+    uint64_t own = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots),
+             places = own + has_words + (by_places ? zones->count + UINT64_C(1) : 0);
     if (v->places != places)
         return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
                     targets, functions, (unsigned long long)places);
+    v->values_at = has_words ? (uint32_t)own : 0;
+    v->zones_at = by_places ? (uint32_t)own + 1 : 0;
     return TN_OK;
 }
 

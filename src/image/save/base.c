@@ -68,11 +68,15 @@ static bool is_apart(const struct tn_save *save, uint64_t base, uint64_t size)
 {
     for (size_t i = 0; i < save->options.image_count; i++) {
         const struct tn_image *image = save->options.images[i];
-        if (!image->heap)
+        const struct tn__image_heap *heap = image->heap;
+        if (!heap)
             continue;
-        const struct tn__image_mapping *m = &image->file->mapping;
-        uint64_t start = m->start - m->bias;
-        if (base < start + m->size && start < base + size)
+        uint64_t start = (uintptr_t)heap->start - heap->moved, length = heap->size;
+        if (!image->view.zones_at) { /* the whole file is mapped there */
+            start = image->file->mapping.start - heap->moved;
+            length = image->file->mapping.size;
+        }
+        if (base < start + length && start < base + size)
             return false;
     }
     return true;

@@ -54,7 +54,7 @@ static const struct tn_image *find_patch(const struct comparison *c, uint64_t pl
 
 static uint64_t original(const struct comparison *c, uint64_t place)
 {
-    return tn__get64(c->heap->original + (place - c->heap->changing));
+    return tn__get64(tn__image_original(c->heap, place));
 }
 
 static bool was_in(const struct tn__image_heap *heap, uint64_t intended)
@@ -239,7 +239,7 @@ static void compare_object(void *context, void *object)
         return;
     const struct tn_save_type *row = row_of(c, tn__type_of(object));
     bool prepares = row && row->prepare;
-    const char *before = c->heap->original + ((const char *)object - c->heap->start) - c->heap->changing;
+    const char *before = tn__image_original(c->heap, (uint64_t)((const char *)object - c->heap->start));
     if (c->code || (c->is_simple && !prepares && memcmp(object, before, payload) == 0))
         return;
     uint64_t *copy = prepares ? tn__save_prepare(c->save, row, object, &c->code) : NULL;
@@ -273,13 +273,15 @@ int tn__save_compare(struct tn_save *save, uint32_t image,
                            .bindings = &of->view.tables[TN__IMAGE_BINDING_TABLE],
                            .found = found,
                            .context = context};
-    if (!c.heap->original && c.heap->changing < c.heap->size)
-        return tn__fail(save->err, TN_ENOTSUP,
-                        "%s: what has changed in the image '%s' is unknown, because its file could not be mapped",
-                        save->options.name, tn__image_name(&of->view));
     c.is_simple = is_simple(&c);
     for (int kind = TN__ZONE_BOUND; kind <= TN__ZONE_MUTABLE; kind++) {
         const struct tn__zone *zone = &c.heap->zones[kind];
+        if (zone->start && !zone->original) {
+            c.code = tn__fail(save->err, TN_ENOTSUP,
+                              "%s: what has changed in the image '%s' is unknown, because its file could not be mapped",
+                              save->options.name, tn__image_name(&of->view));
+            break;
+        }
         if (zone->start)
             tn__each_between(zone->start, zone->start + zone->objects, compare_object, &c);
     }

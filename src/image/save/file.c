@@ -55,8 +55,6 @@ static void add_zones(struct layout *l)
         if (!zone->size)
             continue;
         add_segment(l, PT_LOAD, PF_R | (is_written ? PF_W : 0), offset, zone->size, save->page);
-        if (kind == TN__ZONE_SEALED)
-            add_segment(l, PT_GNU_RELRO, PF_R, offset, zone->size, 1);
         add_section(l, names[kind], SHT_PROGBITS, SHF_ALLOC | (is_written ? SHF_WRITE : 0), offset, zone->size,
                     save->page);
     }
