@@ -118,6 +118,8 @@ struct tn_image_dependency {
     unsigned char build_id[16]; /* as from tn_image_build_id */
 };
 
+struct tn_save; /* tenon_save.h */
+
 /* A symbol of the input that is a type or an object of an image with saved objects. Code loads its address from a word
  * that is filled when the image is opened. */
 struct tn_image_value {
@@ -163,10 +165,16 @@ struct tn_image_options {
      * unless it may stay undefined. Optimisation may remove the last use of some. NULL: not called. */
     void (*undefined)(void *context, const char *name);
     int assembly_files; /* as in struct tn_compile_options */
-    /* They are those of the first of `dependencies` that has the name. Initial values cannot refer to them:
-     * TN_ENOTSUP. */
+    /* They are those of the image's own objects, or of the first of `dependencies` that has the name. Initial values
+     * cannot refer to them: TN_ENOTSUP. */
     const struct tn_image_value *values;
     size_t value_count;
+    /* Saved objects for the image to have: a save whose objects were taken (tenon_save.h), or else a file that
+     * tn_save_write has written. Borrowed for the call. NULL: none. The images that they were saved on top of come
+     * first among the dependencies. */
+    const struct tn_save *save;
+    const void *objects;
+    size_t objects_length;
 };
 
 struct tn_image_stats {

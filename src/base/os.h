@@ -71,9 +71,9 @@ bool tn__os_permits_file(uint64_t size); /* false: it would be EFBIG */
 int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias);
 /* Maps a view over reserved space. With `copy` the mapping is private: later writes to the file need not be visible. */
 int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum tn__prot prot, bool copy);
-/* Moves the pages of a private mapping over reserved space at `to`. At `from`, the file is mapped anew, without what was
- * written there. After an error, both are as they were: EINVAL (Linux before 5.13, more than one mapping), ENOMEM, and
- * those of filters of system calls. */
+/* Moves the pages of a private mapping over reserved space at `to`. At `from`, the file is mapped anew, without what
+ * was written there. After an error, both are as they were: EINVAL (Linux before 5.13, more than one mapping), ENOMEM,
+ * and those of filters of system calls. */
 int tn__os_move(uint64_t from, size_t size, uint64_t to);
 /* Forbids all further writes to the file; fails if a writable view exists. */
 int tn__os_seal(int fd);

@@ -30,7 +30,7 @@ compile caller 'int offered(void), user(void); int user(void) { return offered()
 compile rest 'int other(void); int other(void) { return 3; }'
 compile static 'int other(void); static __attribute__((noinline, used)) int offered(int n) { return n + 2; }
 int other(void) { return offered(1); }'
-for name in small managed full; do
+for name in small managed objects full full_objects; do
     none "$name: no name is there twice" "$(nm "$BUILD/obj/stub/$name" | awk '$2 ~ /[A-Z]/ { print $3 }' | sort |
         uniq -d)"
 done

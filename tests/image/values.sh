@@ -18,7 +18,7 @@ managed() { "$LLVM_BIN/clang" -w -O1 -Xclang -disable-llvm-passes -Iinclude -emi
 build() { "$tenon" build --targets 'x86-64;x86-64-v3' --depends "$work/heap" "${values[@]}" "$@"; }
 
 managed $source/values.c -o "$work/code.bc" && managed -fPIC $source/values.c -o "$work/pic.bc" &&
-    "$CC" -Iinclude -rdynamic $source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
+    "$CC" -Iinclude -Isrc -rdynamic $source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
     "$work/host" save "$work/heap" || exit 1
 cat >"$work/wanted" <<'END'
 it reads the saved list
@@ -54,7 +54,7 @@ done
 succeeds "a shared library" build --kind=shared -O2 -o "$work/shared" "$work/pic.bc"
 runs "a shared library" "$work/host" run "$work/heap" "$work/shared"
 succeeds "an archive" build -O2 -o "$work/image.a" "$work/code.bc"
-succeeds "it is linked in" "$CC" -static -DLINKED -Iinclude $source/values_host.c "$work/image.a" \
+succeeds "it is linked in" "$CC" -static -DLINKED -Iinclude -Isrc $source/values_host.c "$work/image.a" \
     "$BUILD/libtenon.a" -lpthread -o "$work/linked"
 runs "linked in" "$work/linked" run "$work/heap"
 

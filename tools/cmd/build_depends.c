@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon build --depends: the images that another one is not opened without. */
+/* tenon build --depends, --objects, --value: other images, and what code uses of saved objects. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ bool tool_read_dependencies(struct job *job)
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--value") && !read_value(job, settings->items[i].value))
             return false;
-    return true;
+    return !settings->objects || tool_read(settings->objects, &job->saved);
 }
 
 void tool_free_dependencies(struct job *job)
@@ -93,4 +93,6 @@ void tool_free_dependencies(struct job *job)
     free(job->values);
     free(job->dependencies);
     free(job->image_targets);
+    if (job->saved.bytes)
+        tool_release(&job->saved);
 }

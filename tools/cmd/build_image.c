@@ -239,6 +239,8 @@ static int build(struct job *job)
     job->options.dependency_count = job->dependency_count;
     job->options.values = job->values;
     job->options.value_count = job->value_count;
+    job->options.objects = job->saved.bytes;
+    job->options.objects_length = job->saved.size;
     job->options.image_targets = job->image_targets;
     return job->settings->ninja ? write_ninja(job) : job->settings->shard ? build_shard(job) : build_image(job);
 }

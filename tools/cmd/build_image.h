@@ -28,6 +28,7 @@ struct job {
     char *image_targets; /* of the first one */
     struct tn_image_value *values;
     size_t value_count;
+    struct file saved; /* of --objects */
     struct tn_image_options options;
     size_t shard;        /* of --shard */
     struct offer *offer; /* of executables (build_undefined.c) */
@@ -51,7 +52,7 @@ void tool_warn_unknown_roots(const struct job *job);
 
 /* ---- build_depends.c ---- */
 
-/* Finds the images that --depends names, and reads --value. False: an error was reported. */
+/* Finds the images that --depends names, and reads --value and --objects. False: an error was reported. */
 bool tool_read_dependencies(struct job *job);
 void tool_free_dependencies(struct job *job);
 

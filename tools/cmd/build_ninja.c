@@ -96,6 +96,7 @@ static void put_dependencies(FILE *out, const struct settings *settings)
 {
     bool is_path = strchr(settings->program, '/') != NULL;
     const char *before = put_dependency(out, " |", is_path ? settings->program : NULL);
+    before = put_dependency(out, before, settings->objects);
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--trace") || tool_is_item(&settings->items[i], "--depends"))
             before = put_dependency(out, before, settings->items[i].value);

@@ -18,7 +18,7 @@ extern const struct {
 } tn__stubs[] __attribute__((weak));
 
 /* Files of --stubs, in the same order. */
-static const char *const names[] = {"small", "managed", "full"};
+static const char *const names[] = {"small", "managed", "objects", "full", "full_objects"};
 
 bool tool_has_stub(const struct settings *settings, size_t index)
 {

@@ -115,6 +115,25 @@ static void print_values(const struct tn__image_view *view)
     }
 }
 
+/* Sizes and intended places of its zones, and the roots. */
+static void print_objects(const struct tn__image_view *view)
+{
+    static const char *const kinds[TN__ZONES] = {"frozen", "sealed", "bound", "mutable"};
+    const struct tn__image_rows *zones = &view->tables[TN__IMAGE_ZONE_TABLE],
+                                *roots = &view->tables[TN__IMAGE_ROOT_TABLE];
+    for (uint32_t i = 0; i < zones->count; i++) {
+        const uint8_t *row = tn__image_row(zones, i);
+        uint32_t kind = tn__get32(row + TN__IMAGE_ZONE_KIND);
+        printf("%s  %-8s %10" PRIu64 " bytes at 0x%" PRIx64 "\n", i ? "" : "\nsaved objects\n",
+               kind < TN__ZONES ? kinds[kind] : "?", tn__get64(row + TN__IMAGE_ZONE_SIZE),
+               tn__get64(row + TN__IMAGE_ZONE_ADDRESS));
+    }
+    for (uint32_t i = 0; i < roots->count; i++) {
+        const char *name = tn__image_text(view, tn__image_row(roots, i) + TN__IMAGE_ROOT_NAME);
+        printf("  root '%s'\n", name ? name : "?");
+    }
+}
+
 void inspect_image(const struct tn__image_view *view, struct inspect_sizes *sizes)
 {
     print_id(view);
@@ -123,4 +142,5 @@ void inspect_image(const struct tn__image_view *view, struct inspect_sizes *size
     print_needs(view);
     print_dependencies(view);
     print_values(view);
+    print_objects(view);
 }

@@ -43,8 +43,12 @@ static const struct option options[] = {
      "run a shell command, and keep the functions that 'tenon run' compiles meanwhile"},
     {FOR_BUILD, "--depends", NULL, "FILE", NULL, ITEM,
      "the image can be opened only while the one in FILE, as it is now, is open"},
+    {FOR_BUILD, "--objects", NULL, "FILE", NULL, M(objects),
+     "the image also gets the saved objects of FILE, an image without code"},
     {FOR_BUILD, "--value", NULL, "S=TEXT", NULL, ITEM,
-     "code finds the variable S in an image with saved objects that it depends on: TEXT is type:NAME or root:NAME"},
+     "code finds the variable S among saved objects, its own or those of an image that it depends on: TEXT is "
+     "type:NAME "
+     "or root:NAME"},
     {FOR_BUILD, "--threads", NULL, "N", NULL, M(threads),
      "compile on N threads; default: $TENON_IMAGE_THREADS, or one per core"},
     {FOR_BUILD, "--shards", NULL, "N", NULL, M(shards),

@@ -33,7 +33,7 @@ struct settings {
     const char *cpu, *features, *triple, *output, *entry;
     const char *map, *only, *table;
     const char *targets;
-    const char *image_name, *shards, *shard, *ninja, *stubs;
+    const char *image_name, *shards, *shard, *ninja, *stubs, *objects;
     int kind;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;

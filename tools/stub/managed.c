@@ -19,5 +19,6 @@ int tn__stub_manage(const struct tn__program *program, const char *name, struct 
     if (!code)
         code = tn__roots_add_section(OWNER, tn__stub_at(program->roots.at), program->roots.size,
                                      range_of(&program->data), err);
-    return !code && program->maps.size ? tool_make_default_heap(name, NULL, NULL, err) : code;
+    bool needs_heap = program->maps.size || program->uses_objects;
+    return !code && needs_heap ? tool_make_default_heap(name, NULL, NULL, err) : code;
 }

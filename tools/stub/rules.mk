@@ -4,10 +4,12 @@
 # carries compressed (tools/cmd/build_stubs.c). Each has what the one before it has, and more; what that is,
 # tools/stub/NAME.names says. MUSL_CC= (empty) leaves them out.
 
-STUBS := small managed full
+STUBS := small managed objects full full_objects
 STUB_PARTS_small := stub host_$(machine) thread_exits
 STUB_PARTS_managed := $(STUB_PARTS_small) managed default_heap
+STUB_PARTS_objects := $(STUB_PARTS_managed) objects
 STUB_PARTS_full := $(STUB_PARTS_managed)
+STUB_PARTS_full_objects := $(STUB_PARTS_objects)
 
 stub := $(BUILD)/obj/stub
 compile_stub := $(MUSL_CC) -std=c11 -O2 -fPIE -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections \

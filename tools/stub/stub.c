@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "stub.h"
-#include "tenon_image.h"
 
 /* Volatile: the compiler must not take the zeros for its values. */
 extern const volatile struct tn__program tn__program;
@@ -101,6 +100,12 @@ static int fail(const char *name, const char *why)
     return CANNOT_RUN;
 }
 
+static int open_image(struct tn_image **image, struct tn_error *err)
+{
+    return tn__stub_open ? tn__stub_open(&program, image, err)
+                         : tn_image_open_linked(tn__stub_at(program.image), NULL, image, err);
+}
+
 int main(int argc, char **argv, char **envp)
 {
     struct tn_image *image;
@@ -110,8 +115,7 @@ int main(int argc, char **argv, char **envp)
         return fail(argv[0], "there is no image in this program");
     seal(program.relro.at, program.relro.size);
     seal_stub();
-    if (tn_image_open_linked(tn__stub_at(program.image), NULL, &image, &err) ||
-        (tn__stub_manage && tn__stub_manage(&program, argv[0] ? argv[0] : "program", &err)))
+    if ((tn__stub_manage && tn__stub_manage(&program, argv[0] ? argv[0] : "program", &err)) || open_image(&image, &err))
         return fail(argv[0], err.text);
     int (*run)(int, char **, char **) = (int (*)(int, char **, char **))tn_image_lookup(image, "main");
     if (!run)

@@ -26,10 +26,14 @@ static int write_metadata(struct tn__image_build *b)
                                           .dependency_count = b->options.dependency_count,
                                           .values = b->values,
                                           .value_count = b->value_count,
+                                          .saved = b->saved,
                                           .is_managed = b->is_managed};
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;
+    if (b->saved && b->saved->view.machine != tn__image_machine(tn_cpu_arch_name(tn_cpu_targets_arch(b->targets))))
+        return tn__fail(b->err, TN_EINVAL, "the objects were saved for %s",
+                        tn__image_arch_name(b->saved->view.machine));
     if (tn__image_wants(b, TN_IMAGE_OBJECTS))
         code = tn__image_needs(objects, b->shard_count, &b->arena, &needs, &need_count, b->err);
     /* What the tables' own object defines. */
@@ -43,6 +47,8 @@ static int write_metadata(struct tn__image_build *b)
     need_count = kept;
     contents.needs = needs;
     contents.need_count = need_count;
+    for (size_t half = 0; b->saved && half < 2; half++)
+        contents.build_id[half] = tn__get64(b->saved->view.header + TN__IMAGE_AT_BUILD_ID + 8 * half);
     for (size_t i = 0; i < b->shard_count && tn__image_wants(b, TN_IMAGE_OBJECTS); i++)
         for (size_t half = 0; half < 2; half++)
             contents.build_id[half] =
@@ -63,9 +69,15 @@ static int write_archives(struct tn__image_build *b, struct tn_buffer *out)
 {
     uint64_t begin = tn__os_now_ns();
     int code = write_metadata(b);
+    bool has_heap = b->saved && tn__image_wants(b, TN_IMAGE_OBJECTS);
+    if (code == TN_OK && has_heap)
+        code = tn__saved_object(b->saved, b->options.name, &b->members[TN_IMAGE_OBJECTS][b->shard_count + 1].content,
+                                b->err);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
-        if (tn__image_wants(b, kind))
-            code = tn__image_archive(b->members[kind], b->shard_count + 1, &out[kind], b->err);
+        if (tn__image_wants(b, kind)) {
+            size_t count = b->shard_count + 1 + (has_heap && kind == TN_IMAGE_OBJECTS);
+            code = tn__image_archive(b->members[kind], count, &out[kind], b->err);
+        }
     b->stats.write_ns = tn__os_now_ns() - begin;
     return code;
 }
@@ -109,6 +121,22 @@ static int take_options(struct tn__image_build *b, const struct tn_image_options
     return code;
 }
 
+/* The objects for the image to have. */
+static int take_objects(struct tn__image_build *b)
+{
+    const struct tn_image_options *options = &b->options;
+    struct tn__saved *saved = options->save || options->objects ? tn__arena_array(&b->arena, 1, sizeof *saved) : NULL;
+    b->saved = saved;
+    if (!options->save && !options->objects)
+        return TN_OK;
+    if (!saved)
+        return tn__image_no_memory(b);
+    if (!options->save)
+        return tn__saved_read_file("the objects", options->objects, options->objects_length, &b->arena, saved, b->err);
+    *saved = *(const struct tn__saved *)(const void *)options->save;
+    return saved->zones ? TN_OK : tn__fail(b->err, TN_EINVAL, "no objects were taken for this image");
+}
+
 /* ---- beginning and ending ---- */
 
 static int make_room(struct tn__image_build *b)
@@ -118,12 +146,13 @@ static int make_room(struct tn__image_build *b)
     if (!b->is_finished || !b->parts)
         return tn__image_no_memory(b);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++) {
-        struct tn__image_member *members = tn__arena_array(&b->arena, b->shard_count + 1, sizeof *members);
+        struct tn__image_member *members = tn__arena_array(&b->arena, b->shard_count + 2, sizeof *members);
         if (!members)
             return tn__image_no_memory(b);
         for (size_t i = 0; i < b->shard_count; i++)
             snprintf(members[i].name, sizeof members[i].name, "text#%zu.%s", i, tn__image_suffix(kind));
         snprintf(members[b->shard_count].name, sizeof members[0].name, "metadata.%s", tn__image_suffix(kind));
+        snprintf(members[b->shard_count + 1].name, sizeof members[0].name, "heap.o");
         b->members[kind] = members;
     }
     return TN_OK;
@@ -139,6 +168,8 @@ static int begin_build(struct tn__image_build *b, const struct tn_image_options 
         return tn__fail(b->err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
                         stats->size, sizeof *stats);
     int code = take_options(b, options);
+    if (code == TN_OK)
+        code = take_objects(b);
     if (code != TN_OK)
         return code;
     uint64_t began = tn__os_now_ns();
@@ -161,7 +192,7 @@ static int end_build(struct tn__image_build *b, int code, struct tn_image_stats 
     for (size_t i = 0; b->parts && i < b->shard_count; i++)
         tn_buffer_free(&b->parts[i].bitcode);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++)
-        for (size_t i = 0; b->members[kind] && i <= b->shard_count; i++)
+        for (size_t i = 0; b->members[kind] && i <= b->shard_count + 1; i++)
             tn_buffer_free(&b->members[kind][i].content);
     tn_cpu_targets_destroy(b->targets);
     tn__free(NULL, b->functions);

@@ -46,6 +46,7 @@ struct tn__image_build {
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     bool is_managed;
+    struct tn__saved *saved; /* in the arena; NULL: there are no objects */
     size_t slots;
     struct tn__image_function *functions;
     size_t function_count, function_capacity;

@@ -18,6 +18,7 @@
 #define TENON_CODEGEN_IMAGE_H
 
 #include "base/base.h"
+#include "image/write/saved.h"
 #include "tenon_codegen.h"
 
 #pragma GCC visibility push(hidden)
@@ -60,6 +61,7 @@ struct tn__image_contents {
     size_t dependency_count;
     const struct tn_image_value *values;
     size_t value_count;
+    const struct tn__saved *saved; /* its objects; NULL: none */
     bool is_managed;
     uint64_t build_id[2];
 };

@@ -26,8 +26,18 @@ struct writer {
     uint8_t *bytes;
     size_t size;   /* of header and tables */
     size_t places; /* how many */
-    size_t tables;
+    size_t tables, begun;
 };
+
+static size_t saved_rows(const struct writer *w, enum tn__image_table kind)
+{
+    return w->contents->saved ? w->contents->saved->view.tables[kind].count : 0;
+}
+
+static bool has_words(const struct tn__image_contents *c)
+{
+    return c->value_count || c->saved;
+}
 
 static size_t directory_end(const struct writer *w)
 {
@@ -66,7 +76,7 @@ static void write_header(const struct writer *w)
         .places = (uint32_t)w->places,
         .tables = (uint32_t)w->tables,
         .name = w->name,
-        .gc_abi = w->contents->is_managed ? TN_GC_ABI : 0,
+        .gc_abi = w->contents->is_managed || w->contents->saved ? TN_GC_ABI : 0,
     };
     tn__image_write_header(w->bytes, &numbers);
 }
@@ -74,14 +84,40 @@ static void write_header(const struct writer *w)
 /* Returns where the table begins. */
 static uint8_t *begin_table(struct writer *w, enum tn__image_table table, size_t count, size_t row)
 {
-    return tn__image_begin_table(w->bytes, table, table, count, row, &w->size);
+    return tn__image_begin_table(w->bytes, w->begun++, table, count, row, &w->size);
 }
 
+/* The tables of saved objects, aligned for words of 8 bytes; the text begins with theirs. */
+static void write_saved(struct writer *w)
+{
+    const struct tn__saved *saved = w->contents->saved;
+    for (enum tn__image_table kind = TN__IMAGE_CODE_TABLES; saved && kind < TN__IMAGE_HEAP_TABLES; kind++) {
+        const struct tn__image_rows *rows = &saved->view.tables[kind];
+        w->size = tn__align_up(w->size, 8);
+        tn__saved_copy_rows(saved, kind, begin_table(w, kind, rows->count, rows->size));
+    }
+}
+
+static void write_dependencies(struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    size_t first = saved_rows(w, TN__IMAGE_DEPENDENCY_TABLE);
+    uint8_t *row = begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, first + c->dependency_count, TN__IMAGE_DEPENDENCY);
+    for (size_t i = 0; i < first; i++, row += TN__IMAGE_DEPENDENCY)
+        memcpy(row, tn__image_row(&c->saved->view.tables[TN__IMAGE_DEPENDENCY_TABLE], (uint32_t)i),
+               TN__IMAGE_DEPENDENCY);
+    for (size_t i = 0; i < c->dependency_count; i++, row += TN__IMAGE_DEPENDENCY) {
+        tn__put32(row + TN__IMAGE_DEPENDENCY_NAME, tn__image_add_text(&w->text, c->dependencies[i].name));
+        memcpy(row + TN__IMAGE_DEPENDENCY_ID, c->dependencies[i].build_id, sizeof c->dependencies[i].build_id);
+    }
+}
 static void write_tables(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
     size_t targets = tn_cpu_target_count(c->targets);
     w->size = directory_end(w);
+    if (c->saved)
+        tn__image_add_bytes(&w->text, c->saved->view.text, c->saved->view.tables[TN__IMAGE_TEXT_TABLE].count);
     uint8_t *row = begin_table(w, TN__IMAGE_TARGET_TABLE, targets, TN__IMAGE_TARGET);
     for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET) {
         const struct tn_cpu_target *target = tn_cpu_target_at(c->targets, i);
@@ -105,14 +141,10 @@ static void write_tables(struct writer *w)
     row = begin_table(w, TN__IMAGE_NEED_TABLE, c->need_count, 4);
     for (size_t i = 0; i < c->need_count; i++, row += 4)
         tn__put32(row, tn__image_add_text(&w->text, c->needs[i]));
-    row = begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, c->dependency_count, TN__IMAGE_DEPENDENCY);
-    for (size_t i = 0; i < c->dependency_count; i++, row += TN__IMAGE_DEPENDENCY) {
-        tn__put32(row + TN__IMAGE_DEPENDENCY_NAME, tn__image_add_text(&w->text, c->dependencies[i].name));
-        memcpy(row + TN__IMAGE_DEPENDENCY_ID, c->dependencies[i].build_id, sizeof c->dependencies[i].build_id);
-    }
+    write_dependencies(w);
+    write_saved(w);
     if (c->value_count)
-        row = tn__image_begin_table(w->bytes, TN__IMAGE_CODE_TABLES, TN__IMAGE_VALUE_TABLE, c->value_count,
-                                    TN__IMAGE_VALUE, &w->size);
+        row = begin_table(w, TN__IMAGE_VALUE_TABLE, c->value_count, TN__IMAGE_VALUE);
     for (size_t i = 0; i < c->value_count; i++, row += TN__IMAGE_VALUE) {
         tn__put32(row + TN__IMAGE_VALUE_NAME, tn__image_add_text(&w->text, c->values[i].name));
         tn__put32(row + TN__IMAGE_VALUE_OF, c->values[i].of);
@@ -124,18 +156,25 @@ static void write_tables(struct writer *w)
 static size_t count_rows(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
-    size_t targets = tn_cpu_target_count(c->targets), limit = INT32_MAX / 8;
-    if (c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
+    size_t targets = tn_cpu_target_count(c->targets), limit = INT32_MAX / 8, saved = 0, heap_tables = 0;
+    for (enum tn__image_table kind = TN__IMAGE_CODE_TABLES; c->saved && kind < TN__IMAGE_HEAP_TABLES; kind++)
+        saved += 8 + saved_rows(w, kind) * (size_t)c->saved->view.tables[kind].size;
+    saved += saved_rows(w, TN__IMAGE_DEPENDENCY_TABLE) * TN__IMAGE_DEPENDENCY;
+    if (c->saved)
+        heap_tables = TN__IMAGE_HEAP_TABLES - TN__IMAGE_CODE_TABLES;
+    if (saved > limit || c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
         c->dependency_count > limit / TN__IMAGE_DEPENDENCY || c->value_count > limit / TN__IMAGE_VALUE)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
-    w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + (c->value_count > 0);
-    w->tables = TN__IMAGE_CODE_TABLES + (c->value_count > 0);
+    w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + has_words(c);
+    if (c->saved)
+        w->places += saved_rows(w, TN__IMAGE_ZONE_TABLE) + 1;
+    w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0);
     return w->places > limit ? 0
-                             : directory_end(w) + c->value_count * TN__IMAGE_VALUE + targets * TN__IMAGE_TARGET +
-                                   c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 + c->need_count * 4 +
-                                   c->dependency_count * TN__IMAGE_DEPENDENCY;
+                             : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE +
+                                   targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION +
+                                   w->set_count * 8 + c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */
@@ -224,15 +263,22 @@ static LLVMValueRef define_slots(const struct module *m, LLVMValueRef *values)
     return slots;
 }
 
-/* Null until the image is opened. */
+/* Null until the image is opened. With objects, one more word says whether it is. */
 static LLVMValueRef define_values(const struct module *m)
 {
-    LLVMTypeRef type = LLVMArrayType2(m->pointer, m->contents->value_count);
+    LLVMTypeRef type = LLVMArrayType2(m->pointer, m->contents->value_count + (m->contents->saved != NULL));
     snprintf(m->name, m->name_size, "%s.values", m->contents->image);
     LLVMValueRef values = hide(LLVMAddGlobal(m->module, type, m->name));
     LLVMSetInitializer(values, LLVMConstNull(type));
     LLVMSetAlignment(values, 8);
     return values;
+}
+
+/* What the object of saved objects defines. */
+static LLVMValueRef declare_part(const struct module *m, uint32_t part)
+{
+    snprintf(m->name, m->name_size, "%s.%s", m->contents->image, tn__saved_symbols[part]);
+    return hide(LLVMAddGlobal(m->module, m->i8, m->name));
 }
 
 /* Fills places[] as format.h says; there are more of them than slots. */
@@ -249,8 +295,14 @@ static void list_places(const struct module *m, LLVMValueRef *places)
         }
     for (size_t i = c->slots; i < c->function_count; i++)
         places[at++] = distance(m, declare_version(m, &c->functions[i], 0), m->image);
-    if (c->value_count)
-        places[at] = distance(m, define_values(m), m->image);
+    if (has_words(c))
+        places[at++] = distance(m, define_values(m), m->image);
+    if (!c->saved)
+        return;
+    const struct tn__image_rows *zones = &c->saved->view.tables[TN__IMAGE_ZONE_TABLE];
+    for (uint32_t i = 0; i < zones->count; i++)
+        places[at++] = distance(m, declare_part(m, tn__get32(tn__image_row(zones, i) + TN__IMAGE_ZONE_KIND)), m->image);
+    places[at] = distance(m, declare_part(m, TN__ZONES), m->image);
 }
 
 /* The note by which a file is searched for its image (format.h). */

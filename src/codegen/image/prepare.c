@@ -68,10 +68,30 @@ static int choose_targets(struct tn__image_build *b)
     return code;
 }
 
+static uint32_t rows_of(const struct tn__saved *saved, enum tn__image_table kind)
+{
+    return saved ? saved->view.tables[kind].count : 0;
+}
+
+/* Symbols whose addresses saved objects have, if the input defines them. */
+static void keep_bound(struct tn__image_build *b, enum tn__image_table kind, uint32_t name)
+{
+    for (uint32_t i = 0; i < rows_of(b->saved, kind); i++) {
+        bool is_local, is_symbol = true;
+        const uint8_t *row = tn__image_row(&b->saved->view.tables[kind], i);
+        if (kind == TN__IMAGE_PATCH_TABLE)
+            is_symbol = tn__get32(row + TN__IMAGE_PATCH_OF) == TN__PATCH_SYMBOL;
+        const char *symbol = is_symbol ? tn__image_text(&b->saved->view, row + name) : NULL;
+        if (symbol && tn__mv_defines(b->unit.module, symbol, &is_local))
+            b->roots[b->root_count++] = symbol;
+    }
+}
+
 static int keep_roots(struct tn__image_build *b)
 {
     const struct tn_image_options *options = &b->options;
-    b->roots = tn__arena_array(&b->arena, options->root_count + 1, sizeof *b->roots);
+    size_t bound = (size_t)rows_of(b->saved, TN__IMAGE_BINDING_TABLE) + rows_of(b->saved, TN__IMAGE_PATCH_TABLE);
+    b->roots = tn__arena_array(&b->arena, options->root_count + bound + 1, sizeof *b->roots);
     if (!b->roots)
         return tn__image_no_memory(b);
     for (size_t i = 0; i < options->root_count; i++) {
@@ -83,6 +103,8 @@ static int keep_roots(struct tn__image_build *b)
     }
     if (options->root_count && !b->root_count)
         return tn__fail(b->err, TN_EUNDEF, "none of the %zu roots is defined and public", options->root_count);
+    keep_bound(b, TN__IMAGE_BINDING_TABLE, TN__IMAGE_BINDING_NAME);
+    keep_bound(b, TN__IMAGE_PATCH_TABLE, TN__IMAGE_PATCH_INDEX);
     if (options->root_count)
         tn__mv_keep(b->unit.module, b->roots, b->root_count);
     return TN_OK;

@@ -19,6 +19,8 @@ struct tn__program {
     struct tn__program_part relr;  /* the words that hold addresses, coded as RELR */
     struct tn__program_part relro; /* whole pages, read-only after that */
     struct tn__program_part init, fini, code, data, maps, roots;
+    struct tn__program_part restore; /* functions of TN_RESTORE */
+    uint64_t uses_objects;           /* 1: the image has saved objects, or its code uses some */
 };
 
 #define TN__PROGRAM_SYMBOL "tn__program"

@@ -206,6 +206,10 @@ int tn_save_take(struct tn_save *save, struct tn_save_stats *stats, struct tn_er
     save->err = NULL;
     if (code)
         return code;
+    code = tn__saved_read(save->options.name, (const uint8_t *)save->tail.data + TN__SAVE_HEADER,
+                          save->tail.size - TN__SAVE_HEADER, save->bytes, save->size, &save->arena, &save->saved, err);
+    if (code)
+        return code;
     save->stats.base = save->base;
     save->state = TN__SAVE_TAKEN;
     if (stats)

@@ -19,6 +19,7 @@
 
 #include "gc/collect/collect.h"
 #include "image/heap/heap.h"
+#include "image/write/saved.h"
 #include "tenon_save.h"
 
 #pragma GCC visibility push(hidden)
@@ -170,6 +171,7 @@ struct tn__save_patch {
 };
 
 struct tn_save {
+    struct tn__saved saved; /* first: what makes images with code, but does not save, knows this much */
     struct tn_heap *heap;
     struct tn_save_options options;
     struct tn__arena arena;

@@ -6,7 +6,8 @@
  *     elf_write.c   segments, sections and symbols (link/format/elf/writer.h)
  *     stub.c        the stub that an executable begins with (tools/stub)
  *     program.c     what an executable is told of its image
- *     finish.c      an object that calls the destructors of a library which is unloaded */
+ *     finish.c      an object that calls the destructors of a library which is unloaded
+ *     saved.c       saved objects that become part of an image with code (saved.h) */
 
 #ifndef TENON_IMAGE_ELF_H
 #define TENON_IMAGE_ELF_H

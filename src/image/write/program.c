@@ -7,6 +7,27 @@
 
 #define FAIL(f, code, ...) tn__fail((f)->err, code, __VA_ARGS__)
 
+/* Whether the image has words for the addresses of saved objects. */
+static bool uses_objects(const struct tn__elf_file *f)
+{
+    const char *image = f->options->image ? f->options->image : "tn_image";
+    size_t length = strlen(image);
+    for (size_t i = 0; i < f->output->symbol_count; i++) {
+        const char *name = f->output->symbols[i].name;
+        if (strncmp(name, image, length) == 0 && strcmp(name + length, ".values") == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool offers(const struct tn__stub *stub, const char *name)
+{
+    for (size_t i = 0; i < stub->symbol_count; i++)
+        if (strcmp(stub->definitions[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* What the image needs and the stub does not have, all of it. */
 static int check_imports(const struct tn__elf_file *f)
 {
@@ -88,6 +109,8 @@ static void fill_program(const struct tn__elf_file *f, const struct tn__output_s
         .data = {relro->address, data->address + data->size - relro->address},
         .maps = section_part(f, "tenon_maps"),
         .roots = section_part(f, "tenon_roots"),
+        .restore = section_part(f, "tenon_restore"),
+        .uses_objects = uses_objects(f),
     };
     memcpy(f->stub->program, &program, sizeof program);
 }
@@ -101,6 +124,8 @@ int tn__program_settle(struct tn__elf_file *f)
     int code = check_imports(f);
     if (code != TN_OK)
         return code;
+    if (uses_objects(f) && !offers(f->stub, "tn_image_heaps"))
+        return FAIL(f, TN_EUNDEF, "nothing that a program comes with opens saved objects");
     if (!image)
         return FAIL(f, TN_EUNDEF, "there is no image with the symbol %s to make a program of", name);
     if (!main || !main->exported)
