@@ -14,7 +14,7 @@ objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.sy
 .PHONY: peers all start link lazy jit cache passes kernels gc image exe size
 all: start link lazy jit cache passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
-link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
+link: $(addprefix $(out)/,spawn copy link calls throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
@@ -37,7 +37,7 @@ headers := $(wildcard bench/*.h)
 $(out)/link: $(addprefix bench/,link.c small.c template.c threads.c measure.c) $(headers) $(BUILD)/libtenon.a
 	$(compile) -Isrc -static $(filter %.c %.a,$^) -lelf -lz -o $@
 
-$(out)/throw $(out)/lazy: $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
+$(out)/throw $(out)/lazy $(out)/calls: $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -fexceptions $(filter %.c %.a,$^) -lelf -lz -o $@
 
 # A product without LLVM, with the cache that it ships.
