@@ -5,8 +5,8 @@
 ; RUN: %tenon opt --stats --passes=alloc-opt %s -o %t.ll 2>%t.stats
 ; RUN: FileCheck %s --input-file=%t.ll --implicit-check-not='@julia.write_barrier(ptr addrspace(10) %'
 ; RUN: FileCheck %s --input-file=%t.stats --check-prefix=STATS
-; STATS: 3 allocations removed
-; STATS: 6 allocations split into fields
+; STATS: 4 allocations removed
+; STATS: 7 allocations split into fields
 ; STATS: 2 allocations in stack memory
 ; What is left keeps the contract, and becomes machine code.
 ; RUN: %tenon opt --passes=gc-verify-strong %t.ll -o -  | FileCheck %s --check-prefix=GOOD
@@ -360,6 +360,62 @@ define i64 @twice(ptr %task, ptr addrspace(10) %tag, ptr %buffer) {
   store i64 %w, ptr addrspace(10) %o
   %v = load i64, ptr addrspace(10) %o
   ret i64 %v
+}
+
+; It was written to before the call, and never after.
+; CHECK-LABEL: @before_twice(
+; CHECK-NOT: @julia.gc_alloc_obj
+; CHECK: ret i64
+define i64 @before_twice(ptr %task, ptr addrspace(10) %tag, ptr %buffer, i64 %x) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 8, ptr addrspace(10) %tag)
+  store i64 %x, ptr addrspace(10) %o
+  %j = call i32 @setjmp(ptr %buffer)
+  call void @native()
+  %v = load i64, ptr addrspace(10) %o
+  ret i64 %v
+}
+
+; The loop comes to the store again, behind a call.
+; CHECK-LABEL: @twice_in_loop(
+; CHECK: @julia.gc_alloc_obj
+define i64 @twice_in_loop(ptr %task, ptr addrspace(10) %tag, ptr %buffer, i64 %x) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 8, ptr addrspace(10) %tag)
+  br label %loop
+loop:
+  store i64 %x, ptr addrspace(10) %o
+  %j = call i32 @setjmp(ptr %buffer)
+  %v = load i64, ptr addrspace(10) %o
+  %more = icmp slt i64 %v, 0
+  br i1 %more, label %loop, label %end
+end:
+  ret i64 %v
+}
+
+; The next turn makes it anew, when the last one's buffer is still there.
+; CHECK-LABEL: @anew_in_loop(
+; CHECK: @julia.gc_alloc_obj
+define i64 @anew_in_loop(ptr %task, ptr addrspace(10) %tag, ptr %buffer, i64 %x) {
+  br label %loop
+loop:
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 8, ptr addrspace(10) %tag)
+  store i64 %x, ptr addrspace(10) %o
+  %j = call i32 @setjmp(ptr %buffer)
+  %v = load i64, ptr addrspace(10) %o
+  %more = icmp slt i64 %v, 0
+  br i1 %more, label %loop, label %end
+end:
+  ret i64 %v
+}
+
+; Nothing reads it.
+; CHECK-LABEL: @written_twice(
+; CHECK-NOT: @julia.gc_alloc_obj
+; CHECK: ret i32
+define i32 @written_twice(ptr %task, ptr addrspace(10) %tag, ptr %buffer, i64 %x) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 8, ptr addrspace(10) %tag)
+  %j = call i32 @setjmp(ptr %buffer)
+  store i64 %x, ptr addrspace(10) %o
+  ret i32 %j
 }
 
 ; A block that is never reached uses it; a region of preservation that never ends; a way that ends in a call of an error.

@@ -87,6 +87,18 @@ static const struct kind statements[] = {
                                 "")},
     {"handlers in a loop",
      "for (int i = 0; i < 2 + $N; i++)\n" GUARDED("h$n", "kept$n", "cons(i, $r)", "throwing(kept$n, i);\n", "")},
+    /* Only the function sees the object, which is not written to any more. */
+    {"handler after a new object", "{\n"
+                                   "    node own$n = cons($x, $A);\n"
+                                   "    own$n->value += $I;\n"
+                                   "    HANDLER(h$n);\n"
+                                   "    if (TRY(h$n) == 0) {\n"
+                                   "        throwing(own$n->next, $4);\n"
+                                   "        note(own$n->value);\n"
+                                   "    }\n"
+                                   "    tenon_pop_handler(1);\n"
+                                   "    note(own$n->value + sum(own$n->next));\n"
+                                   "}"},
     /* The C library's frames are abandoned. */
     {"thrown by a callback", "{\n"
                              "    node kept$n = cons($x, $r);\n"

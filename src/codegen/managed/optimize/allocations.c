@@ -272,6 +272,56 @@ static void move_object(struct tn__new_object *o)
     erase_pointers(o);
 }
 
+/* ---- second returns ---- */
+
+/* The calls of a function that may return twice, and the blocks that control reaches from them. After a longjmp, an
+ * object has what was stored since the first return, but a variable need not. */
+struct second_returns {
+    struct tn__values calls;
+    struct tn__map reached;
+};
+
+static void find_reached(struct tn__gc *gc, struct second_returns *r)
+{
+    LLVMBasicBlockRef *work = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < r->calls.count; i++)
+        TN__APPEND(gc, work, count, LLVMGetInstructionParent(r->calls.list[i]));
+    while (count > 0) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(work[--count]);
+        for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
+            LLVMBasicBlockRef next = LLVMGetSuccessor(end, s);
+            if (tn__map_find(&r->reached, next))
+                continue;
+            *tn__map_add(gc, &r->reached, next) = 1;
+            TN__APPEND(gc, work, count, next);
+        }
+    }
+}
+
+static bool is_reached(const struct second_returns *r, LLVMValueRef instruction)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
+    bool found = tn__map_find(&r->reached, block);
+    for (size_t i = 0; i < r->calls.count && !found; i++)
+        for (LLVMValueRef at = r->calls.list[i]; LLVMGetInstructionParent(at) == block && !found;) {
+            at = LLVMGetNextInstruction(at);
+            if (!at)
+                break;
+            found = at == instruction;
+        }
+    return found;
+}
+
+/* Whether the object may be written to, or be made anew, between the two returns of a call. */
+static bool changes_between(const struct second_returns *r, const struct tn__new_object *o)
+{
+    bool changes = is_reached(r, o->call);
+    for (size_t i = 0; i < o->access_count && !changes; i++)
+        changes = !LLVMIsALoadInst(o->accesses[i].instruction) && is_reached(r, o->accesses[i].instruction);
+    return changes;
+}
+
 /* ---- the decision ---- */
 
 static const char *why_escapes(const struct tn__new_object *o)
@@ -327,7 +377,7 @@ static bool has_memset(const struct tn__new_object *o)
 }
 
 /* `room`: bytes of the frame that objects may still take. */
-static bool optimize(struct tn__new_object *o, uint64_t *room)
+static bool optimize(struct tn__new_object *o, const struct second_returns *returns, uint64_t *room)
 {
     struct fields fields = {0};
     struct tn_compile_stats *stats = o->gc->stats;
@@ -342,6 +392,8 @@ static bool optimize(struct tn__new_object *o, uint64_t *room)
         stats->removed_allocations++;
         return true;
     }
+    if (returns->calls.count && changes_between(returns, o))
+        return keep(o, "ReturnsTwice", "it may be written to between the two returns of a call");
     if (o->is_irregular)
         return keep(o, "Irregular", "an access is neither of one reference nor of plain data");
     if (o->size > *room)
@@ -375,21 +427,24 @@ static bool is_candidate(struct tn__gc *gc, LLVMValueRef i)
 bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
 {
     struct tn__values candidates = {0};
+    struct second_returns returns = {0};
     uint64_t room = MOST_BYTES;
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b)) {
             if (tn__is_call(i) && tn__returns_twice(i))
-                return false; /* a second return finds objects as they were left, but not variables */
+                tn__values_add(gc, &returns.calls, i);
             if (is_candidate(gc, i))
                 tn__values_add(gc, &candidates, i);
         }
-    bool changed = candidates.count && tn__split_choices(gc, function, &candidates);
+    find_reached(gc, &returns);
+    /* Fields are read where the choice is made, so it has to see all that is written. */
+    bool changed = candidates.count && !returns.calls.count && tn__split_choices(gc, function, &candidates);
     /* Backwards: a deleted object may have been the only place that refers to another one. */
     for (size_t i = candidates.count; i-- > 0;) {
         struct tn__new_object o = {.gc = gc,
                                    .call = candidates.list[i],
                                    .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
-        changed |= optimize(&o, &room);
+        changed |= optimize(&o, &returns, &room);
     }
     return changed;
 }
