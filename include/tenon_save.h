@@ -100,6 +100,7 @@ struct tn_save_options {
     void (*suspect)(void *context, const struct tn_save_suspect *suspect); /* for each; NULL: none. World as above */
     void *context;
     uint64_t page_size; /* the largest page size of systems that will open it; 0: 4096, on AArch64 65536 */
+    const char *salt;   /* makes the address that is chosen another one, such as one for each installation; NULL: none */
 };
 
 #define TN_SAVE_STRICT UINT64_C(1) /* the first word that looks like an address is an error */
@@ -136,6 +137,13 @@ TN_API int tn_save_write(const struct tn_save *save, const char *path, struct tn
 
 /* NULL is ignored. */
 TN_API void tn_save_destroy(struct tn_save *save);
+
+/* Writes the image of a file that tn_save_write has made, for another address: *base, or if that is 0, one that follows
+ * from its name, its build id and `salt` (NULL: the one without salt), and is stored to *base. The build id stays, so
+ * images that depend on it can be opened as before, but their words that lead there are written then. `path` and `to`
+ * may be one file. TN_EINVAL (an address that is none), TN_EFORMAT (damaged: the checksum of the whole is compared),
+ * TN_ENOTSUP (not such a file), TN_ERANGE (no address is free), TN_EIO, TN_ENOMEM. */
+TN_API int tn_save_rebase(const char *path, const char *to, const char *salt, uint64_t *base, struct tn_error *err);
 
 #ifdef __cplusplus
 }

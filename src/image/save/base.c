@@ -5,7 +5,6 @@
 
 #include <elf.h>
 
-#include "base/os.h"
 #include "image/save/save.h"
 
 enum { ALIGNMENT = 2 << 20 };
@@ -82,22 +81,42 @@ static bool is_apart(const struct tn_save *save, uint64_t base, uint64_t size)
     return true;
 }
 
+/* For so many bytes of objects, and header, tables and lists. */
+static uint64_t room_for(uint64_t size)
+{
+    enum { TABLES = 64 << 20 };
+    return tn__align_up(size + size / 32 + TABLES, ALIGNMENT);
+}
+
+uint64_t tn__save_choose_base(const struct tn__save_place *place, uint64_t size,
+                              bool (*is_free)(const void *context, uint64_t base, uint64_t size), const void *context)
+{
+    enum { ATTEMPTS = 1000 };
+    const struct range *range = range_of(place->machine);
+    uint64_t room = room_for(size), end = range->end - range->start;
+    uint64_t salt = place->salt ? tn__image_checksum(place->salt, strlen(place->salt), 0) : 0;
+    for (uint64_t i = 0; i < ATTEMPTS && room < end; i++) {
+        uint64_t hash = tn__image_checksum(place->id, 16, salt + i);
+        uint64_t base = range->start + hash % ((end - room) / ALIGNMENT + 1) * ALIGNMENT;
+        if (is_free(context, base, room))
+            return base;
+    }
+    return 0;
+}
+
+static bool is_free(const void *context, uint64_t base, uint64_t size)
+{
+    return is_apart(context, base, size);
+}
+
 static int choose(struct tn_save *save)
 {
-    enum { TABLES = 64 << 20 }; /* room for header, tables and lists */
-    enum { ATTEMPTS = 1000 };
-    const struct range *range = range_of(save->machine);
-    uint64_t size = tn__align_up(save->size + save->size / 32 + TABLES, ALIGNMENT), end = range->end - range->start;
-    save->base = save->options.base;
-    for (uint64_t salt = 0; !save->base && salt < ATTEMPTS && size < end; salt++) {
-        uint64_t hash = tn__image_checksum(save->id, sizeof save->id, salt);
-        uint64_t base = range->start + hash % ((end - size) / ALIGNMENT + 1) * ALIGNMENT;
-        save->base = is_apart(save, base, size) ? base : 0;
-    }
+    const struct tn__save_place place = {save->machine, save->id, save->options.salt};
+    save->base = save->options.base ? save->options.base : tn__save_choose_base(&place, save->size, is_free, save);
     if (!save->base)
         return tn__fail(save->err, TN_ERANGE, "%s: no address for %llu bytes apart from other images",
                         save->options.name, (unsigned long long)save->size);
-    return is_apart(save, save->base, size)
+    return is_apart(save, save->base, room_for(save->size))
                ? TN_OK
                : tn__fail(save->err, TN_EINVAL, "%s: an image that it depends on is intended for the same addresses",
                           save->options.name);

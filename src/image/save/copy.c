@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os.h"
 #include "image/save/save.h"
 
 struct range {

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "base/os.h"
 #include "image/save/save.h"
 #include "link/format/elf/writer.h"
 
@@ -113,16 +112,15 @@ int tn__save_make_file(struct tn_save *save)
 
 /* ---- writing ---- */
 
-int tn__save_write_file(const struct tn_save *save, const char *path, struct tn_error *err)
+int tn__save_replace(const char *path, const struct tn__piece *head, uint64_t at, const struct tn__piece *rest,
+                     size_t count, struct tn_error *err)
 {
     struct tn__os_replacement file;
     int error = tn__os_replace_begin(path, &file);
     if (!error) {
-        const struct tn__piece head = {save->head, save->head_size};
-        const struct tn__piece rest[] = {{save->bytes, save->size}, {save->tail.data, save->tail.size}};
-        error = tn__os_write(file.fd, 0, &head, 1);
-        if (!error)
-            error = tn__os_write(file.fd, save->page, rest, TN_COUNT(rest));
+        error = tn__os_write(file.fd, 0, head, 1);
+        if (!error && count)
+            error = tn__os_write(file.fd, at, rest, count);
         if (!error)
             error = tn__os_replace_end(&file, path);
         if (error)
@@ -131,4 +129,11 @@ int tn__save_write_file(const struct tn_save *save, const char *path, struct tn_
     return error
                ? tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be written: %s", path, strerror(error))
                : TN_OK;
+}
+
+int tn__save_write_file(const struct tn_save *save, const char *path, struct tn_error *err)
+{
+    const struct tn__piece head = {save->head, save->head_size};
+    const struct tn__piece rest[] = {{save->bytes, save->size}, {save->tail.data, save->tail.size}};
+    return tn__save_replace(path, &head, save->page, rest, TN_COUNT(rest), err);
 }

@@ -4,7 +4,6 @@
  * takes 4 bytes for each entry. Arrays in chunks. Numbers of objects: there may be many objects, and references lead
  * anywhere, so what is looked up for each of them is small enough for a processor's caches. */
 
-#include "base/os.h"
 #include "image/save/save.h"
 
 static const void *address_of(const struct tn__addresses *all, size_t size, size_t index)

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/os.h"
 #include "cpu/cpu.h"
 #include "image/save/save.h"
 

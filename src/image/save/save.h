@@ -12,11 +12,13 @@
  *     path.c     how an object is reached, for messages
  *     base.c     the address that the image is intended for
  *     tables.c   header and tables
- *     file.c     the file around them */
+ *     file.c     the file around them
+ *     rebase.c   the same file for another address */
 
 #ifndef TENON_IMAGE_SAVE_H
 #define TENON_IMAGE_SAVE_H
 
+#include "base/os.h"
 #include "gc/collect/collect.h"
 #include "image/heap/heap.h"
 #include "image/write/saved.h"
@@ -309,6 +311,16 @@ int tn__save_fail(const struct tn_save *save, int code, const void *object, uint
 
 /* The default of the options for an architecture, as ELF has it; 0: it has no range of addresses. */
 uint64_t tn__save_page_size(uint16_t machine);
+/* What an address follows from. */
+struct tn__save_place {
+    uint16_t machine; /* that has a range of addresses */
+    const void *id;   /* the build id, which the name is part of */
+    const char *salt; /* NULL: none */
+};
+
+/* An address for `size` bytes of objects, and their tables, that `is_free` accepts; 0: there is none. */
+uint64_t tn__save_choose_base(const struct tn__save_place *place, uint64_t size,
+                              bool (*is_free)(const void *context, uint64_t base, uint64_t size), const void *context);
 /* Chooses the address, and makes places addresses. Computes the build id. */
 int tn__save_settle(struct tn_save *save);
 
@@ -322,6 +334,9 @@ int tn__save_tables(struct tn_save *save, struct tn_buffer *out);
 
 /* Everything of the file but the heap itself, into head and tail. */
 int tn__save_make_file(struct tn_save *save);
+/* Replaces a file by one that has `head`, and the `rest` from a place on. TN_EIO, TN_ENOMEM. */
+int tn__save_replace(const char *path, const struct tn__piece *head, uint64_t at, const struct tn__piece *rest,
+                     size_t count, struct tn_error *err);
 int tn__save_write_file(const struct tn_save *save, const char *path, struct tn_error *err);
 
 #pragma GCC visibility pop

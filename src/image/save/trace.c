@@ -3,7 +3,6 @@
 /* Finds what is saved: whatever the roots keep alive, depth first, in the order of the roots' names. Objects get their
  * places in this order. Weak references and ephemerons keep nothing alive, as in a collection. Nothing recurses. */
 
-#include "base/os.h"
 #include "image/save/save.h"
 
 /* How many objects that are to be visited were reached from this one. */
