@@ -100,7 +100,7 @@ struct tn_save_options {
     void (*suspect)(void *context, const struct tn_save_suspect *suspect); /* for each; NULL: none. World as above */
     void *context;
     uint64_t page_size; /* the largest page size of systems that will open it; 0: 4096, on AArch64 65536 */
-    const char *salt;   /* makes the address that is chosen another one, such as one for each installation; NULL: none */
+    const char *salt;   /* makes the address that is chosen another one, as for each installation; NULL: none */
 };
 
 #define TN_SAVE_STRICT UINT64_C(1) /* the first word that looks like an address is an error */

@@ -88,3 +88,15 @@ refused "initial values have no such address" "the initial value of 'where' refe
 for text in first_node first_node=first =root:first first_node=type: 'first_node=object:first'; do
     refused "--value $text" "--value: '$text' is neither" build --value "$text" -o "$work/refused" "$work/data.bc"
 done
+
+# The heap is moved: the code's image finds it by its build id, wherever it is intended to be.
+first_zone() { readelf -lW "$1" | awk '$1 == "LOAD" && ++n == 2 { print $3 }'; }
+moved() { "$tenon" image rebase "$work/heap" -o "$work/moved" "$@"; }
+said="$(moved --base 0x123450000000) $(first_zone "$work/moved")"
+some "it is moved to an address" "$([ "$said" = "0x123450000000 0x0000123450001000" ] && echo yes)"
+runs "moved" "$work/host" run "$work/moved" "$work/shared"
+one=$(moved --base-salt one) other=$(moved --base-salt other)
+some "salts choose addresses" "$([ "$one" != "$other" ] && [ "$one" = "$(moved --base-salt one)" ] && echo yes)"
+runs "moved by a salt" "$work/host" run "$work/moved" "$work/shared"
+moved >/dev/null
+succeeds "without an option, it is the old file" cmp "$work/heap" "$work/moved"

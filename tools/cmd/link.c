@@ -2,7 +2,6 @@
 
 /* tenon link: joins objects and runs them, or, with --noexec, places them at chosen addresses to be looked at. */
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,23 +15,6 @@ enum { DEFAULT_ADDRESS = 0x100000, DEFAULT_SIZE = 1 << 30 };
 static struct tn__detached where = {.address = DEFAULT_ADDRESS, .size = DEFAULT_SIZE};
 
 /* ---- arguments ---- */
-
-static bool number(const char *what, const char *text, uint64_t *value)
-{
-    static const char suffixes[] = "KMG";
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 0);
-    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
-    if (suffix) {
-        int shift = 10 * (int)(suffix - suffixes + 1);
-        *value = *value << shift >> shift == *value ? *value << shift : (errno = ERANGE, 0);
-        end++;
-    }
-    if (end == text || *end || *text == '-' || errno)
-        return tool_fail(STATUS_USAGE, "option '%s': '%s' is no number of 64 bits", what, text), false;
-    return true;
-}
 
 /* Cuts "left=right" in two, at the last sign: section names may contain one. */
 static bool cut(const struct item *item, char sign, char **left, char **right)
@@ -59,7 +41,7 @@ static bool read_places(const struct settings *settings)
     uint64_t value[TN_COUNT(slab)];
     for (size_t i = 0; i < TN_COUNT(slab); i++) {
         value[i] = slab[i].value;
-        if (slab[i].text && !number(slab[i].name, slab[i].text, &value[i]))
+        if (slab[i].text && !tool_number(slab[i].name, slab[i].text, &value[i]))
             return false;
         if (slab[i].text && !settings->noexec)
             return tool_fail(STATUS_USAGE, "option '%s' needs --noexec", slab[i].name), false;
@@ -74,7 +56,7 @@ static bool read_places(const struct settings *settings)
         if (!settings->noexec)
             return tool_fail(STATUS_USAGE, "option '--map-section' needs --noexec"), false;
         struct tn__pin *pin = &pins[where.pin_count++];
-        if (!cut(item, '=', &place, &address) || !number(item->option, address, &pin->address) ||
+        if (!cut(item, '=', &place, &address) || !tool_number(item->option, address, &pin->address) ||
             !cut(&(struct item){item->option, place}, ',', &place, &section))
             return false;
         pin->file = place;
@@ -196,7 +178,7 @@ static bool define_absolute(const struct settings *settings, const struct item *
     char *name, *text;
     uint64_t value;
     struct tn_error error;
-    if (!cut(item, '=', &name, &text) || !number(item->option, text, &value))
+    if (!cut(item, '=', &name, &text) || !tool_number(item->option, text, &value))
         return false;
     if (tn_define(tool_program.library, name_of(settings, name), (void *)(uintptr_t)value, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
@@ -267,7 +249,7 @@ static bool read_section_symbols(const struct item *item, char *text, struct tn_
     for (char *one = strtok(text, ","); ok && one; one = strtok(NULL, ",")) {
         char *name, *offset;
         uint64_t value;
-        ok = cut(&(struct item){item->option, one}, '=', &name, &offset) && number(item->option, offset, &value);
+        ok = cut(&(struct item){item->option, one}, '=', &name, &offset) && tool_number(item->option, offset, &value);
         if (ok)
             symbols[section->symbol_count++] = (struct tn_section_symbol){name, value};
     }

@@ -25,8 +25,8 @@ struct option {
 #define ITEM      SIZE_MAX /* may be repeated: goes to settings->items */
 
 static const struct option options[] = {
-    {FOR_COMPILE | FOR_EXPORT_TABLE | FOR_OPT | FOR_BUILD | FOR_GC_REPORT, "-o", "--output", "OUT", NULL, M(output),
-     "the file to write; - is standard output"},
+    {FOR_COMPILE | FOR_EXPORT_TABLE | FOR_OPT | FOR_BUILD | FOR_GC_REPORT | FOR_IMAGE, "-o", "--output", "OUT", NULL,
+     M(output), "the file to write; - is standard output"},
     {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
     {FOR_BUILD, "--emit", NULL, "KIND", "obj|bc|unopt-bc|asm", ITEM,
      "objects (default), bitcode, bitcode before it is optimised, or assembly; of several, all but obj go to OUT.KIND"},
@@ -114,6 +114,9 @@ static const struct option options[] = {
     {FOR_RUN, "--lazy", NULL, NULL, NULL, M(lazy), "compile each function of IR when it is first called"},
     {FOR_RUN, "--cache", NULL, "DIR", NULL, M(cache),
      "keep compiled code in this folder, and take it from there; 'tenon cache' looks at it"},
+    {FOR_IMAGE, "--base", NULL, "ADDR", NULL, M(base), "the address that the objects are intended for"},
+    {FOR_IMAGE, "--base-salt", NULL, "TEXT", NULL, M(base_salt),
+     "choose the address by name, build id and this text, which may differ between installations"},
     {FOR_CACHE, "--limit", NULL, "BYTES", NULL, M(limit), "for prune: the most that stays"},
     {FOR_RUN, "--threads", NULL, "N", NULL, M(threads), "compile IR on N threads, as it is needed; default none"},
     {FOR_RUN | FOR_COMPILE, "--trace-compile", NULL, "FILE", NULL, M(trace_compile),
@@ -290,6 +293,23 @@ bool tool_parse_number(const char *text, size_t first, size_t last, size_t *numb
     unsigned long value = strtoul(text, &end, 10);
     *number = value;
     return *text >= '0' && *text <= '9' && !*end && !errno && value >= first && value <= last;
+}
+
+bool tool_number(const char *what, const char *text, uint64_t *value)
+{
+    static const char suffixes[] = "KMG";
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 0);
+    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+    if (suffix) {
+        int shift = 10 * (int)(suffix - suffixes + 1);
+        *value = *value << shift >> shift == *value ? *value << shift : (errno = ERANGE, 0);
+        end++;
+    }
+    if (end == text || *end || *text == '-' || errno)
+        return tool_fail(STATUS_USAGE, "option '%s': '%s' is no number of 64 bits", what, text), false;
+    return true;
 }
 
 bool tool_take_number(const char *option, const char *text, size_t first, size_t last, size_t *number)

@@ -45,7 +45,7 @@ struct settings {
     const char *trace_compile, *trace_optimize, *remarks, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
     int time_passes, lazy, timings;
-    const char *threads, *cache, *limit;
+    const char *threads, *cache, *limit, *base, *base_salt;
     const char *passes;
     int polls, weak;
     int no_debug_info;
@@ -76,7 +76,8 @@ enum {
     FOR_BUILD = 1024,
     FOR_GC_REPORT = 2048,
     FOR_CACHE = 4096,
-    FOR_ALL = 8191
+    FOR_IMAGE = 8192,
+    FOR_ALL = 16383
 };
 
 struct command {
@@ -94,6 +95,9 @@ bool tool_parse_number(const char *text, size_t first, size_t last, size_t *numb
 /* The same for an option's value; an option that is not given (NULL) leaves *number as it is. False: an error was
  * reported. */
 bool tool_take_number(const char *option, const char *text, size_t first, size_t last, size_t *number);
+/* Reads a number of 64 bits, decimal or after 0x hexadecimal, which may end in K, M or G. False: an error was
+ * reported. */
+bool tool_number(const char *option, const char *text, uint64_t *number);
 
 /* True if the item is an option of this name; if there is such an item. */
 bool tool_is_item(const struct item *item, const char *option);
@@ -301,5 +305,6 @@ int command_cpu(struct settings *settings);
 int command_build(struct settings *settings);
 int command_gc_report(struct settings *settings);
 int command_cache(struct settings *settings);
+int command_image(struct settings *settings);
 
 #endif

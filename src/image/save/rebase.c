@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A file of saved objects for another address. All words of it that hold an address of its own are in the list of these,
- * as when it is opened elsewhere; besides them, the tables and the headers of segments and sections name addresses. */
+/* A file of saved objects for another address. All words of it that hold an address of its own are in the list of
+ * these, as when it is opened elsewhere; besides, the tables and the headers of segments and sections name some. */
 
 #include <elf.h>
 #include <errno.h>
@@ -88,7 +88,7 @@ static int read_image(struct rebasing *r)
         code = FAIL(r, TN_ENOTSUP, "%s: not a file that has saved objects alone", r->path);
     if (code == TN_OK)
         code = tn__image_read(r->path, r->bytes + r->header, r->size - r->header, &r->arena, &r->view, r->err);
-    if (code == TN_OK && (!table(r, TN__IMAGE_ZONE_TABLE)->count || r->view.slots))
+    if (code == TN_OK && (!table(r, TN__IMAGE_ZONE_TABLE)->count || r->view.zones_at))
         code = FAIL(r, TN_ENOTSUP, "%s: not a file that has saved objects alone", r->path);
     return code;
 }
@@ -198,7 +198,7 @@ int tn_save_rebase(const char *path, const char *to, const char *salt, uint64_t 
 {
     if (!path || !to || !base)
         return tn__no_argument(err);
-    struct tn_error own;
+    struct tn_error own = {.code = TN_OK};
     struct rebasing r = {.path = path, .err = err ? err : &own};
     int code = read_image(&r);
     if (code == TN_OK)

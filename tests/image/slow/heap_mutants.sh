@@ -9,7 +9,8 @@
 out=$BUILD/tests/image/heap_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/image/support"
-tests="heap/open heap/needs heap/damaged heap/unique heap/patches heap/same heap/depends save/save save/rebase save/graphs"
+tests="heap/open heap/needs heap/damaged heap/unique heap/patches heap/same heap/depends save/save
+    save/rebase save/graphs"
 
 for test in $tests; do
     $compile -c "tests/image/$test.c" -o "$out/${test##*/}.o" || exit 1
