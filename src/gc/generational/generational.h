@@ -28,6 +28,7 @@ enum {
     TN__PIECES = TN__YOUNG_SIZE / TN__PIECE,
     TN__FIRST_OLD = TN__YOUNG_SIZE >> TN__BLOCK_SHIFT, /* block */
     TN__ENTRIES = 2048,                                /* of a worker's stack; the older half goes to others */
+    TN__MORE_ENTRIES = 64,                             /* after them; as many as an object may have by bits */
     TN__AHEAD = 16,                                    /* steps between fetching an object and looking at it */
     TN__MOST_WORKERS = 16,
 };
@@ -96,7 +97,7 @@ struct tn__worker {
     pthread_t thread;
     uint32_t phase; /* when it was started */
     uint32_t next_ahead, count;
-    void *ahead[TN__AHEAD], *entries[TN__ENTRIES];
+    void *ahead[TN__AHEAD], *entries[TN__ENTRIES + TN__MORE_ENTRIES];
 };
 
 /* What several workers do together (work.c). */
@@ -358,7 +359,7 @@ bool tn__gen_share_part(struct tn__worker *w, void **items, uint64_t count);
 
 static inline void tn__gen_push(struct tn__worker *w, void *entry)
 {
-    if (w->count == TN__ENTRIES)
+    if (w->count >= TN__ENTRIES)
         tn__gen_share(w);
     w->entries[w->count++] = entry;
 }

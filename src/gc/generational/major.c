@@ -27,10 +27,11 @@ static inline bool mark(struct tn__worker *w, void *object)
 static inline void mark_lines(struct tn__generational *g, void *object, uint64_t size)
 {
     uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base;
-    uint8_t *first = &g->lines[at >> TN__LINE_SHIFT];
-    uint64_t more = tn__more_lines(at, size);
-    for (uint64_t i = 0; i <= more; i++)
-        __atomic_store_n(&first[i], 1, __ATOMIC_RELAXED);
+    uint8_t *line = &g->lines[at >> TN__LINE_SHIFT], *last = line + tn__more_lines(at, size);
+    __atomic_store_n(last, 1, __ATOMIC_RELAXED); /* small objects are in one line or in two: no branch tells which */
+    do
+        __atomic_store_n(line, 1, __ATOMIC_RELAXED);
+    while (++line < last);
 }
 
 /* Of a marked object; its header. Objects that were allocated in holes become unlogged now. */
@@ -70,15 +71,16 @@ static __attribute__((noinline)) void sift_stack(struct tn__worker *w)
             continue;
         w->entries[kept++] = entry;
     }
-    memmove(w->entries + kept, w->entries + HALF, HALF * sizeof *w->entries);
-    w->count = kept + HALF;
+    w->count -= HALF;
+    memmove(w->entries + kept, w->entries + HALF, w->count * sizeof *w->entries);
+    w->count += kept;
     if (kept > HALF / 2)
         tn__gen_share(w);
 }
 
 static inline void push(struct tn__worker *w, void *entry)
 {
-    if (w->count == TN__ENTRIES)
+    if (w->count >= TN__ENTRIES)
         sift_stack(w);
     w->entries[w->count++] = entry;
 }
@@ -146,24 +148,50 @@ static bool is_live(const struct tn__collection *collection, const void *object)
 
 static void scan_items(struct tn__worker *w, void **items, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++)
-        reach(w, &items[i]);
+    if (!w->g->any_moving)
+        tn__push_items(w, items, count, tn__is_in_space, sift_stack);
+    else
+        for (uint64_t i = 0; i < count; i++)
+            reach(w, &items[i]);
 }
 
-static inline void scan(struct tn__worker *w, void *object, const struct tn_type *type)
+/* While some objects move, their references are updated. */
+static __attribute__((noinline)) void scan_moving(struct tn__worker *w, void *object, const struct tn_type *type)
 {
-    tn__scan_by(w, object, type, reach, tn__gen_share_part, tn__gen_scan_any);
+    if (type->kind == TN_KIND_REFERENCES) {
+        uint64_t count = tn__get64((char *)object + type->length);
+        void **items = (void **)(void *)((char *)object + type->size);
+        if (count <= TN__PART_ITEMS || !tn__gen_share_part(w, items, count))
+            scan_items(w, items, count);
+    } else if (type->kind != TN_KIND_LEAF) {
+        tn__gen_scan_any(w, object);
+    }
+}
+
+static inline __attribute__((always_inline)) void scan_inline(struct tn__worker *w, void *object,
+                                                              const struct tn_type *type)
+{
+    if (__builtin_expect(w->g->any_moving, false))
+        scan_moving(w, object, type);
+    else
+        tn__scan_by(w, object, type, tn__is_in_space, sift_stack, tn__gen_share_part, tn__gen_scan_any);
+}
+
+static __attribute__((noinline)) void scan(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    scan_inline(w, object, type);
 }
 
 static inline void look_at(struct tn__worker *w, void *entry)
 {
+    bool was_marked = (uintptr_t)entry & MARKED;
+    void *object = (char *)entry - was_marked;
     w->marked++;
-    if ((uintptr_t)entry & MARKED) {
-        void *object = (char *)entry - MARKED;
+    if (was_marked) {
         scan(w, object, tn__type_of(object));
-    } else if (mark(w, entry)) {
-        tn__reached(&w->all, entry);
-        scan(w, entry, tn__type_in(prepare_object(w->g, entry)));
+    } else if (mark(w, object)) {
+        tn__reached(&w->all, object);
+        scan_inline(w, object, tn__type_in(prepare_object(w->g, object)));
     }
 }
 

@@ -21,30 +21,67 @@ static inline uint64_t tn__more_lines(uint64_t at, uint64_t size)
     return size > TN__BLOCK / 2 ? 0 : (at % TN__LINE + size - 1) >> TN__LINE_SHIFT;
 }
 
+/* ---- references ---- */
+
+typedef bool tn__follows(const struct tn__generational *g, const void *object);
+
+/* Pushes the reference if it is one that marking `follows`. There is no branch for this: which references are null
+ * cannot be foreseen. */
+static inline __attribute__((always_inline)) void **tn__push_slot(const struct tn__generational *g, void **top,
+                                                                  void *const *slot, tn__follows *follows)
+{
+    *top = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    return top + follows(g, *top);
+}
+
+/* The first one is at the top of the stack afterwards. */
+static inline __attribute__((always_inline)) void tn__push_fixed(struct tn__worker *w, void *const *words,
+                                                                 uint64_t references, tn__follows *follows)
+{
+    void **top = w->entries + w->count;
+    while (references) {
+        unsigned last = tn__highest_bit(references);
+        references ^= 1ull << last;
+        top = tn__push_slot(w->g, top, &words[last], follows);
+    }
+    w->count = (uint32_t)(top - w->entries);
+}
+
+static inline __attribute__((always_inline)) void tn__push_items(struct tn__worker *w, void *const *items,
+                                                                 uint64_t count, tn__follows *follows,
+                                                                 void (*make_room)(struct tn__worker *w))
+{
+    for (const void *const *end = (const void *const *)items + count; items < (void *const *)end;) {
+        if (w->count >= TN__ENTRIES)
+            make_room(w);
+        void **top = w->entries + w->count;
+        for (uint64_t part = tn__min64(TN__MORE_ENTRIES, (uint64_t)((void *const *)end - items)); part--; items++)
+            top = tn__push_slot(w->g, top, items, follows);
+        w->count = (uint32_t)(top - w->entries);
+    }
+}
+
 /* `share` may take a long array, to be looked at in parts; `others` has objects of other kinds. */
 static inline __attribute__((always_inline)) void
-tn__scan_by(struct tn__worker *w, void *object, const struct tn_type *type,
-            void (*reach)(struct tn__worker *w, void **slot),
-            bool (*share)(struct tn__worker *w, void **items, uint64_t count),
+tn__scan_by(struct tn__worker *w, void *object, const struct tn_type *type, tn__follows *follows,
+            void (*make_room)(struct tn__worker *w), bool (*share)(struct tn__worker *w, void **items, uint64_t count),
             void (*others)(struct tn__worker *w, void *object))
 {
-    void **words = object;
     if (type->kind == TN_KIND_FIXED && !type->offsets) {
-        for (uint64_t rest = type->references; rest;) { /* the first one is at the top of the stack afterwards */
-            unsigned last = tn__highest_bit(rest);
-            rest ^= 1ull << last;
-            reach(w, &words[last]);
-        }
+        if (w->count >= TN__ENTRIES)
+            make_room(w);
+        tn__push_fixed(w, object, type->references, follows);
     } else if (type->kind == TN_KIND_REFERENCES) {
         uint64_t count = tn__get64((char *)object + type->length);
-        words = (void **)(void *)((char *)object + type->size);
-        if (count <= TN__PART_ITEMS || !share(w, words, count))
-            for (uint64_t i = 0; i < count; i++)
-                reach(w, &words[i]);
+        void **items = (void **)(void *)((char *)object + type->size);
+        if (count <= TN__PART_ITEMS || !share(w, items, count))
+            tn__push_items(w, items, count, follows, make_room);
     } else if (type->kind != TN_KIND_LEAF) {
         others(w, object);
     }
 }
+
+/* ---- objects ---- */
 
 /* An entry waits in a ring while the processor fetches its object's header and its mark in this table. `stops` is asked
  * now and then; true: this ends with entries left. */
@@ -53,20 +90,23 @@ static inline __attribute__((always_inline)) bool tn__empty_stack(struct tn__wor
                                                                   bool (*stops)(struct tn__worker *w))
 {
     enum { NEAR = 32 };
-    uint32_t at = w->next_ahead;
+    uint32_t at = w->next_ahead, left = TN__AHEAD; /* steps until the ring is empty too */
     bool stopped = false;
-    for (uint32_t nothing = 0; nothing < TN__AHEAD && !stopped; at = (at + 1) % TN__AHEAD) {
+    while (!stopped) {
         void *in = NULL, *out = w->ahead[at];
         if (w->count) {
             in = w->entries[--w->count];
             __builtin_prefetch((char *)in - TN_GC_HEADER_SIZE);
             __builtin_prefetch((char *)in + NEAR); /* the object may begin at the end of a line */
             __builtin_prefetch(&marks[((uintptr_t)in - w->g->base) / 8 / 64]);
+            left = TN__AHEAD;
+        } else if (!left--) {
+            break;
         }
         w->ahead[at] = in;
+        at = (at + 1) % TN__AHEAD;
         if (out)
             look_at(w, out);
-        nothing = in || out ? 0 : nothing + 1;
         if (!at)
             stopped = stops(w);
     }

@@ -160,15 +160,16 @@ void tn__mark_noted(struct tn__cycle *cycle)
 
 /* ---- references ---- */
 
-static inline void reach_object(struct tn__worker *w, void *object)
+static inline bool follows(const struct tn__generational *g, const void *object)
 {
-    if (tn__is_in_space(w->g, object) && !tn__is_young(w->g, object))
-        tn__gen_push(w, object);
+    return tn__is_in_space(g, object) && !tn__is_young(g, object);
 }
 
 static inline void reach(struct tn__worker *w, void **slot)
 {
-    reach_object(w, __atomic_load_n(slot, __ATOMIC_RELAXED));
+    void *object = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    if (follows(w->g, object))
+        tn__gen_push(w, object);
 }
 
 static void forward(void *worker, void **slot)
@@ -307,7 +308,7 @@ static inline void look_at(struct tn__worker *w, void *entry)
     else if (!set_mark(w, object))
         return;
     tn__reached(&w->all, object);
-    tn__scan_by(w, object, tn__type_in(header), reach, add_references, scan_others);
+    tn__scan_by(w, object, tn__type_in(header), follows, tn__gen_share, add_references, scan_others);
 }
 
 /* ---- what threads have left ---- */
@@ -317,7 +318,7 @@ static void scan_line(struct tn__worker *w, char *line)
 {
     for (unsigned rest = tn__bits(w->g, w->g->starts, line); rest; rest &= rest - 1) {
         void *object = line + 8 * __builtin_ctz(rest);
-        tn__scan_by(w, object, tn__type_of(object), reach, add_references, scan_others);
+        tn__scan_by(w, object, tn__type_of(object), follows, tn__gen_share, add_references, scan_others);
     }
 }
 

@@ -70,7 +70,7 @@ static void announce(struct tn__team *team)
 void tn__gen_share(struct tn__worker *w)
 {
     struct tn__team *team = &w->g->team;
-    uint32_t half = w->count / 2;
+    uint32_t half = (uint32_t)tn__min64(w->count, TN__ENTRIES) / 2;
     lock(w);
     struct tn__packet *packet = tn__gen_take_packet(team);
     if (packet) {
@@ -78,7 +78,7 @@ void tn__gen_share(struct tn__worker *w)
         packet->count = half;
         packet->next = *w->shared;
         *w->shared = packet;
-    } else if (w->count == TN__ENTRIES) {
+    } else if (w->count >= TN__ENTRIES) {
         team->is_full = true; /* and these entries are lost */
     } else {
         half = 0;
