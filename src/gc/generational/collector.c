@@ -51,6 +51,9 @@ int tn__gen_create(struct tn_heap *heap, const struct tn__beside *beside, struct
     struct tn__generational *g = tn__alloc_zeroed(NULL, 1, sizeof *g);
     if (!g)
         return tn__no_memory(err, NULL);
+    g->workers = (uint32_t)tn__min64(heap->options.workers ? heap->options.workers
+                                                           : tn__min64(tn__os_usable_cores(), USUAL_WORKERS),
+                                     TN__MOST_WORKERS);
     if (!tn__gen_open(g, heap->options.limit, beside) || !tn__gen_open_team(g)) {
         tn__gen_close(g);
         tn__free(NULL, g);
@@ -60,9 +63,6 @@ int tn__gen_create(struct tn_heap *heap, const struct tn__beside *beside, struct
     heap->options.limit = tn__min64(heap->options.limit, g->size); /* no size within the limit overflows then */
     g->budget = tn__within_soft_limit(heap, 0, tn__min64(heap->options.minimum, heap->options.limit));
     g->last_full = tn__os_now_ns();
-    g->workers = (uint32_t)tn__min64(heap->options.workers ? heap->options.workers
-                                                           : tn__min64(tn__os_usable_cores(), USUAL_WORKERS),
-                                     TN__MOST_WORKERS);
     g->beside = beside;
     g->nursery = TN__PIECE;
     heap->own = g;

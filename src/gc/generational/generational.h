@@ -84,7 +84,8 @@ enum tn__found { TN__GREY, TN__WEAK, TN__CUSTOM, TN__FOUND_COUNT };
 struct tn__worker {
     struct tn__collection all; /* first */
     struct tn__generational *g;
-    bool alone; /* no other one runs */
+    bool alone;            /* no other one runs */
+    uint64_t *own, *other; /* NULL, or two of them run, and mark in their own tables */
     struct tn__cursor holes;
     char *hole, *hole_end, *medium, *medium_end; /* where copies go */
     uint64_t promoted, marked;                   /* bytes; entries looked at */
@@ -154,6 +155,8 @@ struct tn__generational {
     uint8_t *lines;
     uint64_t *spare_starts; /* NULL, or a second pair: for marking beside threads */
     uint8_t *spare_lines;
+    uint64_t *pair[2];   /* NULL, or the marks of each of two workers in a table of its own; clear afterwards */
+    uint64_t next_unit;  /* whose marks are to be gathered in `starts`. Atomic */
     uint64_t *marks;     /* NULL, or the second table of starts: objects are being marked beside threads */
     bool marks_are_lost; /* no memory: they cannot become complete */
     uint16_t *counts;    /* used lines of blocks in the second tables */

@@ -10,17 +10,63 @@ enum { MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked *
 
 /* ---- reaching objects ---- */
 
-/* False: it was marked before. */
-static inline bool mark(struct tn__worker *w, void *object)
+static inline bool is_marked_in_starts(const struct tn__worker *w, const void *object)
+{
+    return __atomic_load_n(tn__start_word(w->g, object), __ATOMIC_RELAXED) & tn__start_bit(object);
+}
+
+/* False: another worker was faster. */
+static inline bool mark_in_starts(struct tn__worker *w, void *object, const struct tn_type *type)
 {
     uint64_t *word = tn__start_word(w->g, object), bit = tn__start_bit(object);
-    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
-    if (before & bit)
-        return false;
+    (void)type;
     if (!w->alone)
         return !(__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit);
-    *word = before | bit;
+    *word |= bit;
     return true;
+}
+
+/* A locked instruction for each object would take a third of the time. So each of two workers has a table, which the
+ * other one only reads. Both may find an object at the same time, and look at its references then; but not if it is of
+ * a kind that is linked into a list, or has a visitor: those are marked among the starts. */
+static inline bool is_marked_in_pair(const struct tn__worker *w, const void *object)
+{
+    uint64_t at = ((uintptr_t)object - w->g->base) / 8 / 64;
+    return (w->own[at] | __atomic_load_n(&w->other[at], __ATOMIC_RELAXED)) & tn__start_bit(object);
+}
+
+static inline bool mark_in_pair(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    uint64_t *word = &w->own[((uintptr_t)object - w->g->base) / 8 / 64];
+    if (__builtin_expect(type->kind >= TN_KIND_WEAK, false))
+        return mark_in_starts(w, object, type);
+    __atomic_store_n(word, *word | tn__start_bit(object), __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool is_marked(const struct tn__worker *w, const void *object)
+{
+    return w->own ? is_marked_in_pair(w, object) : is_marked_in_starts(w, object);
+}
+
+static bool mark(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    return w->own ? mark_in_pair(w, object, type) : mark_in_starts(w, object, type);
+}
+
+/* Both have marked all. */
+static void gather_marks(struct tn__generational *g)
+{
+    enum { WORDS = TN__UNIT / 8 / 64 };
+    uint64_t end = ((uint64_t)g->block_end << TN__BLOCK_SHIFT) + TN__UNIT - 1;
+    for (uint64_t unit; (unit = __atomic_fetch_add(&g->next_unit, 1, __ATOMIC_RELAXED)) < end >> TN__UNIT_SHIFT;) {
+        for (int i = 0; i < 2 && g->units[unit]; i++) {
+            uint64_t *starts = g->starts + unit * WORDS, *own = g->pair[i] + unit * WORDS;
+            for (int word = 0; word < WORDS; word++)
+                starts[word] |= own[word];
+            memset(own, 0, WORDS * sizeof *own);
+        }
+    }
 }
 
 /* Several workers may mark the same line. */
@@ -34,24 +80,23 @@ static inline void mark_lines(struct tn__generational *g, void *object, uint64_t
     while (++line < last);
 }
 
-/* Of a marked object; its header. Objects that were allocated in holes become unlogged now. */
-static inline uint64_t prepare_object(struct tn__generational *g, void *object)
+/* Of a marked object with this header. Objects that were allocated in holes become unlogged now. */
+static inline void prepare_object(struct tn__generational *g, void *object, uint64_t header)
 {
-    uint64_t header = tn__header_now(object);
     if (!(header & TN_GC_UNLOGGED) && tn__type_in(header)->kind != TN_KIND_LEAF)
-        __atomic_store_n(tn__header(object), header |= TN_GC_UNLOGGED, __ATOMIC_RELAXED);
+        __atomic_store_n(tn__header(object), header | TN_GC_UNLOGGED, __ATOMIC_RELAXED);
     mark_lines(g, object, tn__size_by(object, header));
-    return header;
 }
 
-/* False: the object may refer to others. */
+/* Of an object that is not marked. False: it may refer to others. */
 static bool mark_leaf(struct tn__worker *w, void *object)
 {
-    if (tn__type_in(tn__header_now(object))->kind != TN_KIND_LEAF)
+    uint64_t header = tn__header_now(object);
+    if (tn__type_in(header)->kind != TN_KIND_LEAF)
         return false;
-    if (mark(w, object)) {
+    if (mark(w, object, tn__type_in(header))) {
         tn__reached(&w->all, object);
-        prepare_object(w->g, object);
+        prepare_object(w->g, object, header);
     }
     return true;
 }
@@ -66,8 +111,8 @@ static __attribute__((noinline)) void sift_stack(struct tn__worker *w)
         const void *next = w->entries[(i + TN__AHEAD) % HALF];
         void *entry = w->entries[i];
         __builtin_prefetch((const char *)next - TN_GC_HEADER_SIZE);
-        __builtin_prefetch(tn__start_word(w->g, next));
-        if (!((uintptr_t)entry & MARKED) && (tn__has_bit(w->g, w->g->starts, entry) || mark_leaf(w, entry)))
+        __builtin_prefetch(&(w->own ? w->own : w->g->starts)[((uintptr_t)next - w->g->base) / 8 / 64]);
+        if (!((uintptr_t)entry & MARKED) && (is_marked(w, entry) || mark_leaf(w, entry)))
             continue;
         w->entries[kept++] = entry;
     }
@@ -85,14 +130,14 @@ static inline void push(struct tn__worker *w, void *entry)
     w->entries[w->count++] = entry;
 }
 
-/* Of an object in a block or piece that is to become empty. */
-static void move_object(struct tn__worker *w, void **slot)
+/* Of an object in a block or piece that is to become empty. Another worker may have updated the slot
+ * meanwhile: who reads the new address looks at the copy. */
+static void move_object(struct tn__worker *w, void **slot, void *object)
 {
-    void *object = *slot;
     uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_ACQUIRE);
     if (header & TN_GC_FORWARDED) {
         if (!(header & TN_GC_UNLOGGED))
-            __atomic_store_n(slot, (void *)(uintptr_t)(header & ~TN__FORWARD_BITS), __ATOMIC_RELAXED);
+            __atomic_store_n(slot, (void *)(uintptr_t)(header & ~TN__FORWARD_BITS), __ATOMIC_RELEASE);
         return;
     }
     bool is_mine;
@@ -100,23 +145,23 @@ static void move_object(struct tn__worker *w, void **slot)
     if (!moved)
         moved = object;
     else
-        __atomic_store_n(slot, moved, __ATOMIC_RELAXED);
+        __atomic_store_n(slot, moved, __ATOMIC_RELEASE);
     if (!is_mine)
         return;
     tn__reached(&w->all, object);
-    if (moved == object)
-        mark(w, object);
+    if (w->own || moved == object) /* copies have starts */
+        mark(w, moved, tn__type_in(header));
     mark_lines(w->g, moved, tn__size_by(moved, tn__header_now(moved)));
     push(w, (char *)moved + MARKED);
 }
 
 static inline void reach(struct tn__worker *w, void **slot)
 {
-    void *object = *slot;
+    void *object = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     if (!tn__is_in_space(w->g, object))
         return;
     if (w->g->any_moving && w->g->moving[tn__block_of(w->g, object)])
-        move_object(w, slot);
+        move_object(w, slot, object);
     else
         push(w, object);
 }
@@ -129,9 +174,10 @@ static void forward(void *worker, void **slot)
 static void keep(void *worker, void *object)
 {
     struct tn__worker *w = worker;
-    if (!tn__is_in_space(w->g, object) || !mark(w, object))
+    if (!tn__is_in_space(w->g, object) || is_marked_in_starts(w, object))
         return;
-    prepare_object(w->g, object);
+    mark_in_starts(w, object, NULL);
+    prepare_object(w->g, object, tn__header_now(object));
     w->all.pinned++;
     push(w, (char *)object + MARKED);
     if (w->g->moving[tn__block_of(w->g, object)])
@@ -182,17 +228,34 @@ static __attribute__((noinline)) void scan(struct tn__worker *w, void *object, c
     scan_inline(w, object, type);
 }
 
-static inline void look_at(struct tn__worker *w, void *entry)
+/* The header is read last: to wait for it would be in vain if the object was marked before. */
+static inline __attribute__((always_inline)) void
+look_at_by(struct tn__worker *w, void *entry, bool (*is_marked_by)(const struct tn__worker *w, const void *object),
+           bool (*mark_by)(struct tn__worker *w, void *object, const struct tn_type *type))
 {
     bool was_marked = (uintptr_t)entry & MARKED;
     void *object = (char *)entry - was_marked;
     w->marked++;
+    if (!was_marked && is_marked_by(w, object))
+        return;
+    uint64_t header = tn__header_now(object);
     if (was_marked) {
-        scan(w, object, tn__type_of(object));
-    } else if (mark(w, object)) {
+        scan(w, object, tn__type_in(header));
+    } else if (mark_by(w, object, tn__type_in(header))) {
         tn__reached(&w->all, object);
-        scan_inline(w, object, tn__type_in(prepare_object(w->g, object)));
+        prepare_object(w->g, object, header);
+        scan_inline(w, object, tn__type_in(header));
     }
+}
+
+static inline void look_at(struct tn__worker *w, void *entry)
+{
+    look_at_by(w, entry, is_marked_in_starts, mark_in_starts);
+}
+
+static inline void look_at_in_pair(struct tn__worker *w, void *entry)
+{
+    look_at_by(w, entry, is_marked_in_pair, mark_in_pair);
 }
 
 static bool help(struct tn__worker *w)
@@ -201,13 +264,28 @@ static bool help(struct tn__worker *w)
     return false;
 }
 
-static void trace(struct tn__worker *w)
+static inline __attribute__((always_inline)) void trace_by(struct tn__worker *w, const uint64_t *marks,
+                                                           void (*look)(struct tn__worker *w, void *entry))
 {
     do {
         scan_items(w, w->part.items, w->part.count);
         w->part.count = 0;
-        tn__empty_stack(w, w->g->starts, look_at, help);
+        tn__empty_stack(w, marks, look, help);
     } while (tn__gen_more(w));
+}
+
+static void trace(struct tn__worker *w)
+{
+    struct tn__generational *g = w->g;
+    if (w->alone || g->team.size > 2) {
+        trace_by(w, g->starts, look_at);
+        return;
+    }
+    w->own = g->pair[w != &g->first];
+    w->other = g->pair[w == &g->first];
+    trace_by(w, w->own, look_at_in_pair);
+    w->own = NULL;
+    gather_marks(g);
 }
 
 /* If there was no memory for a stack, objects that are marked may refer to some that are not. Weak ones are entered in
@@ -270,6 +348,7 @@ void tn__gen_major(struct tn_heap *heap, uint32_t workers, struct tn_collection 
     tn__gen_clear(g);
     tn__find_roots(&w->all);
     tn__phase_end(heap, TN_COLLECTION_ROOTS);
+    g->next_unit = 0;
     tn__gen_run(g, workers, TN_COLLECTION_TRACE, trace, NULL);
     finish_stack(w);
     tn__phase_end(heap, TN_COLLECTION_TRACE);

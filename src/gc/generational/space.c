@@ -6,18 +6,19 @@
 #include "base/os.h"
 #include "gc/generational/generational.h"
 
-enum { TABLE_SHIFT = TN__TABLE_SHIFT };
+enum { TABLE_SHIFT = TN__TABLE_SHIFT, MOST_TABLES = 6 };
 _Static_assert((int)TN__LINE_SHIFT == (int)TABLE_SHIFT, "both tables take a 64th of the memory that they describe");
 
 /* ---- the range ---- */
 
 struct tables {
-    uint64_t size, counts, blocks, moving, units, end; /* of one by address; offsets, after two or four of these */
+    uint64_t size, counts, blocks, moving, units, end; /* of one by address; offsets, after two, four or six of these */
 };
 
 static struct tables layout(const struct tn__generational *g, bool spares)
 {
-    struct tables t = {.size = g->size >> TABLE_SHIFT, .counts = (spares ? 4 : 2) * (g->size >> TABLE_SHIFT)};
+    struct tables t = {.size = g->size >> TABLE_SHIFT};
+    t.counts = (2 + (spares ? 2 : 0) + (g->workers > 1 ? 2 : 0)) * t.size;
     uint64_t page = tn__os_page_size(), count = g->size >> TN__BLOCK_SHIFT;
     t.blocks = t.counts + (spares ? tn__align_up(count * sizeof *g->counts, page) : 0);
     t.moving = t.blocks + tn__align_up(count, page);
@@ -27,19 +28,20 @@ static struct tables layout(const struct tn__generational *g, bool spares)
 }
 
 /* The part of a unit in each table by address; how many there are. */
-static unsigned parts_of(const struct tn__generational *g, uint64_t unit, uint64_t parts[4])
+static unsigned parts_of(const struct tn__generational *g, uint64_t unit, uint64_t parts[MOST_TABLES])
 {
-    uint64_t at = (unit << TN__UNIT_SHIFT) >> TABLE_SHIFT;
-    parts[0] = (uintptr_t)g->starts + at;
-    parts[1] = (uintptr_t)g->lines + at;
-    parts[2] = (uintptr_t)g->spare_starts + at;
-    parts[3] = (uintptr_t)g->spare_lines + at;
-    return g->spare_starts ? 4 : 2;
+    const void *const tables[MOST_TABLES] = {g->starts,      g->lines,   g->spare_starts,
+                                             g->spare_lines, g->pair[0], g->pair[1]};
+    unsigned count = 0;
+    for (unsigned i = 0; i < MOST_TABLES; i++)
+        if (tables[i])
+            parts[count++] = (uintptr_t)tables[i] + ((unit << TN__UNIT_SHIFT) >> TABLE_SHIFT);
+    return count;
 }
 
 static bool commit_unit(struct tn__generational *g, uint64_t unit)
 {
-    uint64_t at = unit << TN__UNIT_SHIFT, parts[4];
+    uint64_t at = unit << TN__UNIT_SHIFT, parts[MOST_TABLES];
     if (g->units[unit])
         return true;
     for (unsigned i = parts_of(g, unit, parts); i-- > 0;)
@@ -56,7 +58,7 @@ static bool commit_unit(struct tn__generational *g, uint64_t unit)
 
 void tn__gen_give_unit(struct tn__generational *g, uint64_t unit)
 {
-    uint64_t parts[4];
+    uint64_t parts[MOST_TABLES];
     if (tn__os_decommit(g->base + (unit << TN__UNIT_SHIFT), TN__UNIT))
         return;
     for (unsigned i = parts_of(g, unit, parts); i-- > 0;)
@@ -67,7 +69,7 @@ void tn__gen_give_unit(struct tn__generational *g, uint64_t unit)
 
 void tn__gen_use_huge(struct tn__generational *g)
 {
-    uint64_t first = TN__YOUNG_SIZE >> TN__UNIT_SHIFT, parts[4];
+    uint64_t first = TN__YOUNG_SIZE >> TN__UNIT_SHIFT, parts[MOST_TABLES];
     if (g->is_huge)
         return;
     g->is_huge = true;
@@ -110,6 +112,8 @@ static bool open_tables(struct tn__generational *g, bool spares)
         g->spare_lines = (uint8_t *)(uintptr_t)(base + 3 * t.size);
         g->counts = (uint16_t *)(uintptr_t)(base + t.counts);
     }
+    for (int i = 0; i < 2 && g->workers > 1; i++)
+        g->pair[i] = (uint64_t *)(uintptr_t)(base + t.counts - (i + 1) * t.size);
     g->blocks = (uint8_t *)(uintptr_t)(base + t.blocks);
     g->moving = (uint8_t *)(uintptr_t)(base + t.moving);
     g->units = (uint8_t *)(uintptr_t)(base + t.units);

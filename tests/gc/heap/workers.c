@@ -8,7 +8,13 @@
 
 #include "base/os.h"
 
-enum { WORKERS = 4, LISTS = 400, NODES = 500, OTHERS = 64, ROUNDS = 3 };
+enum { LISTS = 400, NODES = 500, OTHERS = 64, ROUNDS = 3 };
+
+/* Two workers mark in tables of their own; more of them share one. */
+struct mode {
+    uint64_t flags;
+    uint32_t workers;
+};
 
 /* ---- a heap with enough in it for all workers ---- */
 
@@ -18,6 +24,7 @@ struct shop {
     struct tn_handle *weak[OTHERS];  /* to the first nodes of lists; then to others that nothing else refers to */
     struct tn_handle *pairs[OTHERS]; /* key: such a node; value: a node that nothing else refers to */
     int finalized;
+    uint32_t workers;
 };
 
 static bool has_several_heaps;
@@ -69,14 +76,14 @@ static struct tn_handle *make_pair(struct tn_heap *heap, const struct tn_type *t
     return pair;
 }
 
-static void open_shop(struct shop *shop, uint64_t flags)
+static void open_shop(struct shop *shop, const struct mode *mode)
 {
     const struct tn_heap_options options = {.size = sizeof options,
-                                            .flags = flags,
+                                            .flags = mode->flags,
                                             .limit = 512 << 20,
                                             .collector = &tn_collector_generational,
-                                            .workers = WORKERS};
-    *shop = (struct shop){0};
+                                            .workers = mode->workers};
+    *shop = (struct shop){.workers = mode->workers};
     assert_int_equal(tn_heap_create(&options, &shop->heap, &err), 0);
     assert_int_equal(tn_heap_attach(shop->heap, &err), 0);
     shop->lists = make(shop->heap, &table_type, LISTS);
@@ -141,14 +148,14 @@ static void several_threads_find_everything(void **state)
 {
     struct shop shop;
     size_t before = count_threads();
-    open_shop(&shop, *(uint64_t *)*state);
+    open_shop(&shop, *state);
     for (int round = 0; round < ROUNDS; round++) {
         tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         check_shop(&shop);
         for (uint64_t i = OTHERS + (uint64_t)round; i < LISTS; i += ROUNDS)
             set_list(&shop, i);
     }
-    assert_int_equal(count_threads(), before + WORKERS - 1);
+    assert_int_equal(count_threads(), before + shop.workers - 1);
     tn_run_pending_finalizers(shop.heap);
     assert_int_equal(shop.finalized, OTHERS);
     drop_lists(&shop);
@@ -168,7 +175,7 @@ static void several_threads_find_everything(void **state)
 static void without_memory_objects_stay(void **state)
 {
     struct shop shop;
-    open_shop(&shop, *(uint64_t *)*state);
+    open_shop(&shop, *state);
     tn_heap_collect(shop.heap, TN_COLLECT_FULL);
     for (int round = 0; round < ROUNDS; round++) {
         for (uint64_t i = OTHERS; i < LISTS; i += 2)
@@ -188,7 +195,7 @@ static void pinned_objects_stay(void **state)
     struct shop shop;
     struct tn_handle *nodes[OTHERS];
     void *addresses[OTHERS], *now;
-    open_shop(&shop, *(uint64_t *)*state);
+    open_shop(&shop, *state);
     for (int i = 0; i < OTHERS; i++) {
         nodes[i] = make_node(shop.heap, &node_type, 7, NULL);
         assert_int_equal(tn_handle_pin(nodes[i], &addresses[i], &err), 0);
@@ -212,7 +219,7 @@ static void collect_again(void **state)
     const struct shop *shop = *state;
     tn_heap_collect(shop->heap, TN_COLLECT_FULL);
     check_shop(shop);
-    assert_in_range(count_threads(), 2, WORKERS);
+    assert_in_range(count_threads(), 2, shop->workers);
 }
 
 static void children_start_their_own(void **state)
@@ -220,7 +227,7 @@ static void children_start_their_own(void **state)
     struct shop shop;
     if (HAS_TSAN)
         skip();
-    open_shop(&shop, *(uint64_t *)*state);
+    open_shop(&shop, *state);
     tn_heap_collect(shop.heap, TN_COLLECT_FULL);
     assert_int_equal(in_child(collect_again, &shop), 0);
     tn_heap_collect(shop.heap, TN_COLLECT_FULL);
@@ -228,10 +235,10 @@ static void children_start_their_own(void **state)
     tn_heap_destroy(shop.heap);
 }
 
-static void *use_shop(void *flags)
+static void *use_shop(void *mode)
 {
     struct shop shop;
-    open_shop(&shop, *(uint64_t *)flags);
+    open_shop(&shop, mode);
     for (int round = 0; round < ROUNDS; round++) {
         tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         check_shop(&shop);
@@ -251,6 +258,82 @@ static void heaps_have_workers_of_their_own(void **state)
     has_several_heaps = false;
 }
 
+enum { ARRAYS = 128, ITEMS = 500 };
+
+static void load_item(struct tn_handle *array, uint64_t index, struct tn_handle *into)
+{
+    assert_int_equal(tn_handle_load(array, 8 + 8 * index, into, &err), 0);
+}
+
+static void store_item(struct tn_handle *array, uint64_t index, struct tn_handle *item)
+{
+    assert_int_equal(tn_handle_store(array, 8 + 8 * index, item, &err), 0);
+}
+
+/* Arrays come in twos that refer to the same weak references to nodes; all nodes. */
+static struct tn_handle *fill_twos(struct tn_heap *heap, struct tn_handle *arrays)
+{
+    struct tn_handle *nodes = make(heap, &table_type, ARRAYS * ITEMS);
+    for (uint64_t i = 0; i < ARRAYS; i++) {
+        struct tn_handle *first = make(heap, &table_type, ITEMS), *second = make(heap, &table_type, ITEMS);
+        for (uint64_t j = 0; j < ITEMS; j++) {
+            struct tn_handle *node = make_node(heap, &node_type, j, NULL);
+            struct tn_handle *weak = make_pair(heap, &tn_weak_type, node, NULL);
+            store_item(nodes, i * ITEMS + j, node);
+            store_item(first, j, weak);
+            store_item(second, j, weak);
+            tn_handle_free(weak);
+            tn_handle_free(node);
+        }
+        store_item(arrays, i, first);
+        store_item(arrays, ARRAYS + i, second);
+        tn_handle_free(first);
+        tn_handle_free(second);
+    }
+    return nodes;
+}
+
+/* No list of weak references has been left half read. */
+static void check_twos(struct tn_heap *heap, struct tn_handle *arrays, bool are_dead)
+{
+    struct tn_handle *array = copy_of(heap, NULL), *weak = copy_of(heap, NULL), *node = copy_of(heap, NULL);
+    for (uint64_t i = 0; i < ARRAYS; i++) {
+        load_item(arrays, i, array);
+        for (uint64_t j = 0; j < ITEMS; j++) {
+            uint64_t next;
+            load_item(array, j, weak);
+            assert_int_equal(tn_handle_read(weak, 8, &next, sizeof next, &err), 0);
+            assert_int_equal(next, 0);
+            assert_int_equal(tn_handle_load(weak, 0, node, &err), 0);
+            assert_int_equal(tn_handle_is_null(node), are_dead);
+        }
+    }
+    tn_handle_free(array);
+    tn_handle_free(weak);
+    tn_handle_free(node);
+}
+
+/* Two workers that have one array each come to the same object at the same time: a worker that finds marked objects is
+ * faster, so it catches up with the other one. A weak reference that both enter in their lists takes others out of one
+ * of these, which then keep the dead. */
+static void two_workers_find_the_same(void **state)
+{
+    enum { LARGE = 16 << 20, TIMES = 6 };
+    struct shop shop;
+    open_shop(&shop, *state);
+    struct tn_handle *large = make(shop.heap, &bytes_type, LARGE); /* so that several workers run */
+    struct tn_handle *arrays = make(shop.heap, &table_type, 2 * ARRAYS), *nodes = fill_twos(shop.heap, arrays);
+    for (int i = 0; i < TIMES; i++) {
+        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
+        check_twos(shop.heap, arrays, false);
+    }
+    tn_handle_free(nodes);
+    tn_heap_collect(shop.heap, TN_COLLECT_FULL);
+    check_twos(shop.heap, arrays, true);
+    tn_handle_free(large);
+    tn_heap_destroy(shop.heap);
+}
+
 static void *do_nothing(void *unused)
 {
     return unused;
@@ -267,15 +350,16 @@ static void start_first_thread(void)
 int main(void)
 {
     start_first_thread();
-    static uint64_t fast = 0, verified = TN_HEAP_VERIFY;
-#define TWICE(test)                                                                                                    \
-    {#test, test, NULL, NULL, &fast},                                                                                  \
+    static struct mode two = {0, 2}, four = {0, 4}, two_verified = {TN_HEAP_VERIFY, 2}, verified = {TN_HEAP_VERIFY, 4};
+#define EACH(test)                                                                                                     \
+    {#test ", two", test, NULL, NULL, &two}, {#test ", four", test, NULL, NULL, &four},                                \
+        {#test ", two, verified", test, NULL, NULL, &two_verified},                                                    \
     {                                                                                                                  \
-#test ", verified", test, NULL, NULL, &verified                                                                \
+#test ", four, verified", test, NULL, NULL, &verified                                                          \
     }
     const struct CMUnitTest tests[] = {
-        TWICE(several_threads_find_everything), TWICE(without_memory_objects_stay),     TWICE(pinned_objects_stay),
-        TWICE(children_start_their_own),        TWICE(heaps_have_workers_of_their_own),
+        EACH(several_threads_find_everything), EACH(without_memory_objects_stay),     EACH(pinned_objects_stay),
+        EACH(children_start_their_own),        EACH(heaps_have_workers_of_their_own), EACH(two_workers_find_the_same),
     };
     return cmocka_run_group_tests_name("workers", tests, NULL, NULL);
 }
