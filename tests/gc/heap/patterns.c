@@ -399,6 +399,8 @@ static void go_on_in_child(void **state)
 static void children_collect(void **state)
 {
     enum { FORKS = 6 };
+    if (HAS_TSAN)
+        skip();
     forked = (struct provoked){.heap = make_small(state, 0, TN_HEAP_VERIFY)};
     struct tn_handle *list = make_node(forked.heap, &node_type, 7, make_node(forked.heap, &node_type, 6, NULL));
     pthread_t thread;
