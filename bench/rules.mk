@@ -11,15 +11,16 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: peers all start link lazy jit cache passes kernels gc image exe size
+.PHONY: peers all start link lazy jit cache passes kernels corpus gc image exe size
 all: start link lazy jit cache passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link calls throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
-passes: $(out)/sqlite3.bc kernels
+passes: $(out)/sqlite3.bc kernels corpus
 kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
+corpus: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,ours clang))
 kernels: $(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,managed polls twin))
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
 heap: $(addprefix $(out)/,spawn heap)
@@ -118,6 +119,23 @@ $(out)/formats/%.one_byte.o: bench/rules.mk
 	$(call assemble,$(bytes))
 $(out)/formats/%.bytes.o: bench/rules.mk
 	$(call assemble,$(bytes))
+
+# ---- Lua and SQLite: the same bitcode, which no pass has seen, by our pipeline and by clang's ----
+
+$(out)/corpus/lua.bc: tests/programs/lua.c $(filter-out %/lua.c %/luac.c,$(wildcard build/deps/lua5.4/src/*.c))
+$(out)/corpus/lua.bc: flags := -DLUA_USE_POSIX -Ibuild/deps/lua5.4/src
+$(out)/corpus/sqlite.bc: tests/programs/sqlite.c build/deps/sqlite3/sqlite3.c
+$(out)/corpus/sqlite.bc: flags := -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_OMIT_LOAD_EXTENSION \
+	-Ibuild/deps/sqlite3
+$(out)/corpus/%.bc:
+	@mkdir -p $(@D)/$*
+	for c in $^; do $(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -w $(flags) -c -emit-llvm $$c \
+		-o $(@D)/$*/$$(basename $$c).bc || exit; done
+	$(LLVM_BIN)/llvm-link $(@D)/$*/*.bc -o $@
+$(out)/corpus/%.ours: $(out)/corpus/%.bc $(BUILD)/tenon
+	$(BUILD)/tenon compile -O2 $< -o $@.o && $(CC) $@.o -lm -o $@
+$(out)/corpus/%.clang: $(out)/corpus/%.bc
+	$(LLVM_BIN)/clang -O2 $< -lm -o $@
 
 # ---- managed code: a host, and what `tenon compile` makes of collected C ----
 
