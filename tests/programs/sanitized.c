@@ -58,6 +58,48 @@ static void watch(void)
 {
     __asan_set_error_report_callback(on_report);
 }
+#elif defined(LOADS_MSAN)
+#include <execinfo.h>
+#include <sanitizer/msan_interface.h>
+
+static void ignore_source(void *context, const struct tn_source *source)
+{
+    (void)context, (void)source;
+}
+
+/* The runtime ends the process where it has found something, and has no function that says where. */
+static void on_death(void)
+{
+    void *trace[32];
+    struct tn_error err;
+    snprintf(report.description, sizeof report.description, "use-of-uninitialized-value");
+    for (int i = 0, count = backtrace(trace, 32); i < count && !report.count; i++)
+        if (!tn_symbolize_source(NULL, (char *)trace[i] - 1, ignore_source, NULL, &err))
+            report.places[report.count++] = (char *)trace[i] - 1;
+    print_report();
+}
+
+static void watch(void)
+{
+    __msan_set_death_callback(on_death);
+}
+
+/* Shadows of arguments and results; a program's thread-local variables have no addresses that dlsym could tell. */
+extern _Thread_local char __msan_param_tls[], __msan_retval_tls[], __msan_va_arg_tls[];
+extern _Thread_local char __msan_va_arg_overflow_size_tls[];
+
+static int define_variables(struct tn_library *library, struct tn_error *err)
+{
+    const char *thread = __builtin_thread_pointer();
+    const struct tn_definition variables[] = {
+        {"__msan_param_tls", (void *)(__msan_param_tls - thread), TN_SYMBOL_THREAD_LOCAL},
+        {"__msan_retval_tls", (void *)(__msan_retval_tls - thread), TN_SYMBOL_THREAD_LOCAL},
+        {"__msan_va_arg_tls", (void *)(__msan_va_arg_tls - thread), TN_SYMBOL_THREAD_LOCAL},
+        {"__msan_va_arg_overflow_size_tls", (void *)(__msan_va_arg_overflow_size_tls - thread), TN_SYMBOL_THREAD_LOCAL},
+    };
+    return tn_define_all(library, variables, sizeof variables / sizeof *variables, NULL, err);
+}
+#define DEFINE_VARIABLES(library, err) define_variables(library, err)
 #else
 int __tsan_get_report_data(void *report, const char **description, int *count, int *stacks, int *accesses,
                            int *locations, int *mutexes, int *threads, int *unique, void **trace, unsigned long size);
@@ -83,6 +125,10 @@ void __tsan_on_report(void *found)
 static void watch(void)
 {
 }
+#endif
+
+#ifndef DEFINE_VARIABLES
+#define DEFINE_VARIABLES(library, err) 0
 #endif
 
 static void *read_file(const char *name, size_t *length)
@@ -120,8 +166,9 @@ int main(int argc, char **argv)
                                      .on_failure = on_failure,
                                      .resolver = tn_resolve_dlsym};
     if (tn_jit_create(&options, &jit, &err) || tn_observe_functions(tn_jit_session(jit), &err) ||
-        tn_observe_sources(tn_jit_session(jit), &err) || tn_jit_add_module(jit, NULL, &module, &err) ||
-        tn_jit_lookup(jit, argv[3], &function, &err) || tn_jit_run_initializers(jit, NULL, argc, argv, NULL, &err)) {
+        tn_observe_sources(tn_jit_session(jit), &err) || DEFINE_VARIABLES(tn_jit_library(jit), &err) ||
+        tn_jit_add_module(jit, NULL, &module, &err) || tn_jit_lookup(jit, argv[3], &function, &err) ||
+        tn_jit_run_initializers(jit, NULL, argc, argv, NULL, &err)) {
         printf("error: %s\n", err.text);
         return 0;
     }

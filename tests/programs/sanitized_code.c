@@ -46,3 +46,25 @@ void data_race(void)
     for (int i = 0; i < 1000; i++)
         shared++; /* data-race */
 }
+
+static __attribute__((noinline)) void fill(volatile int *array, int count)
+{
+    for (int i = 0; i < count; i++)
+        array[i] = i;
+}
+
+void all_written(void)
+{
+    volatile int array[10];
+    fill(array, last + 1);
+    if (array[last] != last)
+        abort();
+}
+
+void never_written(void)
+{
+    volatile int array[10];
+    fill(array, last);
+    if (array[last] == last) /* never-written */
+        abort();
+}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Hosts with the runtimes of AddressSanitizer and ThreadSanitizer load code that is instrumented by options, or because
-# of attributes of functions: mistakes in it are found, with function and line. A host without a runtime says so.
+# Hosts with the runtimes of AddressSanitizer, ThreadSanitizer and MemorySanitizer load code that is instrumented by
+# options, or because of attributes of functions: mistakes in it are found, with function and line. A host without a
+# runtime says so.
 
 . tests/build/check
 
@@ -18,6 +19,16 @@ line_of() { grep -n "/\* $1 \*/" tests/programs/sanitized_code.c | cut -d: -f1; 
 host() {
     "$CC" -g -O1 -fsanitize="$1" tests/programs/sanitized.c $(pkg-config --variable=small_ldflags tenon-codegen) \
         $(pkg-config --cflags --libs tenon-codegen) -o "$work/$1"
+}
+
+# The same for MemorySanitizer, which is clang's. Of the host, only the code that it loads is instrumented, so nothing
+# else may be marked as uninitialised.
+export MSAN_OPTIONS=symbolize=0:poison_in_malloc=0:poison_in_free=0
+memory_host() {
+    "$LLVM_BIN/clang" -g -O1 -DLOADS_MSAN -c tests/programs/sanitized.c $(pkg-config --cflags tenon-codegen) \
+        -o "$work/memory.o" &&
+        "$LLVM_BIN/clang" -fsanitize=memory "$work/memory.o" $(pkg-config --variable=small_ldflags tenon-codegen) \
+            $(pkg-config --libs tenon-codegen) -o "$work/memory"
 }
 
 # ir NAME FLAGS...: bitcode of the code to load
@@ -52,9 +63,11 @@ says() {
 
 succeeds "a host for AddressSanitizer" host address
 succeeds "a host for ThreadSanitizer" host thread
+succeeds "a host for MemorySanitizer" memory_host
 ir plain
 ir address -fsanitize=address
 ir thread -fsanitize=thread
+ir memory -fsanitize=memory
 
 for passes in 'tenon<level=0;sanitize_address>' 'tenon<level=2;sanitize_address>'; do
     finds address plain "$passes" heap_overflow heap-buffer-overflow heap-overflow
@@ -74,9 +87,19 @@ for passes in 'tenon<level=0;sanitize_thread>' 'tenon<level=2;sanitize_thread>';
 done
 finds thread thread '' data_race data-race data-race
 
+for passes in 'tenon<level=0;sanitize_memory>' 'tenon<level=2;sanitize_memory>'; do
+    finds memory plain "$passes" never_written use-of-uninitialized-value never-written
+    finds memory plain "$passes" never_written use-of-uninitialized-value never-written lazy
+    says "no false alarm ($passes)" "end" memory plain "$passes" all_written
+done
+finds memory memory '' never_written use-of-uninitialized-value never-written
+
 says "a host without AddressSanitizer" "'__asan_init' needed by " thread address '' heap_overflow
 says "and what the symbol is of" "of AddressSanitizer's runtime; the host was not built with -fsanitize=address" \
     thread address '' heap_overflow
 says "a host without ThreadSanitizer" \
     "of ThreadSanitizer's runtime; the host was not built with -fsanitize=thread" address plain \
     'tenon<sanitize_thread>' data_race
+says "a host without MemorySanitizer" \
+    "of MemorySanitizer's runtime; the host was not built with -fsanitize=memory" address plain \
+    'tenon<sanitize_memory>' never_written
