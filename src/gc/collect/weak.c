@@ -75,6 +75,7 @@ void tn__settle_dead(struct tn__collection *c)
     tn__settle_ephemerons(c);
     tn__clear_ephemerons(c);
     clear_weak(c); /* references to objects that only finalizers reach */
+    TN__CHECK(!c->weak && !c->ephemerons);
 }
 
 int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context, struct tn_handle *object),

@@ -7,6 +7,15 @@
 
 /* ---- blocks ---- */
 
+/* Memory that objects are going to be allocated in. */
+static bool has_no_objects(const struct tn__generational *g, const char *start, const char *end)
+{
+    uint8_t any = 0;
+    for (; start < end; start += TN__LINE)
+        any |= tn__bits(g, g->starts, start);
+    return !any;
+}
+
 /* The first run of this many free blocks: memory that was used before comes first. 0: there is none. */
 uint32_t tn__gen_take_blocks(struct tn__generational *g, uint32_t count, enum tn__block_state state)
 {
@@ -21,6 +30,7 @@ uint32_t tn__gen_take_blocks(struct tn__generational *g, uint32_t count, enum tn
     uint32_t first = at - run;
     if (run < count || !tn__gen_commit(g, (uint64_t)first << TN__BLOCK_SHIFT, (uint64_t)count << TN__BLOCK_SHIFT))
         return 0;
+    TN__CHECK(has_no_objects(g, tn__block_address(g, first), tn__block_address(g, first + count)));
     memset(&g->blocks[first], TN__BLOCK_REST, count);
     g->blocks[first] = (uint8_t)state;
     g->block_end = first + count > g->block_end ? first + count : g->block_end;
@@ -64,6 +74,7 @@ static char *hole_in(struct tn__generational *g, struct tn__cursor *cursor, uint
         *end = hole + length * (uint64_t)TN__LINE;
         g->used += (uint64_t)(*end - hole);
         cursor->line += length;
+        TN__CHECK(has_no_objects(g, hole, *end));
         return hole;
     }
     return NULL;

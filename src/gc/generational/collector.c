@@ -398,6 +398,7 @@ void tn__gen_collect(struct tn_heap *heap, enum tn__extent extent, struct tn_col
 {
     struct tn__generational *g = tn__generational_of(heap);
     uint64_t nursery = (uint64_t)g->pieces_young * TN__PIECE;
+    TN__CHECK(heap->stops && heap->current);
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     if (g->beside)

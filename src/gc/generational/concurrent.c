@@ -293,6 +293,7 @@ static void begin(struct tn_heap *heap, enum tn__extent extent)
     cycle->begins = true;
     cycle->slice_ns = choose_slice(g);
     g->marks_are_lost = false;
+    TN__CHECK(!g->marks && !cycle->is_dirty && !cycle->marker.count);
     g->marks = g->spare_starts;
 }
 
@@ -303,6 +304,8 @@ static void finish(struct tn_heap *heap, struct tn_collection *done)
     struct tn__cycle *cycle = g->cycle;
     uint64_t before = g->used;
     uint8_t *lines = g->lines;
+    TN__CHECK(!cycle->marker.count && !cycle->found[TN__GREY] && !cycle->found[TN__CUSTOM] && !cycle->rest_count &&
+              !cycle->born_count && !cycle->fresh.count && !cycle->filled.count && !cycle->noted);
     g->spare_starts = g->starts;
     g->starts = g->marks;
     g->marks = NULL;

@@ -364,6 +364,7 @@ static inline void tn__gen_push(struct tn__worker *w, void *entry)
 {
     if (w->count >= TN__ENTRIES)
         tn__gen_share(w);
+    TN__CHECK(w->count < TN__ENTRIES + TN__MORE_ENTRIES);
     w->entries[w->count++] = entry;
 }
 

@@ -342,6 +342,7 @@ void tn__gen_major(struct tn_heap *heap, uint32_t workers, struct tn_collection 
     struct tn__generational *g = tn__generational_of(heap);
     struct tn__worker *w = &g->first;
     uint64_t before = g->used;
+    TN__CHECK(!g->pieces_young && !g->marks);
     w->all = (struct tn__collection){.tracing = &tracing, .heap = heap};
     w->promoted = w->marked = 0;
     g->any_moving = has_moving(g);

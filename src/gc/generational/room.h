@@ -12,6 +12,7 @@ static inline void *tn__set_start(struct tn__worker *w, char *header)
 {
     void *object = header + TN_GC_HEADER_SIZE;
     uint64_t *word = tn__start_word(w->g, object);
+    TN__CHECK(!tn__has_bit(w->g, w->g->starts, object));
     if (w->alone)
         *word |= tn__start_bit(object);
     else

@@ -329,6 +329,15 @@ static void run_team(struct tn__generational *g)
         tn__os_wait(&team->unfinished, left, UINT64_MAX);
 }
 
+/* What a worker leaves at the end of a phase. */
+static bool has_finished(const struct tn__worker *w)
+{
+    bool any = w->count || w->part.count || w->log || w->own;
+    for (int i = 0; i < TN__AHEAD; i++)
+        any |= w->ahead[i] != NULL;
+    return !any;
+}
+
 void tn__gen_run(struct tn__generational *g, uint32_t size, enum tn_collection_phase phase,
                  void (*work)(struct tn__worker *worker), bool (*take)(struct tn__worker *worker))
 {
@@ -341,12 +350,16 @@ void tn__gen_run(struct tn__generational *g, uint32_t size, enum tn_collection_p
     current->workers = tn__max64(current->workers, team->size);
     if (team->size == 1) {
         work(&g->first);
+        TN__CHECK(has_finished(&g->first) && !team->shared);
         return;
     }
     run_team(g);
+    TN__CHECK(!team->shared && !team->part_count);
     note_work(g, phase);
-    for (uint32_t i = 1; i < team->size; i++)
+    for (uint32_t i = 1; i < team->size; i++) {
+        TN__CHECK(has_finished(team->workers[i]) && has_finished(&g->first));
         gather(&g->first, team->workers[i]);
+    }
     g->first.alone = true;
 }
 

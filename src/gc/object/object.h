@@ -76,6 +76,15 @@ static inline void tn__callback_end(enum tn__callback outer)
 /* TN_ECYCLE if the thread runs `callback`, or one that may call less. */
 int tn__refuse_in(enum tn__callback callback, struct tn_error *err);
 
+/* ---- invariants ---- */
+
+/* In builds with sanitizers the program ends here if the condition does not hold. Others do not evaluate it. */
+#ifdef TN_CHECKING
+#define TN__CHECK(condition) ((condition) ? (void)0 : __builtin_trap())
+#else
+#define TN__CHECK(condition) ((void)sizeof(condition))
+#endif
+
 /* ---- stack maps (maps.c) ---- */
 
 struct tn__map {
