@@ -60,8 +60,9 @@ static int read_zone(const struct tn_image *image, uint32_t index, const uint8_t
     if (page < tn__os_page_size())
         return tn__fail(err, TN_ENOTSUP, "%s: for pages of at most %u bytes; this system has pages of %zu", name, page,
                         tn__os_page_size());
-    char *start = image->view.zones_at ? tn__image_place(&image->view, image->view.zones_at + index)
-                                       : (char *)(uintptr_t)image->view.header + tn__get64(row + TN__IMAGE_ZONE_PLACE);
+    char *start = image->view.zones_at
+                      ? tn__image_place(&image->view, image->view.zones_at + index)
+                      : (char *)((uintptr_t)image->view.header + tn__get64(row + TN__IMAGE_ZONE_PLACE));
     bool whole = !(tn__get64(row + TN__IMAGE_ZONE_ADDRESS) % page || (uintptr_t)start % tn__os_page_size());
     if (!size || !whole || size % page || objects > size || objects % 8)
         return FAIL("%s: the %s zone: %llu bytes of objects in %llu bytes", name, zone_names[kind],

@@ -44,7 +44,7 @@ static int read_file(struct rebasing *r)
         return FAIL(r, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be read: %s", r->path, strerror(error));
     r->size = file.size;
     r->bytes = tn__alloc(NULL, file.size + 1);
-    if (r->bytes)
+    if (r->bytes && file.size)
         memcpy(r->bytes, file.bytes, file.size);
     tn__os_unmap_file(&file);
     return r->bytes ? tn__image_verify(r->path, r->bytes, r->size, r->err) : tn__no_memory(r->err, r->path);
