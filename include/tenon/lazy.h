@@ -54,6 +54,18 @@ struct tn_stub_options {
 TN_API int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
                           struct tn_library *targets, const struct tn_stub_options *options, struct tn_error *err);
 
+/* Adds an object whose functions are lazy: each of its global functions becomes a stub, and the first call of one links
+ * the object with what it needs. References to these functions, its own too, lead to the stubs, so that pointers are
+ * equal and tn_redirect reaches all callers; the bodies are called NAME$body. Variables, and functions found when they
+ * are linked (STT_GNU_IFUNC), get no stub: needing one links the object, and so does tn_link. Weak functions give way
+ * as weak definitions do; of a COMDAT group that another object has brought, the functions are those of that object. A
+ * stub that gave way does not come back when what it gave way to is removed. Initializers are left to the next
+ * tn_run_initializers after the first call. The owner is that of the options, or of the input. If a first call fails,
+ * on_error and on_failure are called as for other lazy functions, and the next call tries again. Errors as for
+ * tn_add_object and tn_define_lazy; after an error nothing of the object stays behind. */
+TN_API int tn_add_lazy_object(struct tn_library *library, const struct tn_input *input,
+                              const struct tn_stub_options *options, struct tn_error *err);
+
 /* Defines a function that leads to `address` until it is redirected. If `address` is NULL it leads nowhere yet, and
  * calls fail as those of a lazy function do. on_failure may be NULL if the function never leads nowhere. Errors as for
  * tn_define_lazy. */

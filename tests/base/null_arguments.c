@@ -71,6 +71,7 @@ static void test_linker(void **state)
     REFUSED(tn_tracker_transfer(NULL, NULL, &err));
     REFUSED(tn_tracker_remove(NULL, &err));
     REFUSED(tn_tracker_retire(NULL, &err));
+    REFUSED(tn_add_lazy_object(NULL, NULL, NULL, &err));
     REFUSED(tn_tracker_retire_start(NULL, NULL, NULL, &err));
 }
 

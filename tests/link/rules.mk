@@ -142,6 +142,7 @@ $(BUILD)/tests/link/core/gather: | $(call data_of,gather_1 gather_2)
 $(BUILD)/tests/link/session/inject: | $(call data_of,gather_1)
 $(BUILD)/tests/link/session/describe: | $(call data_of,tls_1) $(link_data)/matrix_b.a
 $(BUILD)/tests/link/session/on_object: | $(call data_of,matrix_a) $(link_data)/matrix_b.a
+$(BUILD)/tests/link/lazy/lazy_object: | $(call data_of,matrix_a matrix_b)
 $(BUILD)/tests/link/memory/memory_client: | $(call data_of,memory)
 $(BUILD)/tests/link/memory/strategies: | $(call data_of,matrix_a matrix_b low)
 $(BUILD)/tests/link/session/faults $(BUILD)/tests/link/session/allocator: | \

@@ -83,7 +83,8 @@ struct tn__lazy_batch {
     uint64_t on_failure;
     size_t calls; /* that are looking one of its functions up */
     bool removed;
-    bool hidden; /* the names are gone, but the stubs still work */
+    bool hidden;    /* the names are gone, but the stubs still work */
+    bool of_object; /* the targets are an object's, and may be hidden (lazy_object.c) */
     size_t count;
     struct tn__lazy_record records[];
 };

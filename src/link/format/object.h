@@ -169,6 +169,7 @@ struct tn__object_data {
     struct tn__symbol *symbols;
     struct tn__group *groups;
     uint32_t section_count, symbol_count, group_count;
+    uint32_t split;         /* how many of the symbols, at the end, are not in the file (lazy/lazy_object.c) */
     uint32_t base;          /* the symbol from whose address TN__V_S_A_BASE counts; 0: there is none */
     uint32_t first_global;  /* symbols before this one are local; set with their keys (symtab.h), like */
     uint32_t name_count;    /* how many names the object enters: of global symbols and of groups */

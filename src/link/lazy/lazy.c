@@ -89,11 +89,11 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     tn__session_unlock(session);
     if (!wanting)
         return address;
-    void *found;
-    int code = record->target ? tn_lookup(batch->targets, record->target, &found, &err)
+    struct tn_wanted wanted = {record->target, batch->of_object ? TN_WANTED_HIDDEN : 0, NULL};
+    int code = record->target ? tn_lookup_all(batch->targets, &wanted, 1, &err)
                               : tn__fail(&err, TN_EUNDEF, "it leads nowhere yet");
     if (!code)
-        address = (uintptr_t)found;
+        address = (uintptr_t)wanted.address;
     tn__session_lock(session);
     code = settle(slot, batch, code, &address, &err);
     if (code)
@@ -214,7 +214,7 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     return 0;
 }
 
-static int find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
+int tn__lazy_find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
 {
     int code = tn__libraries_check(batch->library, batch->targets, err);
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -257,13 +257,12 @@ static int take_stubs(struct tn__lazy_batch *batch, uint64_t target, struct tn__
     return code;
 }
 
-/* Under the lock. */
-static int define_all(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
-                      struct tn_tracker *owner, struct tn_error *err)
+int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+                    struct tn_tracker *owner, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
-    int code = find_entries(batch, symbols, err);
+    int code = tn__lazy_find_entries(batch, symbols, err);
     if (!code)
         code = tn__entries_wait(batch->library, batch->targets, &batch->records[0].entry, sizeof batch->records[0],
                                 batch->count, err);
@@ -292,7 +291,7 @@ static int define_batch(struct tn__lazy_batch *batch, const struct tn_lazy_symbo
 {
     struct tn_session *session = batch->library->session;
     tn__session_lock(session);
-    int code = define_all(batch, symbols, target, owner ? owner : &batch->library->own, err);
+    int code = tn__lazy_define(batch, symbols, target, owner ? owner : &batch->library->own, err);
     tn__session_unlock(session);
     if (code)
         tn__free(session->allocator, batch);
@@ -301,8 +300,8 @@ static int define_batch(struct tn__lazy_batch *batch, const struct tn_lazy_symbo
 
 /* ---- public ---- */
 
-static int take_options(const struct tn_library *library, const struct tn_stub_options *given, bool may_fail,
-                        struct tn_stub_options *options, struct tn_error *err)
+int tn__lazy_take_options(const struct tn_library *library, const struct tn_stub_options *given, bool may_fail,
+                          struct tn_stub_options *options, struct tn_error *err)
 {
     int code = tn__take_options(options, sizeof *options, given, "struct tn_stub_options", err);
     if (code)
@@ -360,6 +359,23 @@ static char *copy_symbol(struct tn__lazy_record *record, const struct tn_lazy_sy
     return text + size;
 }
 
+struct tn__lazy_batch *tn__lazy_new_batch(struct tn_library *library, const struct tn_lazy_symbol *symbols,
+                                          size_t count, struct tn_library *targets,
+                                          const struct tn_stub_options *options)
+{
+    size_t text = 0;
+    for (size_t i = 0; i < count; i++)
+        text += strlen(target_name(&symbols[i])) + 1;
+    struct tn__lazy_batch *batch = new_batch(library, options, count, text);
+    if (!batch)
+        return NULL;
+    batch->targets = targets;
+    char *at = (char *)&batch->records[count];
+    for (size_t i = 0; i < count; i++)
+        at = copy_symbol(&batch->records[i], &symbols[i], at);
+    return batch;
+}
+
 int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
                    struct tn_library *targets, const struct tn_stub_options *given, struct tn_error *err)
 {
@@ -368,22 +384,13 @@ int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symb
         return tn__fail(err, TN_EINVAL, "lazy functions need a library and one with what they lead to");
     if (targets->session != library->session)
         return tn__fail(err, TN_EINVAL, "library %s is of another session", targets->name);
-    int code = take_options(library, given, true, &options, err);
-    size_t text = 0;
-    for (size_t i = 0; !code && i < count; i++) {
+    int code = tn__lazy_take_options(library, given, true, &options, err);
+    for (size_t i = 0; !code && i < count; i++)
         code = check_symbol(library, targets, &symbols[i], err);
-        text += code ? 0 : strlen(target_name(&symbols[i])) + 1;
-    }
     if (code || !count)
         return code;
-    struct tn__lazy_batch *batch = new_batch(library, &options, count, text);
-    if (!batch)
-        return tn__no_memory(err, NULL);
-    batch->targets = targets;
-    char *at = (char *)&batch->records[count];
-    for (size_t i = 0; i < count; i++)
-        at = copy_symbol(&batch->records[i], &symbols[i], at);
-    return define_batch(batch, symbols, 0, options.owner, err);
+    struct tn__lazy_batch *batch = tn__lazy_new_batch(library, symbols, count, targets, &options);
+    return batch ? define_batch(batch, symbols, 0, options.owner, err) : tn__no_memory(err, NULL);
 }
 
 int tn_define_redirectable(struct tn_library *library, const char *name, const void *address,
@@ -392,7 +399,7 @@ int tn_define_redirectable(struct tn_library *library, const char *name, const v
     struct tn_stub_options options;
     if (!library || !name || !*name)
         return tn__fail(err, TN_EINVAL, "a redirectable function needs a library and a name");
-    int code = take_options(library, given, !address, &options, err);
+    int code = tn__lazy_take_options(library, given, !address, &options, err);
     if (code)
         return code;
     struct tn__lazy_batch *batch = new_batch(library, &options, 1, 0);

@@ -91,6 +91,21 @@ typedef bool tn__lazy_visit(const struct tn__lazy_pool *pool, struct tn__lazy_sl
                             const struct tn__places *places);
 bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places);
 
+/* ---- definitions (lazy.c) ---- */
+
+/* Checks what a client gave. TN_EINVAL, TN_ENOTSUP. */
+int tn__lazy_take_options(const struct tn_library *library, const struct tn_stub_options *given, bool may_fail,
+                          struct tn_stub_options *options, struct tn_error *err);
+/* A batch that leads to symbols of `targets`; NULL: out of memory. */
+struct tn__lazy_batch *tn__lazy_new_batch(struct tn_library *library, const struct tn_lazy_symbol *symbols,
+                                          size_t count, struct tn_library *targets,
+                                          const struct tn_stub_options *options);
+/* Under the lock: finds the entries of its names. Then, once no link holds one of these (it waits for that), defines
+ * all or none; `target` 0: they are looked up. Errors as for tn_define_lazy. */
+int tn__lazy_find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err);
+int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+                    struct tn_tracker *owner, struct tn_error *err);
+
 /* ---- what observers are told (lazy_names.c) ---- */
 
 /* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an

@@ -157,7 +157,7 @@ static int describe_object(struct tn__link *link, const struct tn__object *objec
     out->section_addresses = sections;
     out->section_count = data->section_count;
     out->symbol_addresses = object->plan->addresses;
-    out->symbol_count = data->symbol_count;
+    out->symbol_count = data->symbol_count - data->split;
     out->format = data->bytes ? data->format : NULL;
     return 0;
 }
