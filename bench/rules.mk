@@ -23,7 +23,7 @@ kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
 corpus: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,ours clang))
 kernels: $(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,managed polls twin))
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
-heap: $(addprefix $(out)/,spawn heap)
+heap: $(addprefix $(out)/,spawn heap) $(BUILD)/tenon
 gc_names := bt gcbench lru young latency
 more_names := splay bdd strings ephemerons rewrite arrays
 gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
