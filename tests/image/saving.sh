@@ -18,21 +18,9 @@ written=("$work/host" save "$work/folder/out") whole=$work/new
 strace -f -qq -o "$work/log" "${written[@]}" || exit 1
 killed_at_each_call
 
-# refused CALL ERROR TEXT: every such call that writes fails in turn.
-refused() {
-    local call=$1 error=$2 text=$3 n missed= runs
-    runs=$(grep -c "^[0-9]* *$call(" "$work/log")
-    for ((n = 1; n <= runs; n++)); do
-        under -e inject=$call:error=$error:when=$n
-        [ $? -eq 1 ] && cmp -s "$work/folder/out" "$work/old" && [ "$(ls "$work/folder")" = out ] &&
-            grep -q "^TN_EIO: .*out: cannot be written: $text" "$work/said" || missed="$missed $n"
-    done
-    some "there are calls of $call" "$([ "$runs" -gt 0 ] && echo yes)"
-    none "$call fails with $error: it is said, and nothing is left of it" "$missed"
-}
-refused "$(grep -q '^[0-9]* *pwritev(' "$work/log" && echo pwritev || echo pwrite64)" ENOSPC 'No space left'
-refused fsync EIO 'Input/output error'
-refused rename EACCES 'Permission denied'
+refused "$(grep -q '^[0-9]* *pwritev(' "$work/log" && echo pwritev || echo pwrite64)" ENOSPC 'TN_EIO: .*out: cannot be written: No space left'
+refused fsync EIO 'TN_EIO: .*out: cannot be written: Input/output error'
+refused rename EACCES 'TN_EIO: .*out: cannot be written: Permission denied'
 
 (ulimit -f 1 && trap '' XFSZ && exec "$work/host" save "$work/folder/out") >"$work/said" 2>&1
 some "a limit of the size of files is said" "$(grep 'TN_EIO: .*File too large' "$work/said")"

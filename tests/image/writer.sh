@@ -25,20 +25,6 @@ mkdir "$work/new"
 strace -f -qq -o "$work/log" "${written[@]}"
 killed_at_each_call
 
-# refused CALL ERROR TEXT: every such call fails in turn; that is an error which says so, or does not matter.
-refused() {
-    local call=$1 error=$2 text=$3 n status missed= runs
-    runs=$(grep -c "^[0-9]* *$call(" "$work/log")
-    for ((n = 1; n <= runs; n++)); do
-        under -e inject=$call:error=$error:when=$n
-        status=$?
-        [ $status -eq 0 ] && cmp -s "$work/folder/out" "$whole" && continue
-        cmp -s "$work/folder/out" "$work/old" && [ "$(ls "$work/folder")" = out ] && grep -q "$text" "$work/said" ||
-            missed="$missed $n"
-    done
-    some "there are calls of $call" "$runs"
-    none "$call fails with $error: it is said, and nothing is left of it" "$missed"
-}
 # unused CALL ERROR: what makes the file has no need of it.
 unused() {
     under -e inject=$1:error=$2
@@ -47,9 +33,9 @@ unused() {
 }
 unused memfd_create ENOSYS
 unused pwrite64 ENOSPC
-refused write ENOSPC "cannot write '.*out': No space left"
-refused fsync EIO "cannot write '.*out': Input/output error"
-refused rename EACCES "cannot write '.*out': Permission denied"
+refused_or_unused write ENOSPC "cannot write '.*out': No space left"
+refused_or_unused fsync EIO "cannot write '.*out': Input/output error"
+refused_or_unused rename EACCES "cannot write '.*out': Permission denied"
 
 cp "$work/old" "$work/folder/out"
 "$tenon" build --kind=shared -o "$work/folder/out" "$work/bad.ll" >"$work/said" 2>&1

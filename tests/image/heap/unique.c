@@ -34,6 +34,8 @@ struct symbols {
     int code;
 };
 
+enum { LINKS = 12 };
+
 static char long_name[1000];
 
 static int give_way(void *context, struct tn_image_unique *unique, size_t count, struct tn_error *error)
@@ -71,28 +73,22 @@ static uint64_t written_words(const struct tn_image *image)
     return memory.written;
 }
 
-/* Links, frozen ones too, refer to three symbols, of which the program has one or two; and so does a root. */
-static void unique_objects_give_way(void **state)
+/* Saves a list of links, frozen ones too, that refer to three symbols in turn; so does a root. */
+static void save_symbols(const char *path)
 {
     static const struct tn_save_type unique_rows[] = {
         {.size = sizeof *unique_rows, .type = &symbol_type, .flags = TN_SAVE_UNIQUE, .key = key_of},
         {.size = sizeof *unique_rows, .type = &frozen_type, .flags = TN_SAVE_FROZEN}};
-    const char *path = saved_path("unique");
+    const struct tn_save_options options = {
+        .size = sizeof options, .name = "unique", .types = unique_rows, .type_count = 2};
     struct tn_heap *heap = saved_heap();
-    struct tn_handle *list = NULL, *names[3];
-    struct tn_image *image;
-    (void)state;
-    memset(long_name, 'x', sizeof long_name);
-    names[0] = make_symbol(heap, "one", 3);
-    names[1] = make_symbol(heap, "two", 3);
-    names[2] = make_symbol(heap, long_name, sizeof long_name);
-    for (uint64_t i = 0; i < 12; i++) {
+    struct tn_handle *list = NULL, *names[] = {make_symbol(heap, "one", 3), make_symbol(heap, "two", 3),
+                                               make_symbol(heap, long_name, sizeof long_name)};
+    struct tn_save *save;
+    for (uint64_t i = 0; i < LINKS; i++) {
         list = saved_link(heap, i % 2 ? &frozen_type : &link_type, i, list);
         assert_int_equal(tn_handle_store(list, offsetof(struct link, other), names[i % 3], &err), 0);
     }
-    const struct tn_save_options options = {
-        .size = sizeof options, .name = "unique", .types = unique_rows, .type_count = 2};
-    struct tn_save *save;
     assert_int_equal(tn_save_create(heap, &options, &save, &err), 0);
     assert_int_equal(tn_save_root(save, "root", list, &err), 0);
     assert_int_equal(tn_save_root(save, "symbol", names[0], &err), 0);
@@ -100,6 +96,18 @@ static void unique_objects_give_way(void **state)
     assert_int_equal(tn_save_write(save, path, &err), 0);
     tn_save_destroy(save);
     tn_heap_destroy(heap);
+}
+
+/* The program has one or two of the symbols. */
+static void unique_objects_give_way(void **state)
+{
+    const char *path = saved_path("unique");
+    struct tn_heap *heap;
+    struct tn_handle *list;
+    struct tn_image *image;
+    (void)state;
+    memset(long_name, 'x', sizeof long_name);
+    save_symbols(path);
     for (int known = 0; known < 4; known++) {
         heap = saved_heap();
         struct symbols symbols = {.code = 0};
@@ -124,7 +132,7 @@ static void unique_objects_give_way(void **state)
         assert_int_equal(tn_image_root(image, "symbol", root, &err), 0);
         if (symbols.known[0])
             assert_true(tn_handle_same(root, symbols.known[0]));
-        for (uint64_t i = 12; i-- > 0;) { /* the last one comes first */
+        for (uint64_t i = LINKS; i-- > 0;) { /* the last one comes first */
             const struct tn_handle *wanted = i % 3 == 0 ? root : i % 3 == 2 ? symbols.known[1] : NULL;
             if (wanted)
                 assert_true(refers_to(heap, list, wanted));

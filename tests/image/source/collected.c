@@ -5,21 +5,7 @@
 
 #include <stdio.h>
 
-#include "tenon_managed.h"
-
-struct node {
-    struct node tn_ref *next;
-    long value;
-};
-TN_TYPE(struct node, next);
-
-struct nodes {
-    size_t length;
-    struct node tn_ref *items[];
-};
-TN_ARRAY_OF_REFERENCES(struct nodes, items);
-
-typedef struct node tn_ref *node;
+#include "nodes.h"
 
 /* Of the program that the image is for. */
 TN_NO_TRANSITION int version_here(void); /* looks at the address that it returns to */

@@ -2,21 +2,7 @@
 
 /* Collected C whose types, and one of whose objects, are those of an image with saved objects. */
 
-#include "tenon_managed.h"
-
-struct node {
-    struct node tn_ref *next;
-    long value;
-};
-TN_TYPE(struct node, next);
-
-struct nodes {
-    size_t length;
-    struct node tn_ref *items[];
-};
-TN_ARRAY_OF_REFERENCES(struct nodes, items);
-
-typedef struct node tn_ref *node;
+#include "nodes.h"
 
 extern struct node first_node; /* a root's object */
 #define FIRST ((node)&first_node)

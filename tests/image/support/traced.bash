@@ -32,3 +32,24 @@ killed_at_each_call() {
     none "killed at each of $count calls, it leaves the old file or the new one" "$wrong"
     some "the old one but at the last few: $finished" "$([ "$finished" -gt 0 ] && [ "$finished" -lt 12 ] && echo yes)"
 }
+
+# refused CALL ERROR TEXT: every such call fails in turn; that is an error which says so, and the old file stays, alone.
+refused() {
+    local call=$1 error=$2 text=$3 n status missed= runs
+    runs=$(grep -c "^[0-9]* *$call(" "$work/log")
+    for ((n = 1; n <= runs; n++)); do
+        under -e inject=$call:error=$error:when=$n
+        status=$?
+        [ $status -eq 0 ] && [ -n "$may_go_on" ] && cmp -s "$work/folder/out" "$whole" && continue
+        [ $status -eq 1 ] && cmp -s "$work/folder/out" "$work/old" && [ "$(ls "$work/folder")" = out ] &&
+            grep -q "$text" "$work/said" || missed="$missed $n"
+    done
+    some "there are calls of $call" "$([ "$runs" -gt 0 ] && echo yes)"
+    none "$call fails with $error: it is said, and nothing is left of it" "$missed"
+}
+# The same, but for calls without which the file is whole all the same.
+refused_or_unused() {
+    local may_go_on=yes
+    refused "$@"
+}
+may_go_on=
