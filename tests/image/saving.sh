@@ -18,7 +18,8 @@ written=("$work/host" save "$work/folder/out") whole=$work/new
 strace -f -qq -o "$work/log" "${written[@]}" || exit 1
 killed_at_each_call
 
-refused "$(grep -q '^[0-9]* *pwritev(' "$work/log" && echo pwritev || echo pwrite64)" ENOSPC 'TN_EIO: .*out: cannot be written: No space left'
+write=$(grep -q '^[0-9]* *pwritev(' "$work/log" && echo pwritev || echo pwrite64)
+refused "$write" ENOSPC 'TN_EIO: .*out: cannot be written: No space left'
 refused fsync EIO 'TN_EIO: .*out: cannot be written: Input/output error'
 refused rename EACCES 'TN_EIO: .*out: cannot be written: Permission denied'
 

@@ -96,12 +96,9 @@ static void references_lead_to_starts(void **state)
     (void)state;
     zones_make(path, "starts");
     uint8_t *bytes = saved_read(path, &size);
-    size_t header = zones_header(bytes, size), root = 0;
-    for (uint32_t e = 0; e < tn__get32(bytes + header + TN__IMAGE_AT_DIRECTORY); e++) {
-        const uint8_t *entry = bytes + header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
-        if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) == TN__IMAGE_ROOT_TABLE)
-            root = 4096 + tn__get64(bytes + header + tn__get32(entry + TN__IMAGE_ENTRY_OFFSET) + TN__IMAGE_ROOT_PLACE);
-    }
+    uint32_t rows;
+    size_t header = zones_header(bytes, size), table = zones_table(bytes, size, TN__IMAGE_ROOT_TABLE, &rows),
+           root = 4096 + tn__get64(bytes + table + TN__IMAGE_ROOT_PLACE);
     for (uint64_t distance = 8; distance <= 1 << 20; distance *= 2) {
         uint64_t reference = tn__get64(bytes + root);
         tn__put64(bytes + root, reference + distance);

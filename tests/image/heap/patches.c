@@ -171,18 +171,56 @@ static void make_base(const char *path)
     tn_heap_destroy(heap);
 }
 
+/* A base and a file for what is saved on top of it, and a heap that they are opened in. */
+struct stack {
+    const char *base, *top;
+    struct tn_heap *heap;
+    struct tn_image *images[2];
+    struct tn_handle *first; /* the base's root */
+};
+
+static void open_base(struct stack *s)
+{
+    s->heap = saved_heap();
+    s->images[0] = load(s->heap, s->base, NULL, 0, 0);
+    s->images[1] = NULL;
+    s->first = saved_root(s->heap, s->images[0]);
+}
+
+static void close_both(struct stack *s)
+{
+    tn_heap_destroy(s->heap);
+    tn_image_close(s->images[1]);
+    tn_image_close(s->images[0]);
+}
+
+static struct stack begin(void)
+{
+    struct stack s = {.base = saved_path("base"), .top = saved_path("changed")};
+    make_base(s.base);
+    open_base(&s);
+    return s;
+}
+
+static void end(struct stack *s)
+{
+    close_both(s);
+    unlink(s->base);
+    unlink(s->top);
+}
+
+static int save_top(const struct stack *s)
+{
+    return save(s->heap, s->top, "changed", s->first, s->images, 1);
+}
+
 /* How many words an image patches. */
 static uint32_t patches(const char *path)
 {
     size_t size;
     uint32_t count = UINT32_MAX;
     uint8_t *bytes = saved_read(path, &size);
-    const uint8_t *header = bytes + zones_header(bytes, size);
-    for (uint32_t e = 0; e < tn__get32(header + TN__IMAGE_AT_DIRECTORY); e++) {
-        const uint8_t *entry = header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
-        if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) == TN__IMAGE_PATCH_TABLE)
-            count = tn__get32(entry + TN__IMAGE_ENTRY_ROWS);
-    }
+    zones_table(bytes, size, TN__IMAGE_PATCH_TABLE, &count);
     free(bytes);
     return count;
 }
@@ -348,126 +386,104 @@ TN_RESTORE(restore, 1);
 /* What the program had stored in these words is there again, and was kept alive. */
 static void failures_undo_changes(void **state)
 {
-    const char *path = saved_path("base"), *path2 = saved_path("changed");
+    struct stack s = begin();
     (void)state;
-    make_base(path);
-    struct tn_heap *heap = saved_heap();
-    struct tn_image *images[2] = {load(heap, path, NULL, 0, 0)};
-    change_base(heap, saved_root(heap, images[0]));
-    assert_int_equal(save(heap, path2, "changed", saved_root(heap, images[0]), images, 1), 0);
-    tn_heap_destroy(heap);
-    tn_image_close(images[0]);
-    heap = saved_heap();
-    images[0] = load(heap, path, NULL, 0, 0);
-    struct tn_handle *first = saved_root(heap, images[0]), *second = follow(heap, first, NEXT),
-                     *own = make(heap, &record_type, 0);
+    change_base(s.heap, s.first);
+    assert_int_equal(save_top(&s), 0);
+    close_both(&s);
+    open_base(&s);
+    struct tn_handle *second = follow(s.heap, s.first, NEXT), *own = make(s.heap, &record_type, 0);
     write_word(own, NUMBER, 55);
-    write_word(first, NUMBER, 56);
+    write_word(s.first, NUMBER, 56);
     store(second, NEXT, own);
     tn_handle_free(own);
-    const struct tn_image_load_options options = options_of(heap, images, 1);
-    collected = heap;
-    assert_int_equal(tn_image_open(path2, &options, &images[1], &err), TN_EIO);
+    const struct tn_image_load_options options = options_of(s.heap, s.images, 1);
+    collected = s.heap;
+    assert_int_equal(tn_image_open(s.top, &options, &s.images[1], &err), TN_EIO);
     assert_string_equal(err.text, "refused");
     collected = NULL;
-    tn_heap_collect(heap, 0);
+    tn_heap_collect(s.heap, 0);
     for (int at = 1, code = TN_ENOMEM; code; at++) { /* each allocation */
         char plan[32];
-        own = follow(heap, second, NEXT);
+        own = follow(s.heap, second, NEXT);
         assert_int_equal(word(own, NUMBER), 55);
-        assert_int_equal(word(first, NUMBER), 56);
-        assert_int_equal(word(first, ADDRESS), (uintptr_t)anchors);
+        assert_int_equal(word(s.first, NUMBER), 56);
+        assert_int_equal(word(s.first, ADDRESS), (uintptr_t)anchors);
         tn_handle_free(own);
         snprintf(plan, sizeof plan, "a%d", at);
         assert_int_equal(tn__os_set_faults(plan), 0);
-        code = tn_image_open(path2, &options, &images[1], &err);
+        code = tn_image_open(s.top, &options, &s.images[1], &err);
         tn__os_set_faults(NULL);
         assert_true(at < 100 && (code == 0 || code == TN_ENOMEM));
         assert_true(at > 3 || code);
     }
-    check_changed(heap, first);
-    tn_heap_collect(heap, 0);
-    tn_heap_destroy(heap);
-    tn_image_close(images[1]);
-    tn_image_close(images[0]);
-    unlink(path);
-    unlink(path2);
+    check_changed(s.heap, s.first);
+    tn_heap_collect(s.heap, 0);
+    end(&s);
 }
 
 static void what_is_missing_is_an_error(void **state)
 {
-    const char *path = saved_path("base"), *path2 = saved_path("changed");
+    struct stack s = begin();
     (void)state;
-    make_base(path);
-    struct tn_heap *heap = saved_heap();
-    struct tn_image *images[2] = {load(heap, path, NULL, 0, 0)};
-    struct tn_handle *first = saved_root(heap, images[0]);
-    write_word(first, ADDRESS, (uintptr_t)&path);
-    assert_int_equal(save(heap, path2, "changed", first, images, 1), TN_EUNDEF);
+    write_word(s.first, ADDRESS, (uintptr_t)&s);
+    assert_int_equal(save_top(&s), TN_EUNDEF);
     assert_string_equal(err.text, "changed: 'record' of the image 'base': one of its words is an address that has no "
                                   "name");
-    write_word(first, ADDRESS, (uintptr_t)anchors + 50);
-    write_word(first, NUMBER, (uintptr_t)&path);
-    assert_int_equal(save(heap, path2, "changed", first, images, 1), TN_ENOTSUP);
+    write_word(s.first, ADDRESS, (uintptr_t)anchors + 50);
+    write_word(s.first, NUMBER, (uintptr_t)&s);
+    assert_int_equal(save_top(&s), TN_ENOTSUP);
     assert_non_null(strstr(err.text, "'record' of the image 'base': +16 of 'record' is 0x"));
-    write_word(first, NUMBER, 9);
-    assert_int_equal(save(heap, path2, "changed", first, images, 1), 0);
-    struct tn_image_load_options options = options_of(heap, images, 1);
+    write_word(s.first, NUMBER, 9);
+    assert_int_equal(save_top(&s), 0);
+    struct tn_image_load_options options = options_of(s.heap, s.images, 1);
     options.resolver = NULL;
-    assert_int_equal(tn_image_open(path2, &options, &images[1], &err), TN_EUNDEF);
+    assert_int_equal(tn_image_open(s.top, &options, &s.images[1], &err), TN_EUNDEF);
     assert_string_equal(err.text, "changed: the program does not have: high");
-    tn_heap_destroy(heap);
-    tn_image_close(images[0]);
-    unlink(path);
-    unlink(path2);
+    end(&s);
 }
 
 /* Saving without memory, and on top of an image whose file could not be mapped. */
 static void saving_fails_with_an_error(void **state)
 {
-    const char *path = saved_path("base"), *path2 = saved_path("changed");
+    struct stack s = begin();
     (void)state;
-    make_base(path);
-    struct tn_heap *heap = saved_heap();
-    struct tn_image *image = load(heap, path, NULL, 0, 0);
-    struct tn_handle *first = saved_root(heap, image);
-    change_base(heap, first);
+    change_base(s.heap, s.first);
     for (int at = 1, code = TN_ENOMEM; code; at++) {
         char plan[32];
         snprintf(plan, sizeof plan, "a%d", at);
         assert_int_equal(tn__os_set_faults(plan), 0);
-        code = save(heap, path2, "changed", first, &image, 1);
+        code = save_top(&s);
         tn__os_set_faults(NULL);
         assert_true(at < 200 && (code == 0 || code == TN_ENOMEM));
         assert_true(at > 10 || code);
     }
-    assert_int_equal(patches(path2), 8);
-    tn_heap_destroy(heap);
-    tn_image_close(image);
+    assert_int_equal(patches(s.top), 8);
+    close_both(&s);
     int refused = 0;
     for (size_t at = 0; at < 20; at++) {
         char plan[64] = "";
-        heap = saved_heap();
-        struct tn_image_load_options options = options_of(heap, NULL, 0);
+        s.heap = saved_heap();
+        struct tn_image_load_options options = options_of(s.heap, NULL, 0);
         options.flags = TN_IMAGE_COPY;
         for (size_t i = 0; i < at; i++)
             strcat(plan, ". ");
         assert_int_equal(tn__os_set_faults(strcat(plan, "F")), 0);
-        int code = tn_image_open(path, &options, &image, &err);
+        int code = tn_image_open(s.base, &options, &s.images[0], &err);
         tn__os_set_faults(NULL);
         if (code == 0) {
-            code = save(heap, path2, "changed", saved_root(heap, image), &image, 1);
+            s.first = saved_root(s.heap, s.images[0]);
+            code = save_top(&s);
             assert_true(code == 0 || code == TN_ENOTSUP);
             refused += code != 0;
             if (code)
                 assert_non_null(strstr(err.text, "what has changed in the image 'base' is unknown"));
-            tn_image_close(image);
         }
-        tn_heap_destroy(heap);
+        close_both(&s);
     }
     assert_true(refused > 0);
-    unlink(path);
-    unlink(path2);
+    unlink(s.base);
+    unlink(s.top);
 }
 
 /* ---- unique objects ---- */
@@ -544,45 +560,32 @@ static void what_gives_way_is_no_change(void **state)
 /* Each byte of the table, signed: a refusal, or a sound heap. */
 static void changed_bytes_are_refused(void **state)
 {
-    const char *path = saved_path("base"), *path2 = saved_path("changed");
+    struct stack s = begin();
     size_t size, refused = 0;
     (void)state;
-    make_base(path);
-    struct tn_heap *heap = saved_heap();
-    struct tn_image *images[2] = {load(heap, path, NULL, 0, 0)};
-    change_base(heap, saved_root(heap, images[0]));
-    assert_int_equal(save(heap, path2, "changed", saved_root(heap, images[0]), images, 1), 0);
-    tn_heap_destroy(heap);
-    tn_image_close(images[0]);
-    uint8_t *bytes = saved_read(path2, &size);
-    size_t header = zones_header(bytes, size), table = 0, end = 0;
-    for (uint32_t e = 0; e < tn__get32(bytes + header + TN__IMAGE_AT_DIRECTORY); e++) {
-        const uint8_t *entry = bytes + header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
-        if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) == TN__IMAGE_PATCH_TABLE) {
-            table = header + tn__get32(entry + TN__IMAGE_ENTRY_OFFSET);
-            end = table + (size_t)TN__IMAGE_PATCH * tn__get32(entry + TN__IMAGE_ENTRY_ROWS);
-        }
-    }
-    for (size_t at = table; at < end; at++)
+    change_base(s.heap, s.first);
+    assert_int_equal(save_top(&s), 0);
+    close_both(&s);
+    uint8_t *bytes = saved_read(s.top, &size);
+    uint32_t count = 0;
+    size_t header = zones_header(bytes, size), table = zones_table(bytes, size, TN__IMAGE_PATCH_TABLE, &count);
+    for (size_t at = table; at < table + (size_t)TN__IMAGE_PATCH * count; at++)
         for (int bit = 0; bit < 8; bit += 1 + (at - table) % 2) {
             bytes[at] ^= (uint8_t)(1 << bit);
             zones_sign(bytes, size, header);
-            heap = saved_heap();
-            images[0] = load(heap, path, NULL, 0, 0);
-            const struct tn_image_load_options options = options_of(heap, images, 1);
-            int code = tn_image_open_memory("bad", bytes, size, &options, &images[1], &err);
+            open_base(&s);
+            const struct tn_image_load_options options = options_of(s.heap, s.images, 1);
+            int code = tn_image_open_memory("bad", bytes, size, &options, &s.images[1], &err);
             assert_true(code == 0 || code == TN_EFORMAT || code == TN_EUNDEF);
             refused += code != 0;
-            tn_heap_collect(heap, 0); /* verifies it */
-            tn_heap_destroy(heap);
-            tn_image_close(images[1]);
-            tn_image_close(images[0]);
+            tn_heap_collect(s.heap, 0); /* verifies it */
+            close_both(&s);
             bytes[at] ^= (uint8_t)(1 << bit);
         }
     assert_true(refused > 500);
     free(bytes);
-    unlink(path);
-    unlink(path2);
+    unlink(s.base);
+    unlink(s.top);
 }
 
 int main(void)

@@ -106,6 +106,20 @@ size_t zones_header(const uint8_t *bytes, size_t size)
     return (size_t)(found - bytes);
 }
 
+size_t zones_table(const uint8_t *bytes, size_t size, uint32_t kind, uint32_t *rows)
+{
+    size_t header = zones_header(bytes, size), table = 0;
+    for (uint32_t e = 0; e < tn__get32(bytes + header + TN__IMAGE_AT_DIRECTORY); e++) {
+        const uint8_t *entry = bytes + header + TN__IMAGE_HEADER + (size_t)e * TN__IMAGE_ENTRY;
+        if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) != kind)
+            continue;
+        table = header + tn__get32(entry + TN__IMAGE_ENTRY_OFFSET);
+        *rows = tn__get32(entry + TN__IMAGE_ENTRY_ROWS);
+    }
+    assert_true(table > header);
+    return table;
+}
+
 void zones_sign(uint8_t *bytes, size_t size, size_t header)
 {
     uint64_t sum, at;
