@@ -106,7 +106,7 @@ size_t zones_header(const uint8_t *bytes, size_t size)
     return (size_t)(found - bytes);
 }
 
-size_t zones_table(const uint8_t *bytes, size_t size, uint32_t kind, uint32_t *rows)
+size_t zones_table(const uint8_t *bytes, size_t size, uint32_t kind, uint32_t *count)
 {
     size_t header = zones_header(bytes, size), table = 0;
     for (uint32_t e = 0; e < tn__get32(bytes + header + TN__IMAGE_AT_DIRECTORY); e++) {
@@ -114,7 +114,7 @@ size_t zones_table(const uint8_t *bytes, size_t size, uint32_t kind, uint32_t *r
         if (tn__get32(entry + TN__IMAGE_ENTRY_KIND) != kind)
             continue;
         table = header + tn__get32(entry + TN__IMAGE_ENTRY_OFFSET);
-        *rows = tn__get32(entry + TN__IMAGE_ENTRY_ROWS);
+        *count = tn__get32(entry + TN__IMAGE_ENTRY_ROWS);
     }
     assert_true(table > header);
     return table;
