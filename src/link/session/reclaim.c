@@ -11,7 +11,7 @@
  *
  * All of it is under the session's lock, but for the wait, finalizers and the client's callback. A removal is in none
  * of the lists while its finalizers run, and is freed before the client is told: so the callback may do anything, even
- * destroy the session. */
+ * destroy the session: tests/models/reclaim.pml. */
 
 #include <signal.h>
 

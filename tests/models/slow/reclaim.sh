@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Checks tests/models/reclaim.pml with spin: removals that do not wait for threads end once, whatever ends first, and
+# each deliberate mistake is found.
+
+set -u
+model=$PWD/tests/models/reclaim.pml
+. tests/models/support/spin.sh
+
+good "two removals, a thread that runs their code, the end of the session"
+for mistake in 1 2 3 4 5 6; do
+    bad "mistake $mistake is found" -DBROKEN=$mistake
+done
