@@ -9,13 +9,17 @@
 # With STRESS=0, they run without stress: for TENON_GC=concurrent, of which stress sees nothing.
 # TWIN_SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which
 # is an error if they find something, for then the generator is wrong; if programs fail, under each of them.
+# With MACHINE=aarch64 or riscv64, all programs run on that machine, the ordinary ones too.
 
-: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
+cc_here=${CC:-gcc}
+. tests/gc/support/machine.bash
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
-out=$BUILD/tests/gc/${FOLDER:-generate}
+out=$BUILD/tests/gc/${FOLDER:-generate}$there
 read -ra sanitizers <<<"${TWIN_SANITIZERS:-none}"
 mkdir -p "$out"
-clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
+clang="$LLVM_BIN/clang $target -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
+link=${MACHINE:+$CC -static}
+: "${link:=$clang}"
 
 # generate LANGUAGE FIRST COUNT: prints the programs
 generate() {
@@ -36,8 +40,8 @@ build() {
     local sanitized="-fsanitize=$4,undefined -fno-sanitize-recover=undefined"
     [ "$4" != none ] || sanitized=
     module "$1" c ir "$2" "$3" && module "$1.other" other other-ir "$2" "$3" || return
-    $clang $sanitized "$1.o" "$1.other.o" -lpthread -o "$1.plain" || { echo "it does not link"; return 1; }
-    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 timeout 60 "$1.plain" >"$1.want" 2>"$1.err" ||
+    $link $sanitized "$1.o" "$1.other.o" -lpthread -o "$1.plain" || { echo "it does not link"; return 1; }
+    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 timeout $limit $emulate "$1.plain" >"$1.want" 2>"$1.err" ||
         { echo "the plain program fails: $(grep -m 1 -E 'runtime error|SUMMARY' "$1.err")"; return 1; }
 }
 
@@ -47,7 +51,7 @@ differs() {
     [ $(($2 % 2)) = 0 ] || modules=("$1.other.bc" "$1.bc")
     local polls=none
     [ $(($2 % 2)) = 0 ] || polls=loops
-    TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" \
+    TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout $limit $run "-O$2" \
         "--polls=${POLLS:-$polls}" "${modules[@]}" \
         >"$1.got" 2>"$1.err" ||
         { echo "-O$2: status $? $(head -1 "$1.err")"; return; }
@@ -76,7 +80,7 @@ try_each() {
     done
 }
 
-"$CC" -O1 -Wall -Wextra -Wno-missing-field-initializers tests/gc/generate/*.c -o "$out/generate" || exit 1
+"$cc_here" -O1 -Wall -Wextra -Wno-missing-field-initializers tests/gc/generate/*.c -o "$out/generate" || exit 1
 failed=0
 for ((seed = first; seed < first + count; seed += together)); do
     portion=$((first + count - seed < together ? first + count - seed : together))

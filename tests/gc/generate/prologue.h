@@ -162,11 +162,26 @@ static __attribute__((noinline)) struct nodes tn_ref *make_nodes(size_t count, n
     return nodes;
 }
 
+/* For AArch64 and RISC-V, clang passes structs of up to 16 bytes as integers (doc/IR.md, "pun"). */
+#if defined(__x86_64__) || defined(TN_UNMANAGED)
 static __attribute__((noinline)) struct couple swapped(struct couple c)
 {
     struct couple swapped = {cons(1, c.b), c.a};
     return swapped;
 }
+#else
+static __attribute__((noinline)) void swap(struct couple *c)
+{
+    struct couple swapped = {cons(1, c->b), c->a};
+    *c = swapped;
+}
+#define swapped(...)                                                                                                   \
+    ({                                                                                                                 \
+        struct couple tn_couple = __VA_ARGS__;                                                                         \
+        swap(&tn_couple);                                                                                              \
+        tn_couple;                                                                                                     \
+    })
+#endif
 
 /* ---- references in stack memory ---- */
 

@@ -3,16 +3,17 @@
 # Scripts of this folder that run managed code on another machine too: with MACHINE=aarch64 or riscv64 they compile for
 # that one, link static programs with its runtime (make cross), and run these under qemu-user.
 #
-# $run FILE... [-- ARGUMENT...] is `tenon run` here; $compile is `tenon compile`, $clang compiles C to IR, $emulate goes
-# before a program, $library is libtenon.a, $limit seconds are given to a program.
+# $run FILE... [-- ARGUMENT...] is `tenon run` here; $compile is `tenon compile`, $clang compiles C to IR, $target are the
+# options of clang for the machine, $emulate goes before a program, $library is libtenon.a, $limit seconds are given to
+# a program.
 
 : "${BUILD:=build}" "${MACHINE:=}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
-clang="$LLVM_BIN/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm"
+target=
 compile="$BUILD/tenon compile"
 if [ -n "$MACHINE" ]; then
     CC=$MACHINE-linux-gnu-gcc CXX=$MACHINE-linux-gnu-g++
     library=$BUILD/$MACHINE-linux-gnu/libtenon.a
-    clang="$clang --target=$MACHINE-linux-gnu -isystem /usr/$MACHINE-linux-gnu/include"
+    target="--target=$MACHINE-linux-gnu -isystem /usr/$MACHINE-linux-gnu/include"
     compile="$compile --triple=$MACHINE-linux-gnu"
     emulate="qemu-$MACHINE-static -L /usr/$MACHINE-linux-gnu"
     run=tests/gc/support/run_there
@@ -24,4 +25,5 @@ else
     run="$BUILD/tenon run"
     static= limit=120 there=
 fi
+clang="$LLVM_BIN/clang $target -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm"
 export BUILD MACHINE LLVM_BIN
