@@ -9,7 +9,9 @@ cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
 # make test-aarch64 alone: compiling the code generator again takes minutes.
 cross_llvm_hosts := $(if $(filter test-aarch64,$(MAKECMDGOALS)),aarch64-linux-gnu)
 cross_tests := $(addprefix base/,error faults fork memory options sha256 thread thread_end tree) \
-	$(addprefix gc/,object/objects threads/threads) \
+	$(addprefix gc/heap/,concurrent concurrent_kinds evacuation faults limits permanent workers) \
+	$(addprefix gc/,load/loaded object/objects threads/delay threads/threads) \
+	$(addprefix image/,heap/needs heap/open heap/unique load/debugger load/load save/save write/link) \
 	$(addprefix link/core/,agree alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
 	$(addprefix link/instance/,instance instance_calls instance_storm) \
@@ -23,9 +25,11 @@ cross_suites = $(cross_llvm_hosts:%=tests/tool:%)
 # Kernels for AArch64 may have pages of 64 KiB. qemu 7.2 pretends to have them on a machine with pages of 4 KiB, and
 # shows that in two places. Its mincore writes a byte for each of the machine's pages, beyond the array of base/memory,
 # which has one for each of the pretended ones. And the loader takes the rest of the last page of its own data for
-# thread-local data of the main thread, but qemu has mapped that page only up to the next 4 KiB.
+# thread-local data of the main thread, but qemu has mapped that page only up to the next 4 KiB. Heaps and images take
+# long under emulation, and run once.
 large_pages := 65536
-large_page_tests := $(filter-out base/memory $(addprefix link/,session/thread_exits tls/tls),$(cross_tests))
+large_page_tests := $(filter-out base/memory $(addprefix link/,session/thread_exits tls/tls) gc/heap/% image/%, \
+	$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
 
 ifneq ($(HOST),)
@@ -33,7 +37,8 @@ cross := $(HOST)-
 CC := $(HOST)-gcc
 CXX := $(HOST)-g++
 SYSROOT := $(or $(SYSROOT),build/deps/$(HOST))
-MUSL_CC := $(addprefix $(CC) -specs ,$(wildcard $(SYSROOT)/usr/lib/*/musl-gcc.specs))
+MUSL_CC := $(addprefix $(CC) -specs ,$(firstword $(wildcard $(SYSROOT)/usr/lib/*/musl-gcc.specs \
+	build/deps/musl/$(HOST)/lib/musl-gcc.specs)))
 
 # Debian has cmocka for few machines, but it is one file.
 cmocka := build/deps/cmocka
@@ -45,7 +50,7 @@ $(BUILD)/obj/cmocka.o: $(cmocka)/src/cmocka.c
 else
 make_there = $(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk HOST=$* BUILD=$(BUILD)/$* SANITIZE= \
 	LLVM=$(words $(filter $*,$(cross_llvm_hosts))) LLVM_BIN="$(llvm_bin)"
-cross_all = $(cross_wanted) $(cross_tests:%=tests/%) \
+cross_all = $(cross_wanted) musl/libtenon.a $(cross_tests:%=tests/%) \
 	$(if $(filter $*,$(cross_llvm_hosts)),tenon $(cross_llvm_tests:%=tests/%))
 
 $(cross_hosts:%=$(BUILD)/%/libtenon.a): $(BUILD)/%/libtenon.a: FORCE

@@ -21,6 +21,7 @@ lua=build/deps/lua5.4
 zstd=build/deps/libzstd
 zlib=build/deps/zlib
 cmocka=build/deps/cmocka
+musl=build/deps/musl
 # The libraries of machines that the code generator is compiled for; SYSROOT is the user's.
 aarch64=build/deps/aarch64-linux-gnu
 
@@ -56,7 +57,7 @@ packages_of() {
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     cross-*) echo "g++-$HOST" ;;
-    qemu-*) echo qemu-user-static g++-aarch64-linux-gnu g++-riscv64-linux-gnu ;;
+    qemu-*) echo qemu-user qemu-user-static g++-aarch64-linux-gnu g++-riscv64-linux-gnu ;;
     aarch64-*) ;;
     lint-*) echo clang-format-14 cppcheck python3 ;;
     *) fail "unknown group '$1'" ;;
@@ -87,6 +88,7 @@ file_of() {
     zstd) echo $zstd/lib/zstd.h ;;
     zlib) echo $zlib/zlib.h ;;
     cmocka) echo $cmocka/src/cmocka.c ;;
+    musl) echo $musl/made ;;
     aarch64) echo "$aarch64/usr/lib/llvm-${LLVM_CONFIG#llvm-config-}/lib/libLLVMCore.a" ;;
     esac
 }
@@ -96,7 +98,7 @@ sources_of() {
     bench-*) echo sqlite ;;
     test-0) ;;
     test-*) echo sqlite lua zstd zlib ;;
-    qemu-*) echo sqlite lua zstd cmocka ;;
+    qemu-*) echo sqlite lua zstd cmocka musl ;;
     aarch64-*) echo aarch64 ;;
     cross-0) ;;
     cross-*) sysroot_of "$HOST" ;;
@@ -231,6 +233,7 @@ get_source() {
     zstd) fetch_source libzstd $zstd ;;
     zlib) fetch_source zlib $zlib ;;
     cmocka) fetch_source cmocka $cmocka ;;
+    musl) make_musl ;;
     aarch64) fetch_sysroot arm64 $aarch64 ;;
     esac
     [ -f "$(file_of "$1")" ] || fail "the source of $1 has no $(file_of "$1")"
@@ -242,6 +245,21 @@ make_sqlite() {
     say "making SQLite's amalgamation"
     (cd $sqlite && ./configure --disable-tcl --disable-readline >configure.log 2>&1 && make sqlite3.c >make.log 2>&1) &&
         [ -f $sqlite/sqlite3.c ] || fail "SQLite's own make failed; see $sqlite/make.log"
+}
+
+# musl for the machines of `make test-qemu`, each in a folder of its own; Debian has no cross packages of it. Compiler
+# options that name paths do so from the top folder.
+make_musl() {
+    [ -f $musl/configure ] || fetch_source musl $musl
+    for host in aarch64-linux-gnu riscv64-linux-gnu; do
+        say "making musl for $host"
+        prefix=$PWD/$musl/$host
+        (mkdir -p "$prefix.objects" && cd "$prefix.objects" &&
+            ../configure --target=$host --prefix="$prefix" --disable-shared --enable-wrapper=gcc CC=$host-gcc &&
+            make -j"$(nproc)" install) >$musl/$host.log 2>&1 || fail "musl's own make failed; see $musl/$host.log"
+        sed -i "s|$PWD/||g" $musl/$host/lib/musl-gcc.specs
+    done
+    echo yes >$musl/made
 }
 
 # ---- the two commands ----
