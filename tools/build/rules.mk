@@ -152,6 +152,13 @@ seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)
 
+# Headers, symbols and relocations of ELF files are aligned but for odd ones. gcc reads them byte by byte for RISC-V
+# unless it is told that the processor, or Linux for it, reads what is not aligned as well. Code is read and written by
+# halves of an instruction, for it often lies at an odd half, and few processors read that at once.
+ifeq ($(machine),riscv64)
+$(call obj,$(wildcard src/link/format/elf/*.c)): extra += -mtune=thead-c906
+endif
+
 # ---- archives ----
 
 runtime_obj := $(call obj,$(runtime_src))
