@@ -90,7 +90,8 @@ static void visit_found(struct tn__cycle *cycle, struct tn__packet *packet,
 
 /* ---- one object ---- */
 
-/* False: it was marked before; threads mark objects too (stores.c). A full fence if it was not. */
+/* False: it was marked before; threads mark objects too (stores.c). A full fence for the loads of `reach` if it was
+ * not. */
 static inline bool set_mark(struct tn__worker *w, const void *object)
 {
     uint64_t at = ((uintptr_t)object - w->g->base) / 8, bit = 1ull << at % 64;
@@ -165,9 +166,12 @@ static inline bool follows(const struct tn__generational *g, const void *object)
     return tn__is_in_space(g, object) && !tn__is_young(g, object);
 }
 
+/* The load is sequentially consistent, for AArch64: without atomic instructions, an update is a pair of exclusive
+ * accesses there, which an ordinary load that comes after it may overtake (tests/models/weak). It costs nothing on
+ * x86-64. */
 static inline void reach(struct tn__worker *w, void **slot)
 {
-    void *object = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    void *object = __atomic_load_n(slot, __ATOMIC_SEQ_CST);
     if (follows(w->g, object))
         tn__gen_push(w, object);
 }
@@ -230,8 +234,8 @@ static bool look_at_rest(struct tn__worker *w)
 /* The value of a live key. True: it has not been marked before. */
 static bool reach_value(struct tn__worker *w, void *const *ephemeron)
 {
-    void *key = __atomic_load_n(&ephemeron[0], __ATOMIC_RELAXED);
-    void *value = __atomic_load_n(&ephemeron[1], __ATOMIC_RELAXED);
+    void *key = __atomic_load_n(&ephemeron[0], __ATOMIC_SEQ_CST);
+    void *value = __atomic_load_n(&ephemeron[1], __ATOMIC_SEQ_CST);
     if (!key || tn__is_young(w->g, key) || !is_marked(w->g, key) || tn__is_young(w->g, value) || is_marked(w->g, value))
         return false;
     tn__gen_push(w, value);
