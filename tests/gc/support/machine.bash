@@ -3,9 +3,9 @@
 # Scripts of this folder that run managed code on another machine too: with MACHINE=aarch64 or riscv64 they compile for
 # that one, link static programs with its runtime (make cross), and run these under qemu-user.
 #
-# $run FILE... [-- ARGUMENT...] is `tenon run` here; $compile is `tenon compile`, $clang compiles C to IR, $target are the
-# options of clang for the machine, $emulate goes before a program, $library is libtenon.a, $limit seconds are given to
-# a program.
+# $run FILE... [-- ARGUMENT...] is `tenon run` here; $compile is `tenon compile`, $clang compiles C to IR, $target are
+# the options of clang for the machine, $emulate goes before a program, $library is libtenon.a, $limit seconds are given
+# to a program.
 
 : "${BUILD:=build}" "${MACHINE:=}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 target=
