@@ -31,6 +31,7 @@ large_pages := 65536
 large_page_tests := $(filter-out base/memory $(addprefix link/,session/thread_exits tls/tls) gc/heap/% image/%, \
 	$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
+cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384,core/matrix lazy/lazy_calls memory/ranges)
 
 ifneq ($(HOST),)
 cross := $(HOST)-
