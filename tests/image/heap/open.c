@@ -89,7 +89,8 @@ static void hashes_are_kept(void **state)
 static void base_is_kept(void **state)
 {
     struct tn_heap *heap = saved_heap();
-    struct tn_save_options options = {.size = sizeof options, .name = "based", .base = UINT64_C(0x123450000000)};
+    struct tn_save_options options = {
+        .size = sizeof options, .name = "based", .base = UINT64_C(0x123450000000), .page_size = 4096};
     struct tn_handle *list = saved_link(heap, &link_type, 4, NULL);
     const char *path = saved_path("base");
     struct tn_image *image;

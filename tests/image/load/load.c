@@ -355,7 +355,7 @@ static void refuses_bad_files(void **state)
         {0x300, DT_TEXTREL, TN_ENOTSUP, "DT_TEXTREL"},
         {0x300 + 9, 0xff, TN_EFORMAT, "dynamic section: a table of"},
         {0x3a0 + 1, 0x10, TN_EFORMAT, "a relocation of 0x1000, which is no writable memory"},
-        {0x3a0 + 8, 250, TN_ENOTSUP, "relocation type 250"},
+        {0x3a0 + 8, 250, TN_ENOTSUP, " is not supported"},
     };
     (void)state;
     size_t before = mappings();

@@ -7,7 +7,11 @@
 
 #include "coff_builder.h"
 
+#ifdef __x86_64__
 #define WINDOWS __attribute__((ms_abi))
+#else
+#define WINDOWS /* compiled with the rest, but not called */
+#endif
 
 typedef WINDOWS int of_nothing(void);
 typedef WINDOWS int of_one(int);
