@@ -28,6 +28,12 @@ check() {
     local source=$1 name=${1##*/}
     name=${name%.c}
     shift
+    case ${MACHINE:+$name} in
+    signatures | structs)
+        echo "ok gc/programs $name # SKIP clang passes structs of references as integers there (doc/IR.md, pun)"
+        return
+        ;;
+    esac
     "$CC" -O1 $static -DTN_UNMANAGED -Iinclude -Itests/gc/support "$source" -o "$out/$name.plain" -lpthread &&
         $clang -Itests/gc/support -c "$source" -o "$out/$name.bc" ||
         { echo "not ok gc/programs $name: it does not compile"; return; }

@@ -155,9 +155,9 @@ static APART void copy_items(struct nodes tn_ref *to, struct nodes tn_ref *from)
     memcpy(&to->items[1], &from->items[0], 3 * sizeof(node));
 }
 
-static APART void set_pair(struct pairs tn_ref *pairs, size_t i, struct pair value)
+static APART void set_pair(struct pairs tn_ref *pairs, size_t i, const struct pair *value)
 {
-    pairs->items[i] = value;
+    pairs->items[i] = *value;
 }
 
 static APART void arrays(void)
@@ -173,7 +173,7 @@ static APART void arrays(void)
     copy_items(b, a);
     collect();
     struct pair p = {a->items[4], 9};
-    set_pair(pairs, 3, p);
+    set_pair(pairs, 3, &p);
     collect();
     printf("arrays %ld %ld %ld %ld\n", a->items[0]->value, a->items[4]->value, b->items[1]->value,
            pairs->items[3].first->value + pairs->items[3].number);
