@@ -360,6 +360,8 @@ int tn__save_copy(struct tn_save *save)
     if (!code && !error) {
         save->bytes = (uint8_t *)(uintptr_t)address;
         error = tn__os_commit(address, save->size, TN__PROT_RW);
+        if (!error)
+            tn__os_prefault(address, save->size);
     }
     struct tn__save_list *own = code || error ? NULL : list_of(save, TN__LIST_OWN, 0, 0);
     if (!code && !own)
