@@ -147,7 +147,8 @@ seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*
 	$(addprefix src/image/heap/,adjust.c check.c open.c patches.c restore.c same.c types.c unique.c values.c \
 		zones.c) src/image/write/saved.c \
 	$(wildcard src/gc/load/*.c) $(addprefix src/gc/heap/,default.c enter.c heap.c heaps.c text.c times.c) \
-	$(addprefix src/gc/threads/,overflow.c thread.c) $(addprefix src/gc/collect/,permanent.c verify.c) \
+	$(addprefix src/gc/threads/,await.c overflow.c thread.c world.c) \
+	$(addprefix src/gc/collect/,cards.c collect.c permanent.c verify.c) \
 	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c space.c trim.c walk.c work.c)
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)

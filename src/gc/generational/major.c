@@ -131,7 +131,7 @@ static inline void push(struct tn__worker *w, void *entry)
 }
 
 /* Of an object in a block or piece that is to become empty. Another worker may have updated the slot
- * meanwhile: who reads the new address looks at the copy. */
+ * meanwhile, and look at the copy. */
 static void move_object(struct tn__worker *w, void **slot, void *object)
 {
     uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_ACQUIRE);

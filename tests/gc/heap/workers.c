@@ -318,18 +318,19 @@ static void check_twos(struct tn_heap *heap, struct tn_handle *arrays, bool are_
  * of these, which then keep the dead. */
 static void two_workers_find_the_same(void **state)
 {
-    enum { LARGE = 16 << 20, TIMES = 6 };
+    enum { LARGE = 16 << 20 };
     struct shop shop;
     open_shop(&shop, *state);
     struct tn_handle *large = make(shop.heap, &bytes_type, LARGE); /* so that several workers run */
-    struct tn_handle *arrays = make(shop.heap, &table_type, 2 * ARRAYS), *nodes = fill_twos(shop.heap, arrays);
-    for (int i = 0; i < TIMES; i++) {
+    struct tn_handle *arrays = make(shop.heap, &table_type, 2 * ARRAYS);
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        struct tn_handle *nodes = fill_twos(shop.heap, arrays);
         tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         check_twos(shop.heap, arrays, false);
+        tn_handle_free(nodes);
+        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
+        check_twos(shop.heap, arrays, true);
     }
-    tn_handle_free(nodes);
-    tn_heap_collect(shop.heap, TN_COLLECT_FULL);
-    check_twos(shop.heap, arrays, true);
     tn_handle_free(large);
     tn_heap_destroy(shop.heap);
 }
