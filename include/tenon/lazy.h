@@ -56,10 +56,11 @@ TN_API int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbo
 
 /* Adds an object whose functions are lazy: each of its global functions becomes a stub, and the first call of one links
  * the object with what it needs. References to these functions, its own too, lead to the stubs, so that pointers are
- * equal and tn_redirect reaches all callers; the bodies are called NAME$body. Variables, and functions found when they
- * are linked (STT_GNU_IFUNC), get no stub: needing one links the object, and so does tn_link. Weak functions give way
- * as weak definitions do; of a COMDAT group that another object has brought, the functions are those of that object. A
- * stub that gave way does not come back when what it gave way to is removed. Initializers are left to the next
+ * equal and tn_redirect reaches all callers; the bodies are called NAME$body. A reference that the compiler made to the
+ * function's section or to a local name of it leads to the body. Variables, and functions found when they are linked
+ * (STT_GNU_IFUNC), get no stub: needing one links the object, and so does tn_link. Weak functions give way as weak
+ * definitions do; of a COMDAT group that another object has brought, the functions are those of that object. A stub
+ * that gave way does not come back when what it gave way to is removed. Initializers are left to the next
  * tn_run_initializers after the first call. The owner is that of the options, or of the input. If a first call fails,
  * on_error and on_failure are called as for other lazy functions, and the next call tries again. Errors as for
  * tn_add_object and tn_define_lazy; after an error nothing of the object stays behind. */

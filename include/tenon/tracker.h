@@ -67,10 +67,11 @@ typedef void tn_removed(void *context, const struct tn_error *err);
  * such call of a session starts, and which blocks all signals: code instances and lazy functions are redirected at
  * once; finalizers, exit handlers and `done` are called, on that thread, when attached threads have been quiescent.
  * Destructors of the caller's thread_local objects run when it ends, as those of other threads do. The call itself only
- * waits while links need objects of the tracker; it may continue lookups that waited for its promises. In the child of
- * a fork, which has no such thread, removals that are under way go on at the next call that begins one, or end with the
- * session; a `done` that was running is not called there. TN_EINVAL, TN_EREMOVED, TN_ENOMEM (also: no thread),
- * TN_ECANCELLED (the session is being destroyed): `done` is not called, and nothing was removed. */
+ * waits while links need objects of the tracker; it may continue lookups that waited for its promises, whose callbacks
+ * must not destroy the session. In the child of a fork, which has no such thread, removals that are under way go on at
+ * the next call that begins one, or end with the session; a `done` that was running is not called there. TN_EINVAL,
+ * TN_EREMOVED, TN_ENOMEM (also: no thread), TN_ECANCELLED (the session is being destroyed): `done` is not called, and
+ * nothing was removed. */
 TN_API int tn_tracker_retire_start(struct tn_tracker *tracker, tn_removed *done, void *context, struct tn_error *err);
 
 /* Destroys the tracker; everything it owned belongs to the library from now on. NULL is ignored. */
