@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Opening the heap of an image (doc/IMAGE.md, "Heaps"), the parts and their interfaces:
- *     open.c     tn_image_heaps: registration with the heap; roots, types
+ *     heaps.c    tn_image_heaps
+ *     open.c     registration with the heap; roots
  *     zones.c    where zones are, and bringing them to where they are intended to be
  *     adjust.c   words that depend on where things are: lists, bindings, types of the program
  *     lists.c    lists of words, coded as RELR
@@ -31,6 +32,8 @@ struct tn__zone {
      * it. */
     const char *original;
 };
+
+struct tn__patching;
 
 struct tn__space {
     uint64_t start, size; /* size 0: none */
@@ -75,6 +78,22 @@ static inline struct tn__image_heap *tn__image_heap_of(const struct tn_image *im
 
 /* The word that the root is in; NULL: there is none. */
 void *const *tn__image_find_root(const struct tn_image *image, const char *name);
+
+/* What the one image of an executable cannot need: there is no other image that it patches, no client that has objects
+ * for others to give way to, and no one who asks for checks. So executables do not contain it. */
+struct tn__heap_parts {
+    int (*check_unique)(const struct tn_image *image, struct tn_error *err);
+    int (*give_way)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+    int (*check_patches)(const struct tn_image *image, struct tn_error *err);
+    int (*patch_all)(struct tn_image *image, const struct tn_image_load_options *options, struct tn__patching *patching,
+                     struct tn_error *err);
+    void (*end_patching)(struct tn__patching *patching, bool undo);
+    int (*check)(const struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+};
+
+/* `open` and `close` of struct tn_image_heaps. */
+int tn__image_heap_open(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+bool tn__image_heap_close(struct tn_image *image);
 
 /* ---- zones.c ---- */
 

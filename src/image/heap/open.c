@@ -113,7 +113,7 @@ static int enter(struct tn_image *image, struct tn_error *err)
     return code;
 }
 
-static int open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+int tn__image_heap_open(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
     image->heap = tn__arena_array(&image->arena, 1, sizeof *image->heap);
     if (!image->heap)
@@ -126,14 +126,18 @@ static int open_heap(struct tn_image *image, const struct tn_image_load_options 
         code = find_dependencies(image, options, err);
     if (code == TN_OK)
         code = check_roots(image, err);
-    if (code == TN_OK)
-        code = tn__image_check_unique(image, err);
-    if (code == TN_OK)
-        code = tn__image_check_patches(image, err);
+    const struct tn__heap_parts *parts = options->heaps->parts;
+    if (code == TN_OK && !parts && image->view.tables[TN__IMAGE_PATCH_TABLE].count)
+        code = tn__fail(err, TN_ENOTSUP, "%s: an executable cannot change objects of other images",
+                        tn__image_label(image));
+    if (code == TN_OK && parts)
+        code = parts->check_unique(image, err);
+    if (code == TN_OK && parts)
+        code = parts->check_patches(image, err);
     if (code == TN_OK)
         code = tn__image_heap_adjust(image, options, err);
-    if (code == TN_OK && (options->flags & TN_IMAGE_VERIFY))
-        code = tn__image_heap_check(image, options, err);
+    if (code == TN_OK && parts && (options->flags & TN_IMAGE_VERIFY))
+        code = parts->check(image, options, err);
     if (code == TN_OK)
         code = enter(image, err);
     if (code == TN_OK) {
@@ -145,7 +149,7 @@ static int open_heap(struct tn_image *image, const struct tn_image_load_options 
     return code;
 }
 
-static bool close_heap(struct tn_image *image)
+bool tn__image_heap_close(struct tn_image *image)
 {
     struct tn_heap *heap = image->heap->heap;
     tn__heap_lock(heap);
@@ -158,13 +162,6 @@ static bool close_heap(struct tn_image *image)
     release(image->heap);
     image->heap = NULL;
     return true;
-}
-
-const struct tn_image_heaps *tn_image_heaps(void)
-{
-    static const struct tn_image_heaps heaps = {open_heap, close_heap, tn__image_heap_fill, tn__image_settle_types,
-                                                tn__image_heap_restore};
-    return &heaps;
 }
 
 /* ---- what is in it ---- */

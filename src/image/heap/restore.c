@@ -37,12 +37,14 @@ static const struct tn_restore *next_of(const struct tn_restore *last)
 
 int tn__image_heap_restore(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
+    const struct tn__heap_parts *parts = options->heaps->parts;
     struct tn__patching patching;
-    int code = tn__image_patch_all(image, options, &patching, err);
-    if (code == TN_OK)
-        code = tn__image_give_way(image, options, err);
+    int code = parts ? parts->patch_all(image, options, &patching, err) : TN_OK;
+    if (code == TN_OK && parts)
+        code = parts->give_way(image, options, err);
     for (const struct tn_restore *row = next_of(NULL); row && code == TN_OK; row = next_of(row))
         code = row->function(image, err);
-    tn__image_end_patching(&patching, code != TN_OK);
+    if (parts)
+        parts->end_patching(&patching, code != TN_OK);
     return code;
 }

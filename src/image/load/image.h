@@ -181,10 +181,12 @@ struct tn_image_heaps {
      * on, and writes their addresses. */
     int (*fill)(const struct tn_image *image, const char *name, uint64_t *values,
                 const struct tn_image_load_options *options, struct tn_error *err);
-    /* Leads types of names that images of the heap have already to these images, when nothing else can fail. */
+    /* Leads types of names that images of the heap have already to these images, when nothing else can fail. NULL:
+     * there is no other image. */
     int (*settle)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
     /* Runs what the program has to do before the objects are used. */
     int (*restore)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+    const struct tn__heap_parts *parts; /* NULL: those of the image of an executable will do */
 };
 
 /* ---- image.c ---- */

@@ -30,7 +30,7 @@ static int open_image(struct tn_image *image, const void *header, const struct t
     if (code != TN_OK)
         return code;
     tn__image_fill_slots(image);
-    if (image->heap)
+    if (image->heap && options->heaps->settle)
         code = options->heaps->settle(image, options, err);
     return code == TN_OK && image->heap ? options->heaps->restore(image, options, err) : code;
 }

@@ -124,7 +124,7 @@ int tn__program_settle(struct tn__elf_file *f)
     int code = check_imports(f);
     if (code != TN_OK)
         return code;
-    if (uses_objects(f) && !offers(f->stub, "tn_image_heaps"))
+    if (uses_objects(f) && !offers(f->stub, "tn_image_root"))
         return FAIL(f, TN_EUNDEF, "nothing that a program comes with opens saved objects");
     if (!image)
         return FAIL(f, TN_EUNDEF, "there is no image with the symbol %s to make a program of", name);
