@@ -41,3 +41,30 @@ riscv64 1 rv64,v=true generic
 riscv64 1 rv64 generic
 riscv64 4 rv64 generic
 END
+
+# ---- managed code: every way from function to function, for each CPU and collector, while everything moves ----
+
+targets=([aarch64]='generic;generic,+lse;generic,+sve' [riscv64]='generic;generic,+zba;generic,+zba,+zbb')
+while read -r arch cpus; do
+    program=$work/$arch.managed
+    compile="$arch-linux-gnu-gcc -w -O1 -static -Iinclude"
+    "$LLVM_BIN/clang" --target=$arch-linux-gnu -isystem /usr/$arch-linux-gnu/include -w -O1 -Xclang \
+        -disable-llvm-passes -Iinclude -emit-llvm -c $source/collected.c -o "$program.bc" &&
+        $compile -DTN_UNMANAGED -DPLAIN $source/collected.c $source/collected_host.c -o "$program.plain" -lpthread &&
+        "qemu-$arch-static" "$program.plain" >"$program.wanted" || exit 1
+    succeeds "$arch, managed: it is built" "$BUILD/tenon" build -O2 --targets "${targets[$arch]}" \
+        -o "$program.a" "$program.bc"
+    succeeds "$arch, managed: it is linked in" $compile $source/collected_open.c $source/collected_host.c \
+        "$program.a" "$BUILD/$arch-linux-gnu/libtenon.a" -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent \
+        -lpthread -Wl,--as-needed -latomic -o "$program"
+    for cpu in $cpus; do
+        for collector in copy generational concurrent; do
+            TENON_GC=$collector TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "qemu-$arch-static" -cpu "$cpu" "$program" \
+                >"$program.got" 2>"$program.err"
+            succeeds "$arch, managed: $cpu, $collector" cmp "$program.wanted" "$program.got"
+        done
+    done
+done <<'END'
+aarch64 cortex-a53 neoverse-n1 max
+riscv64 rv64,zba=false rv64
+END
