@@ -87,6 +87,24 @@ struct tn_jit_module {
 TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
                              struct tn_error *err);
 
+/* Adds a module whose functions can be replaced while threads call them, or replaces functions of such a module. In the
+ * library (NULL: the main library), each function that the module shows to others is bound to a stub, whose address
+ * stays the same for ever; the rest of the module, such as its variables, is its own. The module sees the library, and
+ * what that searches now. Its own functions call each other directly: to be replaced apart, each needs a module of its
+ * own.
+ *
+ * A JIT that is not lazy compiles the module now, and after an error everything is as it was before. Then initializers
+ * run, each stub leads to the new function, and a module none of whose functions is led to any more is retired, as by
+ * tn_tracker_retire: threads that call such functions have to be attached, the caller counts as quiescent, and the call
+ * waits until the others have been. Modules that are still led to stay until the session ends, also if the library is
+ * removed. `owner` and instances of the module have to be NULL and 0; a kept copy of IR (keep_ir) counts as one of the
+ * library.
+ *
+ * Any thread. TN_EINVAL (also: the module shows no function), TN_EDUP (the library defines such a name otherwise; a
+ * weak function gives way instead), and the errors of tn_jit_add_module and of tn_lookup. */
+TN_API int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
+                          struct tn_error *err);
+
 /* tn_lookup in the main library. Errors as for tn_lookup and tn_compile. */
 TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);
 

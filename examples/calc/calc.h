@@ -14,7 +14,13 @@ struct function {
 
 extern struct function functions[256];
 extern int function_count;
+enum { FIRST_DEFINED = 6 }; /* before: host functions */
 
-/* Writes the IR of one line as a module. *function gets what it defines; an expression is a function without
- * arguments that is called `line.N`. Returns NULL, or what is wrong. */
-const char *compile_line(const char *line, int number, FILE *ir, struct function *function);
+/* NULL: there is none. */
+const struct function *find_function(const char *name);
+
+/* The function without arguments that an expression becomes. */
+#define EXPRESSION "line."
+
+/* Writes the IR of one line as a module. *function gets what it defines. Returns NULL, or what is wrong. */
+const char *compile_line(const char *line, FILE *ir, struct function *function);

@@ -101,17 +101,17 @@ static struct value choice(struct value condition)
     return result;
 }
 
-static const struct function *find(const char *called)
+const struct function *find_function(const char *name)
 {
     for (int i = 0; i < function_count; i++)
-        if (strcmp(functions[i].name, called) == 0)
+        if (strcmp(functions[i].name, name) == 0)
             return &functions[i];
-    return strcmp(p.self->name, called) == 0 ? p.self : NULL;
+    return NULL;
 }
 
 static struct value call(const char *called)
 {
-    const struct function *function = find(called);
+    const struct function *function = strcmp(p.self->name, called) ? find_function(called) : p.self;
     struct value arguments[PARAMETERS], result;
     int count = 0;
     while (count < PARAMETERS && !p.error && (count == 0 || accept(",")))
@@ -235,7 +235,20 @@ static bool head(struct function *function)
     return false;
 }
 
-const char *compile_line(const char *line, int number, FILE *ir, struct function *function)
+/* Its callers, which are compiled, stay as they are, so a function that is defined again has to take as many
+ * arguments. */
+static void check_again(const struct function *function)
+{
+    const struct function *before = find_function(function->name);
+    if (before && before - functions < FIRST_DEFINED)
+        fail("that function is not one of yours");
+    else if (before && before->arity != function->arity)
+        fail("that function took another number of arguments before");
+    else if (!before && function_count == (int)(sizeof functions / sizeof functions[0]))
+        fail("there are too many functions");
+}
+
+const char *compile_line(const char *line, FILE *ir, struct function *function)
 {
     memset(&p, 0, sizeof p);
     memset(function, 0, sizeof *function);
@@ -245,10 +258,13 @@ const char *compile_line(const char *line, int number, FILE *ir, struct function
     p.self = function;
     if (!head(function)) {
         function->arity = 0;
-        snprintf(function->name, sizeof function->name, "line.%d", number);
+        strcpy(function->name, EXPRESSION);
     }
+    check_again(function);
     /* nobuiltin: LLVM would turn a pow into exp2, which this program does not export. */
     for (int i = 0; i < function_count; i++) {
+        if (strcmp(functions[i].name, function->name) == 0)
+            continue;
         fprintf(ir, "declare double @%s(", functions[i].name);
         for (int n = 0; n < functions[i].arity; n++)
             fputs(n ? ", double" : "double", ir);

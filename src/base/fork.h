@@ -19,6 +19,7 @@
  * first, because their threads are stopped, and a thread may need any other lock on its way to a safepoint. */
 enum tn__fork_level {
     TN__FORK_HEAPS,     /* of all heaps: their locks; their threads are stopped */
+    TN__FORK_REPLACED,  /* which functions of JITs are replaced by what */
     TN__FORK_SESSIONS,  /* of all sessions: their locks; no link is writing */
     TN__FORK_INSTANCES, /* the lock of code instances */
     TN__FORK_LOADED,    /* the list of stack maps of loaded objects */

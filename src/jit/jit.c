@@ -118,6 +118,11 @@ void tn__jit_release(struct tn_jit *jit)
         next = each->next;
         tn__free(NULL, each);
     }
+    for (struct tn__jit_version *each = jit->versions, *next; each; each = next) {
+        next = each->next;
+        tn__free(NULL, each);
+    }
+    tn__arena_free(&jit->name_memory);
     tn__jit_free_tags(jit);
     tn__free(NULL, jit->strings);
     tn__free(NULL, jit);

@@ -2,8 +2,9 @@
 
 /* The JIT, which knows compilers by struct tn_compiler only: options.c (options of compilations), jit.c (creating,
  * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules apart),
- * instance.c (publishing code instances). src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images
- * of the modules that were added, and views of their functions. */
+ * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them).
+ * src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images of the modules that were added, and
+ * views of their functions. */
 
 #ifndef TENON_JIT_INTERNAL_H
 #define TENON_JIT_INTERNAL_H
@@ -35,6 +36,25 @@ struct tn_jit {
     struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
     struct tn__tree *tags;                    /* under tn__jit_lock (jit_tags.c) */
     struct tn_jit_stats counters;             /* tn__count */
+    struct tn__tree *names;                   /* these three: under the lock of replace.c */
+    struct tn__arena name_memory;
+    struct tn__jit_version *versions;
+};
+
+/* What tells a module apart from others of the same IR in its library (tags.c). */
+struct tn__jit_tagged {
+    bool is_tagged;
+    uint8_t digest[TN__SHA256_SIZE];
+    uint64_t copy;
+};
+
+/* A module that was added by tn_jit_replace, in a library of its own. */
+struct tn__jit_version {
+    struct tn__jit_version *next;
+    struct tn_library *library;
+    struct tn__jit_tagged tag;
+    size_t names; /* of stubs that lead to it */
+    bool is_busy; /* a thread is making or removing it */
 };
 
 /* A symbol that, when it is linked, brings the initializers of a module with it. */
@@ -90,12 +110,16 @@ void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *obse
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance);
 
+/* tn_jit_add_module for options that were taken. Images and views find the module in `shown`. *tagged, which may be
+ * NULL, has to be given to tn__jit_untag when nothing of the module remains. */
+int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_library *shown,
+                struct tn_jit_module *module, struct tn__jit_tagged *tagged, struct tn_error *err);
+
 /* Gives a module its number among those of the library with the same hash. False: out of memory. */
 bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],
                  uint64_t *copy);
 /* Takes it back: nothing of the module remains. */
-void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],
-                   uint64_t copy);
+void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const struct tn__jit_tagged *tagged);
 void tn__jit_free_tags(struct tn_jit *jit);
 
 #pragma GCC visibility pop

@@ -297,9 +297,7 @@ struct given {
     struct tn_jit *jit;
     struct tn_library *library;
     struct tn_jit_module module;
-    uint8_t digest[TN__SHA256_SIZE];
-    uint64_t copy;
-    bool is_tagged;
+    struct tn__jit_tagged tag;
     struct tn__jit_module opened;
 };
 
@@ -321,13 +319,13 @@ static int read_module(struct given *g, struct tn_error *err)
                        .bytes = given->ir,
                        .length = given->length,
                        .whole = !g->jit->lazy || given->whole,
-                       .digest = g->digest,
+                       .digest = g->tag.digest,
                        .stays = given->stays && !given->llvm_module};
-    tn__sha256_of(given->key ? given->key : given->ir, given->key ? given->key_length : given->length, g->digest);
-    g->is_tagged = !ir.whole && tn__jit_tag(g->jit, g->library, g->digest, &ir.copy);
-    if (!ir.whole && !g->is_tagged)
+    tn__sha256_of(given->key ? given->key : given->ir, given->key ? given->key_length : given->length, g->tag.digest);
+    g->tag.is_tagged = !ir.whole && tn__jit_tag(g->jit, g->library, g->tag.digest, &g->tag.copy);
+    if (!ir.whole && !g->tag.is_tagged)
         return tn__no_memory(err, given->name);
-    g->copy = ir.copy;
+    ir.copy = g->tag.copy;
     int code = g->jit->compiler.open(g->jit->compiler.context, &ir, &g->jit->compile, &opened->module,
                                      &opened->described, err);
     if (code == TN_OK)
@@ -398,26 +396,20 @@ static int add_module(struct given *g, struct tn_error *err)
     return code;
 }
 
-int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
-                      struct tn_error *err)
+int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_library *shown,
+                struct tn_jit_module *module, struct tn__jit_tagged *tagged, struct tn_error *err)
 {
     struct tn__jit_kept *kept;
-    if (!jit)
-        return tn__fail(err, TN_EINVAL, "no JIT given");
-    struct given g = {.jit = jit, .library = library ? library : jit->library};
-    struct tn_jit_module *options = &g.module;
-    int code = tn__take_options(options, sizeof *options, given, "struct tn_jit_module", err);
-    if (code != TN_OK)
-        return code;
-    if (!options->llvm_module == !options->ir || (options->instance_count && !options->instances) ||
-        (!options->key && options->key_length))
-        return tn__fail(err, TN_EINVAL, "tn_jit_add_module: either IR or a module in memory, and instances if counted");
-    options->name = options->name ? options->name : "<memory>";
-    code = open_module(&g, &kept, err);
+    struct given g = {.jit = jit, .library = library, .module = *module};
+    if (!module->llvm_module == !module->ir || (module->instance_count && !module->instances) ||
+        (!module->key && module->key_length))
+        return tn__fail(err, TN_EINVAL, "a module is either IR or a module in memory, and has instances if counted");
+    g.module.name = module->name ? module->name : "<memory>";
+    int code = open_module(&g, &kept, err);
     if (code == TN_OK)
         code = add_module(&g, err);
     if (code == TN_OK && kept) {
-        kept->library = tn_library_number(g.library);
+        kept->library = tn_library_number(shown);
         tn__jit_lock();
         kept->next = jit->kept;
         jit->kept = kept;
@@ -425,9 +417,22 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
     } else {
         tn__free(NULL, kept);
     }
-    if (code != TN_OK && g.is_tagged)
-        tn__jit_untag(jit, g.library, g.digest, g.copy);
-    for (size_t i = 0; i < options->instance_count && code == TN_OK; i++)
-        tn__jit_publish(g.library, options, &options->instances[i]);
+    if (code != TN_OK)
+        tn__jit_untag(jit, library, &g.tag);
+    else if (tagged)
+        *tagged = g.tag;
+    for (size_t i = 0; i < module->instance_count && code == TN_OK; i++)
+        tn__jit_publish(library, &g.module, &module->instances[i]);
     return code;
+}
+
+int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
+                      struct tn_error *err)
+{
+    struct tn_jit_module module;
+    if (!jit)
+        return tn__fail(err, TN_EINVAL, "no JIT given");
+    library = library ? library : jit->library;
+    int code = tn__take_options(&module, sizeof module, given, "struct tn_jit_module", err);
+    return code == TN_OK ? tn__jit_add(jit, library, library, &module, NULL, err) : code;
 }

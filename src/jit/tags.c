@@ -38,13 +38,18 @@ bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uin
     return tag;
 }
 
-void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],
-                   uint64_t copy)
+void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const struct tn__jit_tagged *tagged)
 {
+    if (!tagged->is_tagged)
+        return;
     tn__jit_lock();
-    struct tn__jit_tag *tag = find(jit, key_of(library, digest));
-    if (tag->modules == copy + 1)
+    struct tn__jit_tag *tag = find(jit, key_of(library, tagged->digest));
+    if (tag->modules == tagged->copy + 1)
         tag->modules--;
+    if (!tag->modules) {
+        tn__tree_remove(&jit->tags, &tag->node);
+        tn__free(NULL, tag);
+    }
     tn__jit_unlock();
 }
 

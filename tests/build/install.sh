@@ -138,6 +138,17 @@ sqrt(2) - (1 < 0) * 5 + 0.0000000000000049
 f(n) = n < 1 ? 1 : n * f(n - 1)
 f(4)
 END
+mkdir -m 700 "$work/kept"
+for time in first second; do
+    answers "functions are defined again while others call them, the $time time with a cache" "20
+34" "$calc" "$work/kept" <<'END'
+f(x) = 2 * x
+g(x) = f(x) + 10
+g(5)
+f(x) = x * x - 1
+g(5)
+END
+done
 some "it says what is wrong with a line" "$(printf 'f(x) = g(x)\n1 +\n' | "$calc" 2>&1 | paste -sd ' ' |
     grep -x 'calc: line 1: there is no such function calc: line 2: a number.* is missing')"
 rm -rf "${calc%/*}"

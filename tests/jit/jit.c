@@ -261,7 +261,7 @@ static void from_the_cache_alone(void **state)
         module.length = 0;
         check(tn_jit_add_module(jit, NULL, &module, &err), &err);
         assert_int_equal(call_first(jit, 1), 42);
-        struct tn_jit_module other = toy_module("another"), in_memory = toy_module("program");
+        struct tn_jit_module other = toy_module("program, another"), in_memory = toy_module("program");
         assert_int_equal(tn_jit_add_module(jit, NULL, &other, &err), TN_ENOTSUP);
         in_memory.llvm_module = (void *)in_memory.ir;
         in_memory.ir = NULL;

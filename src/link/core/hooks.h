@@ -10,6 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
+struct tn__entry;
 struct tn__link;
 struct tn__pin;
 
@@ -44,6 +45,8 @@ struct tn__lazy_hooks {
     /* Resets every slot that leads to one of these places, or to a stub whose names are hidden: its next call looks the
      * function up again. True if there was such a slot. */
     bool (*lead_away)(struct tn_session *session, const struct tn__places *places);
+    /* Whether the entry's definition is a stub. */
+    bool (*is_stub)(const struct tn_session *session, const struct tn__entry *entry);
 };
 
 /* ---- lookups with a handle (demand/cancel.c) ---- */

@@ -184,6 +184,19 @@ static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slo
     return leads;
 }
 
+/* NULL if it is another definition, perhaps one with the address of a stub. */
+static struct tn__lazy_slot *slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry)
+{
+    struct tn__lazy_slot *slot = entry->kind == TN__ENTRY_ABSOLUTE ? tn__lazy_slot_at(pool, entry->address) : NULL;
+    bool used = slot && target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
+    return used && slot->record->entry == entry ? slot : NULL;
+}
+
+static bool is_stub(const struct tn_session *session, const struct tn__entry *entry)
+{
+    return slot_of(tn__lazy_pool_of(session), entry);
+}
+
 static bool lead_away(struct tn_session *session, const struct tn__places *places)
 {
     return tn__lazy_each(tn__lazy_pool_of(session), lead_slot_away, places);
@@ -208,7 +221,7 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     struct tn__lazy_pool *pool = tn__arena_array(&session->arena, 1, sizeof *pool);
     if (!pool)
         return tn__no_memory(err, NULL);
-    pool->hooks = (struct tn__lazy_hooks){forget_stubs, lead_away};
+    pool->hooks = (struct tn__lazy_hooks){forget_stubs, lead_away, is_stub};
     pool->entry = (uintptr_t)best_entry();
     session->lazy = &pool->hooks;
     return 0;
@@ -406,14 +419,6 @@ int tn_define_redirectable(struct tn_library *library, const char *name, const v
     if (!batch)
         return tn__no_memory(err, NULL);
     return define_batch(batch, &(struct tn_lazy_symbol){.name = name}, (uintptr_t)address, options.owner, err);
-}
-
-/* NULL if it is another definition, perhaps one with the address of a stub. */
-static struct tn__lazy_slot *slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry)
-{
-    struct tn__lazy_slot *slot = entry->kind == TN__ENTRY_ABSOLUTE ? tn__lazy_slot_at(pool, entry->address) : NULL;
-    bool used = slot && target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
-    return used && slot->record->entry == entry ? slot : NULL;
 }
 
 static int redirect(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)

@@ -22,7 +22,7 @@ static const uint16_t flags_of_kind[] = {
     [TN__ENTRY_HANDLE] = TN_KNOWN_DEFINED,
 };
 
-static bool is_callable(const struct tn__entry *entry)
+static bool is_callable(const struct tn_session *session, const struct tn__entry *entry)
 {
     if (entry->kind == TN__ENTRY_OBJECT) {
         const struct tn__object_data *data = entry->object->data;
@@ -30,7 +30,8 @@ static bool is_callable(const struct tn__entry *entry)
         return symbol->place == TN__PLACE_SECTION && data->sections[symbol->section].kind == TN__SECTION_CODE;
     }
     const struct tn__range *code = entry->kind == TN__ENTRY_LINKED ? entry->object->ranges[TN_ZONE_CODE] : NULL;
-    return code && entry->address - code->address < code->size;
+    return (code && entry->address - code->address < code->size) ||
+           (session->lazy && session->lazy->is_stub(session, entry));
 }
 
 static uint64_t describe_rank(const struct tn__entry *entry)
@@ -39,11 +40,13 @@ static uint64_t describe_rank(const struct tn__entry *entry)
 }
 
 /* `target` is what the entry leads to. */
-static uint64_t describe(const struct tn__entry *entry, const struct tn__entry *target)
+static uint64_t describe(const struct tn_session *session, const struct tn__entry *entry,
+                         const struct tn__entry *target)
 {
     if (tn__entry_is_generated(target) || !flags_of_kind[target->kind]) /* a generator may not know it */
         return 0;
-    return flags_of_kind[target->kind] | describe_rank(entry) | (is_callable(target) ? TN_KNOWN_CALLABLE : 0U) |
+    return flags_of_kind[target->kind] | describe_rank(entry) |
+           (is_callable(session, target) ? TN_KNOWN_CALLABLE : 0U) |
            (target->thread_local ? TN_KNOWN_THREAD_LOCAL : 0U);
 }
 
@@ -70,7 +73,7 @@ static uint64_t describe_there(const struct tn_search *search, const char *name)
     const struct tn_library *library = search->library;
     const struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
     if (entry && tn__entry_is_offered(entry, search, 0))
-        return describe(entry, follow(&library, entry));
+        return describe(library->session, entry, follow(&library, entry));
     bool own = entry && entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry);
     return own ? 0 : ask_resolvers(library, name);
 }
@@ -80,7 +83,7 @@ static uint64_t describe_there(const struct tn_search *search, const char *name)
 static uint64_t describe_entry(const struct tn_library *library, const struct tn__entry *entry, const char *name)
 {
     const struct tn__entry *target = entry ? follow(&library, entry) : NULL;
-    uint64_t flags = entry ? describe(entry, target) : 0;
+    uint64_t flags = entry ? describe(library->session, entry, target) : 0;
     if (flags)
         return flags;
     name = target ? target->name : name;

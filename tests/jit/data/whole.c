@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include "toy_number.h"
+
 long total = 40;
+long number = TOY_NUMBER;
 
 long second(long x)
 {
@@ -9,5 +12,5 @@ long second(long x)
 
 long first(long x)
 {
-    return second(x) + total;
+    return second(x) + total + number;
 }

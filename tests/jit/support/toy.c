@@ -2,10 +2,38 @@
 
 #include "cache/description.h"
 #include "toy.h"
+#include "toy_number.h"
+
+#define WHOLE(...)                                                                                                     \
+    (struct tn__described_symbol[])                                                                                    \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+
+static struct tn__described_symbol parts[] = {{.part = TOY_DATA, .name = "total"},
+                                              {.part = TOY_DATA, .name = "number"},
+                                              {.part = TOY_FIRST, .name = "first", .body = "first$body"},
+                                              {.part = TOY_SECOND, .name = "second", .body = "second$body"}};
+
+static const struct program {
+    const char *name, *file;
+    size_t count;
+    struct tn__described_symbol *symbols;
+    bool has_parts, fails;
+} programs[] = {
+    {"program", "whole", 4, WHOLE({.name = "total"}, {.name = "number"}, {.name = "first"}, {.name = "second"}), true},
+    {"fails", "whole", 4, WHOLE({.name = "total"}, {.name = "number"}, {.name = "first"}, {.name = "second"}), true,
+     true},
+    {"alone", "alone", 1, WHOLE({.name = "first"})},
+    {"weak", "weak", 2, WHOLE({.name = "first"}, {.name = "second", .flags = TN__SYMBOL_WEAK})},
+    {"data", "data", 2, WHOLE({.name = "total"}, {.name = "number"})},
+};
 
 struct module {
     struct toy *toy;
-    bool whole, fails;
+    const struct program *program;
+    bool whole;
+    long number;
 };
 
 static void count(int *counter)
@@ -19,17 +47,21 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
     return tn__buffer_fill(text, "toy", 3) ? TN_OK : tn__no_memory(err, NULL);
 }
 
-static bool describe(bool whole, struct tn_buffer *out)
+static bool describe(const struct module *m, struct tn_buffer *out)
 {
-    static struct tn__described_symbol parts[] = {{.part = TOY_DATA, .name = "total"},
-                                                  {.part = TOY_FIRST, .name = "first", .body = "first$body"},
-                                                  {.part = TOY_SECOND, .name = "second", .body = "second$body"}},
-                                       all[] = {{.name = "total"}, {.name = "first"}, {.name = "second"}};
-    struct tn__description d = {.flags = whole ? TN__DESCRIBED_WHOLE : 0,
-                                .parts = whole ? 1 : TOY_PARTS,
-                                .count = TOY_PARTS,
-                                .symbols = whole ? all : parts};
+    struct tn__description d = {.flags = m->whole ? TN__DESCRIBED_WHOLE : 0,
+                                .parts = m->whole ? 1 : TOY_PARTS,
+                                .count = m->whole ? m->program->count : sizeof parts / sizeof parts[0],
+                                .symbols = m->whole ? m->program->symbols : parts};
     return tn__description_write(&d, out);
+}
+
+static const struct program *find_program(const struct tn_ir *ir)
+{
+    for (const struct program *p = programs; p < programs + sizeof programs / sizeof programs[0]; p++)
+        if (ir->length >= strlen(p->name) && memcmp(ir->bytes, p->name, strlen(p->name)) == 0)
+            return p;
+    return NULL;
 }
 
 static int open_module(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
@@ -37,36 +69,43 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
 {
     (void)options;
     struct toy *toy = context;
+    const struct program *program = find_program(ir);
+    char text[30] = "";
     *module = NULL;
-    count(&toy->opens);
-    if (ir->length >= 3 && memcmp(ir->bytes, "bad", 3) == 0) {
-        count(&toy->closes);
+    if (!program)
         return tn__fail(err, TN_ECOMPILE, "%s: bad", ir->name);
-    }
     struct module *m = tn__alloc_zeroed(NULL, 1, sizeof *m);
-    if (!m || !describe(ir->whole, description)) {
+    if (!m)
+        return tn__no_memory(err, ir->name);
+    memcpy(text, ir->bytes, ir->length < sizeof text ? ir->length : sizeof text - 1);
+    *m = (struct module){toy, program, ir->whole || !program->has_parts, atol(text + strlen(program->name))};
+    if (!describe(m, description)) {
         tn__free(NULL, m);
-        count(&toy->closes);
         return tn__no_memory(err, ir->name);
     }
-    *m = (struct module){toy, ir->whole, ir->length >= 5 && memcmp(ir->bytes, "fails", 5) == 0};
+    count(&toy->opens);
     *module = m;
     return TN_OK;
 }
 
 static int compile(void *module, const struct tn_part_request *request, struct tn_buffer *object, struct tn_error *err)
 {
-    static const char *const files[] = {DATA "/data.o", DATA "/first.o", DATA "/second.o"};
-    static char bytes[100000];
+    static const char *const files[] = {"data", "first", "second"};
+    static const long placeholder = TOY_NUMBER;
     const struct module *m = module;
+    char bytes[20000], path[300];
     count(&m->toy->compiles);
-    if (m->fails)
+    if (m->program->fails)
         return tn__fail(err, TN_ECOMPILE, "%s: cannot be compiled", request->name);
-    FILE *file = fopen(m->whole ? DATA "/whole.o" : files[request->part], "rb");
+    snprintf(path, sizeof path, DATA "/%s.o", m->whole ? m->program->file : files[request->part]);
+    FILE *file = fopen(path, "rb");
     assert_non_null(file);
     size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
     assert_true(size > 0 && size < sizeof bytes);
+    char *at = memmem(bytes, size, &placeholder, sizeof placeholder);
+    if (at)
+        memcpy(at, &m->number, sizeof m->number);
     return tn__buffer_fill(object, bytes, size) ? TN_OK : tn__no_memory(err, request->name);
 }
 

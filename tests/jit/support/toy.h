@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A compiler that knows one program, as the C compiler made it: `first`, which calls `second`, and a variable. Its
- * "IR" is any text that does not begin with "bad". With "fails", everything is described and nothing compiled. */
+/* A compiler that knows a few programs, as the C compiler made them. Its "IR" is the name of one and, if wanted, a
+ * number that `first` adds to what it returns:
+ *     program    `first`, which calls `second`, and variables; also as parts. first(1) is 42
+ *     alone      `first` only, in one piece
+ *     weak       both, `second` weak, in one piece
+ *     data       the variables only, in one piece
+ *     fails      is described like the first one, and cannot be compiled
+ * Everything else is "bad". */
 
 #ifndef TENON_TESTS_JIT_TOY_H
 #define TENON_TESTS_JIT_TOY_H

@@ -92,6 +92,28 @@ static void what_the_client_defines(void **state)
     close_fixture(&f);
 }
 
+static void stub_fails(void)
+{
+    fail();
+}
+
+/* They can be called, whatever they lead to; an address that happens to be a stub's is an address. */
+static void stubs_are_callable(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    const struct tn_stub_options options = {.size = sizeof options, .on_failure = stub_fails};
+    const struct tn_lazy_symbol lazy = {.name = "lazy", .target = "f", .flags = TN_SYMBOL_WEAK};
+    assert_ok(tn_define_lazy(f.library, &lazy, 1, f.library, &options, &err), &err);
+    assert_ok(tn_define_redirectable(f.library, "nowhere", NULL, &options, &err), &err);
+    assert_int_equal(flags_in(f.library, "lazy"), READY | TN_KNOWN_CALLABLE | TN_KNOWN_WEAK);
+    assert_int_equal(flags_in(f.library, "nowhere"), READY | TN_KNOWN_CALLABLE);
+    define(&f, "address", lookup(&f, "lazy"));
+    assert_int_equal(flags_in(f.library, "address"), READY);
+    close_fixture(&f);
+}
+
 static void aliases_are_as_their_targets(void **state)
 {
     (void)state;
@@ -311,6 +333,7 @@ int main(void)
         cmocka_unit_test(objects_before_and_after_linking),
         cmocka_unit_test(archives_and_variables),
         cmocka_unit_test(what_the_client_defines),
+        cmocka_unit_test(stubs_are_callable),
         cmocka_unit_test(aliases_are_as_their_targets),
         cmocka_unit_test(searched_as_a_lookup_does),
         cmocka_unit_test(nothing_is_made_or_asked_for),

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Functions that are replaced while threads call them. Each module is a version, in a library of its own that searches
+ * the client's. There, a redirectable stub for each function leads to the newest version that defines it. A version to
+ * which no stub leads is retired. */
+
+#include "base/fork.h"
+#include "jit/jit.h"
+#include "link/core/library.h"
+#include "link/core/session.h"
+
+/* A function that some version has defined. It stays as long as the JIT. */
+struct tn__jit_name {
+    struct tn__tree node;      /* by hash and library */
+    struct tn__jit_name *same; /* another one with that number */
+    uint64_t library;
+    struct tn__jit_version *version; /* to which its stub leads; NULL: it never had one */
+    void *address;
+    char text[];
+};
+
+struct function {
+    const char *name;
+    uint64_t flags; /* TN_KNOWN_... */
+    void *address;
+    struct tn__jit_name *entry;
+    bool is_redirected;
+};
+
+struct replacing {
+    struct tn_jit *jit;
+    struct tn_library *library;
+    const char *module; /* its name */
+    struct tn__jit_version *version;
+    struct tn__arena arena;
+    struct function *symbols; /* of the version; then its functions only */
+    size_t count, room;
+    struct tn_tracker *stubs; /* owns new ones, until all is well */
+    bool was_seen;            /* threads may have called the version, or may have the address of a new stub */
+    bool is_stuck;            /* and these stubs could not be removed */
+    struct tn_error *err;
+};
+
+/* ---- the lock ---- */
+
+/* One for all JITs: held while stubs are redirected, not while anything is compiled or waited for. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void take_lock(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &lock};
+    tn__forks_watch(TN__FORK_REPLACED, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- versions ---- */
+
+/* A library that sees what the client's sees. */
+static int search_as(struct tn_library *version, struct tn_library *of, struct tn_error *err)
+{
+    tn__session_lock(of->session);
+    size_t count = of->search_count + 1;
+    struct tn_search *order = tn__alloc(NULL, count * sizeof *order);
+    if (order) {
+        order[0] = (struct tn_search){of, TN_SEARCH_HIDDEN};
+        if (count > 1)
+            memcpy(order + 1, of->search, (count - 1) * sizeof *order);
+    }
+    tn__session_unlock(of->session);
+    int code = order ? tn_library_search(version, order, count, err) : tn__no_memory(err, version->name);
+    tn__free(NULL, order);
+    return code;
+}
+
+static int open_version(struct replacing *r)
+{
+    struct tn__jit_version *version = tn__alloc_zeroed(NULL, 1, sizeof *version);
+    if (!version)
+        return tn__no_memory(r->err, r->module);
+    int code = tn_library_create(r->library->session, r->module, &version->library, r->err);
+    if (code != TN_OK) {
+        tn__free(NULL, version);
+        return code;
+    }
+    version->is_busy = true;
+    take_lock();
+    version->next = r->jit->versions;
+    r->jit->versions = version;
+    give_lock();
+    r->version = version;
+    return search_as(version->library, r->library, r->err);
+}
+
+/* One that no stub leads to. With `waits`, threads may be running it. If memory is out, it stays, for a later call. */
+static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, bool waits)
+{
+    int code = waits ? tn_tracker_retire(tn_library_tracker(version->library), NULL) : TN_OK;
+    if (code == TN_OK)
+        code = tn_library_remove(version->library, NULL);
+    if (code == TN_OK) {
+        tn__jit_untag(jit, version->library, &version->tag);
+        tn_library_destroy(version->library, NULL);
+    }
+    take_lock();
+    version->is_busy = false;
+    if (code == TN_OK) {
+        struct tn__jit_version **at = &jit->versions;
+        while (*at != version)
+            at = &(*at)->next;
+        *at = version->next;
+    }
+    give_lock();
+    if (code == TN_OK)
+        tn__free(NULL, version);
+    return code == TN_OK;
+}
+
+static struct tn__jit_version *take_unused(struct tn_jit *jit)
+{
+    take_lock();
+    struct tn__jit_version *version = jit->versions;
+    while (version && (version->names || version->is_busy))
+        version = version->next;
+    if (version)
+        version->is_busy = true;
+    give_lock();
+    return version;
+}
+
+static void remove_unused(struct tn_jit *jit)
+{
+    struct tn__jit_version *version;
+    do
+        version = take_unused(jit);
+    while (version && remove_version(jit, version, true));
+}
+
+/* ---- what a version defines ---- */
+
+static int note_symbol(void *context, const struct tn_known *symbol)
+{
+    struct replacing *r = context;
+    if (symbol->flags & TN_KNOWN_HIDDEN)
+        return TN_OK;
+    if (r->count == r->room) {
+        size_t room = r->room ? 2 * r->room : 16;
+        struct function *more = tn__arena_array(&r->arena, room, sizeof *more);
+        if (!more)
+            return tn__no_memory(r->err, r->module);
+        if (r->count)
+            memcpy(more, r->symbols, r->count * sizeof *more);
+        r->symbols = more;
+        r->room = room;
+    }
+    const char *name = tn__arena_text(&r->arena, symbol->name, strlen(symbol->name));
+    if (!name)
+        return tn__no_memory(r->err, r->module);
+    r->symbols[r->count++] = (struct function){.name = name, .flags = symbol->flags};
+    return TN_OK;
+}
+
+static int list_symbols(struct replacing *r)
+{
+    r->count = 0;
+    return tn_library_each_symbol(r->version->library, note_symbol, r, r->err);
+}
+
+/* Leaves functions in the list only. */
+static size_t keep_functions(struct replacing *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->symbols[i].flags & TN_KNOWN_CALLABLE)
+            r->symbols[kept++] = r->symbols[i];
+    return kept;
+}
+
+static int look_up(struct replacing *r)
+{
+    struct tn_wanted *wanted = tn__arena_array(&r->arena, r->count + 1, sizeof *wanted);
+    if (!wanted)
+        return tn__no_memory(r->err, r->module);
+    for (size_t i = 0; i < r->count; i++)
+        wanted[i] = (struct tn_wanted){r->symbols[i].name, TN_WANTED_WEAK, NULL};
+    int code = tn_lookup_all(r->version->library, wanted, r->count, r->err);
+    for (size_t i = 0; i < r->count && code == TN_OK; i++)
+        r->symbols[i].address = wanted[i].address;
+    return code;
+}
+
+/* The functions of a module that was taken apart have stubs, so they are known as functions, and nothing need be
+ * compiled. Those of another one are known once they are linked. */
+static int find_functions(struct replacing *r)
+{
+    int code = list_symbols(r);
+    size_t functions = code == TN_OK ? keep_functions(r) : 0;
+    if (code == TN_OK && !functions) {
+        code = look_up(r);
+        if (code == TN_OK)
+            code = list_symbols(r);
+        functions = code == TN_OK ? keep_functions(r) : 0;
+    }
+    r->count = functions;
+    if (code == TN_OK && !functions)
+        code = tn__fail(r->err, TN_EINVAL, "%s: shows no function to others", r->module);
+    return code == TN_OK ? look_up(r) : code;
+}
+
+/* ---- names ---- */
+
+/* FNV-1a. */
+static uint64_t key_of(const struct replacing *r, const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ tn_library_number(r->library);
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* NULL: out of memory. */
+static struct tn__jit_name *find_name(const struct replacing *r, const char *name)
+{
+    struct tn_jit *jit = r->jit;
+    uint64_t key = key_of(r, name), library = tn_library_number(r->library);
+    struct tn__tree *node = tn__tree_find(jit->names, key);
+    struct tn__jit_name *first = node ? tn__container_of(node, struct tn__jit_name, node) : NULL;
+    for (struct tn__jit_name *each = first; each; each = each->same)
+        if (each->library == library && strcmp(each->text, name) == 0)
+            return each;
+    size_t size = strlen(name) + 1;
+    struct tn__jit_name *made = tn__arena_alloc(&jit->name_memory, sizeof *made + size);
+    if (!made)
+        return NULL;
+    *made = (struct tn__jit_name){.node.key = key, .library = library};
+    memcpy(made->text, name, size);
+    if (first) {
+        made->same = first->same;
+        first->same = made;
+    } else
+        tn__tree_insert(&jit->names, &made->node);
+    return made;
+}
+
+/* ---- publishing, under the lock ---- */
+
+/* A stub that the client has removed is made anew. */
+static int publish(struct replacing *r, struct function *f)
+{
+    f->entry = find_name(r, f->name);
+    if (!f->entry)
+        return tn__no_memory(r->err, r->module);
+    int code = f->entry->version ? tn_redirect(r->library, f->name, f->address, r->err) : TN_EUNDEF;
+    f->is_redirected = code == TN_OK;
+    if (code != TN_EUNDEF)
+        return code;
+    const struct tn_stub_options options = {
+        .size = sizeof options, .owner = r->stubs, .on_failure = r->jit->on_failure};
+    code = tn_define_redirectable(r->library, f->name, f->address, &options, r->err);
+    if (code == TN_EDUP && f->flags & TN_KNOWN_WEAK) {
+        f->entry = NULL;
+        return TN_OK;
+    }
+    return code;
+}
+
+static void take_back(struct replacing *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->symbols[i].is_redirected)
+            tn_redirect(r->library, r->symbols[i].name, r->symbols[i].entry->address, NULL);
+}
+
+static void commit(struct replacing *r)
+{
+    for (struct function *f = r->symbols; f < r->symbols + r->count; f++) {
+        struct tn__jit_name *name = f->entry;
+        if (!name)
+            continue;
+        if (name->version)
+            name->version->names--;
+        name->version = r->version;
+        name->address = f->address;
+        r->version->names++;
+    }
+    r->version->is_busy = false;
+}
+
+static int publish_all(struct replacing *r)
+{
+    int code = tn_tracker_create(r->library, &r->stubs, r->err);
+    r->was_seen = true;
+    take_lock();
+    for (size_t i = 0; i < r->count && code == TN_OK; i++)
+        code = publish(r, &r->symbols[i]);
+    if (code == TN_OK)
+        code = tn_tracker_transfer(r->stubs, tn_library_tracker(r->library), r->err);
+    if (code == TN_OK)
+        commit(r);
+    else
+        take_back(r);
+    give_lock();
+    if (code != TN_OK && r->stubs)
+        r->is_stuck = tn_tracker_retire(r->stubs, NULL) == TN_ENOMEM;
+    tn_tracker_destroy(r->stubs);
+    return code;
+}
+
+/* ---- all of it ---- */
+
+static int add(struct replacing *r, struct tn_jit_module *module)
+{
+    int code = open_version(r);
+    if (code == TN_OK)
+        code = tn__jit_add(r->jit, r->version->library, r->library, module, &r->version->tag, r->err);
+    if (code == TN_OK)
+        code = find_functions(r);
+    if (code == TN_OK)
+        code = tn_jit_run_initializers(r->jit, r->version->library, 0, NULL, NULL, r->err);
+    return code == TN_OK ? publish_all(r) : code;
+}
+
+int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
+                   struct tn_error *err)
+{
+    struct tn_jit_module module;
+    if (!jit)
+        return tn__fail(err, TN_EINVAL, "no JIT given");
+    int code = tn__take_options(&module, sizeof module, given, "struct tn_jit_module", err);
+    if (code != TN_OK)
+        return code;
+    if (module.owner || module.instance_count)
+        return tn__fail(err, TN_EINVAL, "tn_jit_replace: a module that is replaced has no owner and no instances");
+    struct replacing r = {.jit = jit,
+                          .library = library ? library : jit->library,
+                          .module = module.name ? module.name : "<memory>",
+                          .err = err};
+    code = add(&r, &module);
+    if (code == TN_OK)
+        remove_unused(jit);
+    else if (r.version && !r.is_stuck)
+        remove_version(jit, r.version, r.was_seen);
+    tn__arena_free(&r.arena);
+    return code;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Functions that are replaced while threads call them. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "toy.h"
+
+static struct toy toy;
+static struct tn_compiler compiler;
+static int reported;
+
+static void report(void *context, const struct tn_error *err)
+{
+    (void)context;
+    reported = err->code;
+}
+
+static struct tn_jit_options options_for(bool lazy)
+{
+    toy = (struct toy){0};
+    compiler = toy_compiler(&toy);
+    reported = 0;
+    return (struct tn_jit_options){.size = sizeof(struct tn_jit_options),
+                                   .lazy = lazy,
+                                   .on_failure = (void (*)(void))no_function,
+                                   .on_error = report,
+                                   .compiler = &compiler};
+}
+
+static struct tn_jit *create(bool lazy)
+{
+    struct tn_jit_options options = options_for(lazy);
+    struct tn_jit *jit;
+    struct tn_error err;
+    check(tn_jit_create(&options, &jit, &err), &err);
+    return jit;
+}
+
+static int try_replace(struct tn_jit *jit, const char *program, struct tn_error *err)
+{
+    struct tn_jit_module module = toy_module(program);
+    return tn_jit_replace(jit, NULL, &module, err);
+}
+
+static void replace(struct tn_jit *jit, const char *program)
+{
+    struct tn_error err;
+    check(try_replace(jit, program, &err), &err);
+}
+
+static void replace_with(struct tn_jit *jit, const char *program, long number)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%s %ld", program, number);
+    replace(jit, text);
+}
+
+static void *find(struct tn_jit *jit, const char *name)
+{
+    struct tn_error err;
+    void *address;
+    check(tn_jit_lookup(jit, name, &address, &err), &err);
+    return address;
+}
+
+static long call(const void *address, long x)
+{
+    long (*function)(long);
+    memcpy(&function, &address, sizeof function);
+    return function(x);
+}
+
+static uint64_t code_bytes(struct tn_jit *jit)
+{
+    struct tn_stats stats = {.size = sizeof stats};
+    tn_session_stats(tn_jit_session(jit), &stats);
+    return stats.code_bytes;
+}
+
+/* ---- what leads where ---- */
+
+static void addresses_stay(void **state)
+{
+    (void)state;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        struct tn_jit *jit = create(lazy);
+        replace(jit, "program");
+        void *first = find(jit, "first"), *second = find(jit, "second");
+        assert_int_equal(call(first, 1), 42);
+        replace(jit, "program 5");
+        assert_ptr_equal(find(jit, "first"), first);
+        assert_ptr_equal(find(jit, "second"), second);
+        assert_int_equal(call(first, 1), 47);
+        assert_int_equal(call(second, 1), 2);
+        tn_jit_destroy(jit);
+        assert_int_equal(toy.opens, toy.closes);
+    }
+}
+
+static int lazily_nothing_is_compiled(void)
+{
+    struct tn_jit *jit = create(true);
+    replace(jit, "program");
+    replace(jit, "program 5");
+    int compiles = toy.compiles;
+    tn_jit_destroy(jit);
+    return compiles;
+}
+
+/* A version stays as long as any of its functions is led to. Its variables are its own. */
+static void apart(void **state)
+{
+    (void)state;
+    assert_int_equal(lazily_nothing_is_compiled(), 0);
+    struct tn_jit *jit = create(false);
+    struct tn_error err;
+    void *total;
+    replace(jit, "program 3");
+    assert_int_equal(call(find(jit, "first"), 1), 45);
+    assert_int_equal(tn_jit_lookup(jit, "total", &total, &err), TN_EUNDEF);
+    uint64_t both = code_bytes(jit);
+    replace(jit, "alone 7");
+    assert_int_equal(call(find(jit, "first"), 1), 9);
+    assert_int_equal(call(find(jit, "second"), 1), 2);
+    assert_true(code_bytes(jit) > both);
+    replace(jit, "program 4"); /* both of the others go */
+    assert_int_equal(call(find(jit, "first"), 1), 46);
+    assert_int_equal(code_bytes(jit), both);
+    tn_jit_destroy(jit);
+}
+
+/* A version sees what its library sees: definitions, and what the library searches. */
+static void sees_the_library(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create(false);
+    struct tn_error err;
+    struct tn_library *other;
+    struct tn_jit_module module = toy_module("program");
+    check(tn_library_create(tn_jit_session(jit), "other", &other, &err), &err);
+    check(tn_jit_add_module(jit, other, &module, &err), &err);
+    assert_int_equal(try_replace(jit, "alone 1", &err), TN_EUNDEF);
+    check(tn_library_search(tn_jit_library(jit), &(struct tn_search){other, 0}, 1, &err), &err);
+    replace(jit, "alone 1");
+    assert_int_equal(call(find(jit, "first"), 4), 9);
+    tn_jit_destroy(jit);
+}
+
+/* What the client does to the stubs is as with all others. */
+static void stubs_of_the_client(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create(false);
+    struct tn_error err;
+    replace(jit, "program");
+    void *first = find(jit, "first");
+    check(tn_redirect(tn_jit_library(jit), "first", find(jit, "second"), &err), &err);
+    assert_int_equal(call(first, 4), 8);
+    replace(jit, "program 1");
+    assert_int_equal(call(first, 1), 43);
+    check(tn_library_clear(tn_jit_library(jit), &err), &err);
+    replace(jit, "program 2");
+    assert_int_equal(call(find(jit, "first"), 1), 44);
+    assert_int_equal(call(find(jit, "second"), 1), 2);
+    tn_jit_destroy(jit);
+}
+
+/* ---- errors ---- */
+
+static long twice_plus_one(long x)
+{
+    return 2 * x + 1;
+}
+
+static void define_second(struct tn_jit *jit)
+{
+    struct tn_error err;
+    check(tn_define(tn_jit_library(jit), "second", (const void *)twice_plus_one, &err), &err);
+}
+
+static void names_of_others(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create(false);
+    struct tn_error err;
+    void *address;
+    define_second(jit);
+    assert_int_equal(try_replace(jit, "program", &err), TN_EDUP);
+    assert_int_equal(tn_jit_lookup(jit, "first", &address, &err), TN_EUNDEF);
+    replace(jit, "alone 10");
+    assert_int_equal(call(find(jit, "first"), 1), 13);
+    assert_int_equal(try_replace(jit, "program", &err), TN_EDUP); /* `first` was redirected before */
+    assert_int_equal(call(find(jit, "first"), 1), 13);
+    uint64_t before = code_bytes(jit);
+    replace(jit, "weak"); /* its own `second` is seen by itself only */
+    assert_int_equal(call(find(jit, "first"), 1), 1003);
+    assert_int_equal(call(find(jit, "second"), 1), 3);
+    replace(jit, "alone 10");
+    assert_int_equal(code_bytes(jit), before);
+    tn_jit_destroy(jit);
+}
+
+static void mistakes(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create(false);
+    struct tn_error err;
+    struct tn_jit_module module = toy_module("program");
+    struct tn_jit_instance instance = {0};
+    replace(jit, "program");
+    assert_int_equal(tn_jit_replace(NULL, NULL, &module, &err), TN_EINVAL);
+    module.owner = tn_library_tracker(tn_jit_library(jit));
+    assert_int_equal(tn_jit_replace(jit, NULL, &module, &err), TN_EINVAL);
+    module = toy_module("program");
+    module.instances = &instance;
+    module.instance_count = 1;
+    assert_int_equal(tn_jit_replace(jit, NULL, &module, &err), TN_EINVAL);
+    module = toy_module("program");
+    module.size = 0;
+    assert_int_equal(tn_jit_replace(jit, NULL, &module, &err), TN_EINVAL);
+    assert_int_equal(try_replace(jit, "bad", &err), TN_ECOMPILE);
+    assert_int_equal(try_replace(jit, "fails", &err), TN_ECOMPILE);
+    assert_int_equal(try_replace(jit, "data", &err), TN_EINVAL);
+    assert_int_equal(call(find(jit, "first"), 1), 42);
+    check(tn_library_remove(tn_jit_library(jit), &err), &err);
+    assert_int_equal(try_replace(jit, "program", &err), TN_EREMOVED);
+    tn_jit_destroy(jit);
+    assert_int_equal(toy.opens, toy.closes);
+}
+
+/* In a lazy JIT a failure shows at the first call; the next version repairs it. */
+static void lazy_failures(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create(true);
+    replace(jit, "program");
+    void *first = find(jit, "first");
+    assert_int_equal(call(first, 1), 42);
+    replace(jit, "fails");
+    assert_int_equal(call(first, 1), -1);
+    assert_int_equal(reported, TN_ECOMPILE);
+    replace(jit, "program 1");
+    assert_int_equal(call(first, 1), 43);
+    tn_jit_destroy(jit);
+}
+
+/* One allocation refused: the old functions are there, or the new ones. */
+static int attempt(struct tn_jit *jit, long *now, int number)
+{
+    struct tn_error err = {0};
+    char plan[16], program[40];
+    snprintf(plan, sizeof plan, "a%d", number);
+    snprintf(program, sizeof program, "program %d", number);
+    assert_int_equal(tn__os_set_faults(plan), 0);
+    int code = try_replace(jit, program, &err);
+    tn__os_set_faults(NULL);
+    if (code && (code != TN_ENOMEM || err.code != code))
+        fail_msg("allocation %d: %s: %s", number, tn_error_name(code), err.text);
+    *now = code ? *now : 42 + number;
+    assert_int_equal(call(find(jit, "first"), 1), *now);
+    return code;
+}
+
+static void allocations_refused(void **state)
+{
+    (void)state;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        struct tn_jit *jit = create(lazy);
+        replace(jit, "program");
+        uint64_t before = code_bytes(jit);
+        long now = 42;
+        int refused = 0;
+        for (int number = 1, granted = 0; granted < 4; number++) {
+            int code = attempt(jit, &now, number);
+            refused += code != 0;
+            granted = code ? 0 : granted + 1;
+        }
+        assert_true(refused > 15);
+        replace(jit, "program"); /* with enough memory, all that was left goes */
+        assert_int_equal(call(find(jit, "first"), 1), 42);
+        assert_true(lazy || code_bytes(jit) == before);
+        tn_jit_destroy(jit);
+        assert_int_equal(toy.opens, toy.closes);
+    }
+}
+
+/* ---- many ---- */
+
+static long resident_kb(void)
+{
+    long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld %ld", &pages, &resident), 2);
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void ten_thousand(void **state)
+{
+    (void)state;
+    enum { WARM = 2000, ALL = 10000, LIMIT_KB = 1024 };
+    for (int lazy = 0; lazy < 2; lazy++) {
+        struct tn_jit *jit = create(lazy);
+        long before = 0;
+        for (long i = 0; i < ALL; i++) {
+            if (i == WARM)
+                before = resident_kb();
+            replace_with(jit, "program", i);
+            assert_int_equal(call(find(jit, "first"), 1), 42 + i);
+        }
+        long grown = resident_kb() - before;
+        if (grown > LIMIT_KB)
+            fail_msg("%ld KB more", grown);
+        tn_jit_destroy(jit);
+    }
+}
+
+enum { THREADS = 4, VERSIONS = 200 };
+
+struct storm {
+    const void *first;
+    atomic_bool ends;
+    atomic_long newest, calls, wrong;
+};
+
+/* For each thread versions only go up, and none comes before its time. */
+static void *call_often(void *context)
+{
+    struct storm *s = context;
+    long last = 0;
+    tn_thread_attach();
+    while (!s->ends) {
+        for (int i = 0; i < 100; i++) {
+            long now = call(s->first, 1);
+            s->wrong += now < last || now > 42 + s->newest;
+            last = now;
+        }
+        s->calls++;
+        tn_thread_quiescent();
+        usleep(20); /* otherwise they would keep the thread that replaces from the processors */
+    }
+    tn_thread_detach();
+    return NULL;
+}
+
+static void while_threads_call(void **state)
+{
+    (void)state;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        struct tn_jit *jit = create(lazy);
+        pthread_t threads[THREADS];
+        replace(jit, "program 0");
+        struct storm storm = {.first = find(jit, "first")};
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, call_often, &storm), 0);
+        while (storm.newest < VERSIONS || storm.calls < VERSIONS) {
+            storm.newest++;
+            replace_with(jit, "program", storm.newest);
+        }
+        storm.ends = true;
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+        assert_int_equal(storm.wrong, 0);
+        assert_int_equal(call(storm.first, 1), 42 + storm.newest);
+        tn_jit_destroy(jit);
+        assert_int_equal(toy.opens, toy.closes);
+    }
+}
+
+struct editor {
+    struct tn_jit *jit;
+    long from;
+};
+
+static void *replace_often(void *context)
+{
+    const struct editor *editor = context;
+    tn_thread_attach();
+    for (long i = 0; i < VERSIONS / 4; i++) {
+        replace_with(editor->jit, i % 3 ? "program" : "alone", editor->from + i);
+        tn_thread_quiescent();
+    }
+    tn_thread_detach();
+    return NULL;
+}
+
+/* Several threads replace: the last one to do so has its way, whichever it is, and nothing else stays. */
+static void by_several_threads(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create(false);
+    struct editor editors[THREADS];
+    pthread_t threads[THREADS];
+    replace(jit, "program");
+    uint64_t before = code_bytes(jit);
+    for (int i = 0; i < THREADS; i++) {
+        editors[i] = (struct editor){jit, i * 1000};
+        assert_int_equal(pthread_create(&threads[i], NULL, replace_often, &editors[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(call(find(jit, "second"), 2), 4);
+    replace(jit, "program");
+    assert_int_equal(call(find(jit, "first"), 1), 42);
+    assert_int_equal(code_bytes(jit), before);
+    tn_jit_destroy(jit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses_stay),     cmocka_unit_test(apart),
+        cmocka_unit_test(sees_the_library),   cmocka_unit_test(stubs_of_the_client),
+        cmocka_unit_test(names_of_others),    cmocka_unit_test(mistakes),
+        cmocka_unit_test(lazy_failures),      cmocka_unit_test(allocations_refused),
+        cmocka_unit_test(ten_thousand),       cmocka_unit_test(while_threads_call),
+        cmocka_unit_test(by_several_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
