@@ -7,6 +7,17 @@
 ; RUN: %tenon opt --passes=demote-float16 %s -o - | FileCheck %s --check-prefix=HALF
 ; What the promises are for: a sum that LLVM may not reorder by itself becomes vector code.
 ; RUN: %tenon opt --passes='tenon<level=2>' %s -o - | FileCheck %s --check-prefix=VECTOR
+; Each can be turned off.
+; RUN: %tenon opt --passes='tenon<level=2;no_simdloop>' %s -o - | FileCheck %s --check-prefix=NO-SIMD --implicit-check-not='reassoc contract <'
+; NO-SIMD: julia.simdloop
+; RUN: %tenon opt --passes='tenon<level=2>' %s -o - | FileCheck %s --check-prefix=ALL
+; RUN: %tenon opt --passes='tenon<level=2;no_muladd>' --remarks=%t.yaml %s -o - | FileCheck %s --check-prefix=ALL
+; RUN: FileCheck %s --input-file=%t.yaml --check-prefix=UNFUSED --implicit-check-not="Pass: {{ *}}'muladd'"
+; UNFUSED: 'demote-float16'
+; RUN: %tenon opt --passes='tenon<level=2;no_demote_float16>' --remarks=%t.yaml %s -o - | FileCheck %s --check-prefix=ALL
+; RUN: FileCheck %s --input-file=%t.yaml --check-prefix=UNDEMOTED --implicit-check-not="'demote-float16'"
+; UNDEMOTED: 'muladd'
+; ALL: @sum(
 
 target triple = "x86_64-unknown-linux-gnu"
 

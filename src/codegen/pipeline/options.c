@@ -27,6 +27,9 @@ static const struct option {
     {"dump_native", TN__STRIP_PROTOTYPES},
     {"remove_ni", TN__REMOVE_NI},
     {"warn_missed_transformations", TN__WARN_MISSED},
+    {"simdloop", TN__SIMDLOOP},
+    {"muladd", TN__MULADD},
+    {"demote_float16", TN__DEMOTE_FLOAT16},
     {"alloc_opt", TN__ALLOC_OPT},
     {"barrier_elimination", TN__OMIT_BARRIERS},
     {"poll_elimination", TN__OMIT_POLLS},
@@ -45,7 +48,7 @@ struct tn__stages tn__stages_default(int level)
     return (struct tn__stages){level, TN__LOWER_INTRINSICS | TN__ALWAYS_INLINE | TN__EARLY_SIMPLIFICATIONS |
                                           TN__EARLY_OPTIMIZATIONS | TN__LOOP_OPTIMIZATIONS | TN__SCALAR_OPTIMIZATIONS |
                                           TN__VECTOR_PIPELINE | TN__CLEANUP | TN__OUR_PASSES | TN__OPTIMIZATIONS |
-                                          TN__SANITIZE};
+                                          TN__FLOATS | TN__SANITIZE};
 }
 
 static bool is_name(const char *text, size_t length, const char *name)

@@ -32,6 +32,10 @@ enum {
     TN__STRIP_PROTOTYPES = 1 << 9,
     TN__REMOVE_NI = 1 << 10,
     TN__WARN_MISSED = 1 << 11,
+    TN__SIMDLOOP = 1 << 13,
+    TN__MULADD = 1 << 14,
+    TN__DEMOTE_FLOAT16 = 1 << 15,
+    TN__FLOATS = 7 << 13,
     TN__MANAGED = 1 << 12, /* not of the text: the module has managed code, and our passes are wanted */
     /* What functions are instrumented for that have LLVM's attribute ... */
     TN__SANITIZE_ADDRESS = 1 << 24,

@@ -170,7 +170,7 @@ static const loop_row reshape_loops[] = {
 };
 
 static const function_row loop_optimization[] = {
-    PASS(ALL, "simdloop", SimdLoopPass()),
+    OPTIONAL(ALL, TN__SIMDLOOP, "simdloop", SimdLoopPass()),
     LOOPS(O23, NO_MEMORY_SSA, move_regions),
     LOOPS(ALL, MEMORY_SSA, rotate_and_hoist),
     PASS(O23, "irce", IRCEPass()),
@@ -260,8 +260,8 @@ static const function_row cleanup[] = {
     PASS(ALL, "simplifycfg",
          SimplifyCFGPass(
              tn__last_simplification().hoistCommonInsts(false).sinkCommonInsts(false).speculateUnpredictables(true))),
-    PASS(O23, "muladd", MulAddPass()),
-    PASS(ALL, "demote-float16", DemoteFloat16Pass(machine_of(stages))),
+    OPTIONAL(O23, TN__MULADD, "muladd", MulAddPass()),
+    OPTIONAL(ALL, TN__DEMOTE_FLOAT16, "demote-float16", DemoteFloat16Pass(machine_of(stages))),
     OPTIONAL(ALL, TN__WARN_MISSED, "transform-warning", WarnMissedTransformationsPass()),
     PASS(O0 | ALL, "annotation-remarks", AnnotationRemarksPass()),
 };
