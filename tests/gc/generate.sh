@@ -9,10 +9,14 @@
 # With STRESS=0, they run without stress: for TENON_GC=concurrent, of which stress sees nothing.
 # TWIN_SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which
 # is an error if they find something, for then the generator is wrong; if programs fail, under each of them.
-# With MACHINE=aarch64 or riscv64, all programs run on that machine, the ordinary ones too.
+# With MACHINE=aarch64, all programs run on that machine, the ordinary ones too.
 
 cc_here=${CC:-gcc}
 . tests/gc/support/machine.bash
+if [ "$MACHINE" = riscv64 ]; then
+    echo "ok gc/generate # SKIP libgcc of gcc 12 has no half-precision numbers , and vectors return in memory"
+    exit
+fi
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
 out=$BUILD/tests/gc/${FOLDER:-generate}$there
 read -ra sanitizers <<<"${TWIN_SANITIZERS:-none}"
