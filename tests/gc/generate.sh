@@ -14,7 +14,7 @@
 cc_here=${CC:-gcc}
 . tests/gc/support/machine.bash
 if [ "$MACHINE" = riscv64 ]; then
-    echo "ok gc/generate # SKIP libgcc of gcc 12 has no half-precision numbers , and vectors return in memory"
+    echo "ok gc/generate # SKIP libgcc of gcc 12 has no half-precision numbers, and vectors return in memory"
     exit
 fi
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
