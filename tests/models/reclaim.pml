@@ -8,8 +8,8 @@
  *
  * BROKEN=n leaves out or exchanges one step, and the check must find that: 1 the call hands the removal over before it
  * continues lookups; 2 the thread does not look whether a callback has destroyed the session; 3 the end of the session
- * does not end the thread's wait; 4 a wait serves removals that were begun during it; 5 after the wait it is not checked
- * what leads to the code; 6 the end of the session does not wait for the thread. */
+ * does not end the thread's wait; 4 a wait serves removals that were begun during it; 5 after the wait it is not
+ * checked what leads to the code; 6 the end of the session does not wait for the thread. */
 
 #ifndef BROKEN
 #define BROKEN 0
