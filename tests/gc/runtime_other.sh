@@ -8,7 +8,7 @@
 for other in generational concurrent copy; do
     ! grep -q "tn_collector_$other" src/gc/heap/chosen.c || continue
     for test in gc/{object/objects,heap/{heap,faults,fork,stats,limits,patterns},threads/{threads,delay}} \
-        gc/managed/lazy gc/load/loaded image/heap/{open,needs,unique,patches,same} image/save/save; do
+        gc/managed/lazy gc/load/loaded image/heap/{open,needs,unique,patches,same,depends,processes} image/save/save; do
         [ -x "$BUILD/tests/$test" ] || continue # not all of them are in every build
         if TENON_GC=$other timeout 250 "$BUILD/tests/$test" >"$BUILD/tests/gc/other.out" 2>&1; then
             echo "ok gc/other $other $test"
