@@ -17,7 +17,7 @@
 
 #include "graph.h"
 
-enum { OBJECTS = 150, CHANGES = 60 };
+enum { OBJECTS = 150, CHANGES = 1000 };
 
 static const char *const root_names[3] = {"first", "second", "third"};
 
@@ -135,7 +135,7 @@ static int run_depend(uint64_t seed, const char *path, uint64_t flags, const cha
     if (!(flags & 8)) {
         second.image = images[0];
         graph_make(&second, OBJECTS, first.roots);
-        graph_change(&second, 3 * CHANGES);
+        graph_change(&second, CHANGES);
         save(&second, "second", images, 1, again);
     } else {
         images[1] = open_image(heap, again, flags >> 2 & 4, images, 1);
