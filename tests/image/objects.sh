@@ -7,16 +7,10 @@
 
 . tests/build/check
 . tests/image/alone
+. tests/image/support/saved_code.bash
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-tenon=$PWD/$BUILD/tenon
-source=tests/image/source
-stress='TENON_GC_STRESS=1 TENON_GC_VERIFY=1'
-values=(--value 'tn_type_of_node=type:struct node' --value 'tn_type_of_nodes=type:struct nodes'
-    --value 'tn_weak_type=type:weak' --value first_node=root:first --value the_entry=root:entry)
+values+=(--value the_entry=root:entry)
 
-managed() { "$LLVM_BIN/clang" -w -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$@"; }
 build() { "$tenon" build --targets 'x86-64;x86-64-v3' --objects "$work/heap" "${values[@]}" "$@"; }
 host=("$source/values_host.c" -Iinclude -Isrc)
 

@@ -5,16 +5,10 @@
 # time limit: 300
 
 . tests/build/check
+. tests/image/support/saved_code.bash
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-tenon=$PWD/$BUILD/tenon
-source=tests/image/source
-stress='TENON_GC_STRESS=1 TENON_GC_VERIFY=1'
-values=(--value 'tn_type_of_node=type:struct node' --value 'tn_type_of_nodes=type:struct nodes'
-    --value 'tn_weak_type=type:weak' --value first_node=root:first --value absent=type:nothing)
+values+=(--value absent=type:nothing)
 
-managed() { "$LLVM_BIN/clang" -w -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$@"; }
 build() { "$tenon" build --targets 'x86-64;x86-64-v3' --depends "$work/heap" "${values[@]}" "$@"; }
 
 managed $source/values.c -o "$work/code.bc" && managed -fPIC $source/values.c -o "$work/pic.bc" &&
