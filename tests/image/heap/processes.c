@@ -144,7 +144,7 @@ static int with_little_memory(const char *path)
         return 1;
     fclose(file);
     for (uint64_t room = 1 << 20; room <= UINT64_C(1) << 36 && !opened; room += room / 8) {
-        struct rlimit limit = {pages * 4096 + room, RLIM_INFINITY};
+        struct rlimit limit = {pages * (uint64_t)sysconf(_SC_PAGESIZE) + room, RLIM_INFINITY};
         setrlimit(RLIMIT_AS, &limit);
         struct tn_heap *heap = open_and_read(path, 0, &image);
         opened += heap != NULL;
@@ -155,15 +155,20 @@ static int with_little_memory(const char *path)
     return opened == 1 && refused > 0 ? 0 : 2;
 }
 
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+static const bool needs_all_addresses = true;
+#else
+static const bool needs_all_addresses = false;
+#endif
+
 static void limits_are_kept(void **state)
 {
     const char *path = saved_path("limits");
     (void)state;
     make(path, 0);
     assert_int_equal(in_child(under_mdwe, path), 0);
-#ifndef __SANITIZE_ADDRESS__
-    assert_int_equal(in_child(with_little_memory, path), 0);
-#endif
+    if (!needs_all_addresses)
+        assert_int_equal(in_child(with_little_memory, path), 0);
     unlink(path);
 }
 
