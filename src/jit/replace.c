@@ -8,6 +8,7 @@
 #include "jit/jit.h"
 #include "link/core/library.h"
 #include "link/core/session.h"
+#include "link/session/contents.h"
 
 /* A function that some version has defined. It stays as long as the JIT. */
 struct tn__jit_name {
@@ -96,9 +97,13 @@ static int open_version(struct replacing *r)
     return search_as(version->library, r->library, r->err);
 }
 
-/* One that no stub leads to. With `waits`, threads may be running it. If memory is out, it stays, for a later call. */
+/* One that no stub leads to. With `waits`, threads may be running it, or be in the first call of one of its functions,
+ * which needs the version's names: these stay until no thread can be in such a call. If memory is out, it stays, for a
+ * later call. */
 static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, bool waits)
 {
+    if (waits)
+        tn__session_quiesce(version->library->session);
     int code = waits ? tn_tracker_retire(tn_library_tracker(version->library), NULL) : TN_OK;
     if (code == TN_OK)
         code = tn_library_remove(version->library, NULL);
