@@ -4,7 +4,6 @@
 
 . tests/build/check
 
-unset MAKEFLAGS MAKELEVEL MFLAGS
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PKG_CONFIG_PATH=$(realpath "$BUILD")/pkgconfig

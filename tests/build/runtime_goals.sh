@@ -16,7 +16,7 @@ sleep 0.3
 rmdir "${0%/*}/lock" 2>/dev/null
 END
 chmod +x "$work/build"
-MAKEFLAGS= make -s -j3 setup=true make_in="$work/build" BUILD="$work" all "$work/libtenon.a" "$work/tenon" \
+make -s -j3 setup=true make_in="$work/build" BUILD="$work" all "$work/libtenon.a" "$work/tenon" \
     >"$work/said" 2>&1
 if [ "$(grep -c '^built' "$work/log")" = 3 ] && ! grep -q overlap "$work/log"; then
     echo "ok goals that are given together are made one after the other"

@@ -46,7 +46,7 @@ none "then there is no stub" "$(ls "$work" | grep '^stub$')"
 
 object=$work/obj/src/base/arena.c.o
 make_object() { # LIST [OPTION]
-    MAKEFLAGS= make -s -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD="$work" CC=musl-gcc seldom="$1" ${2:-} "$object"
+    make -s -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD="$work" CC=musl-gcc seldom="$1" ${2:-} "$object"
 }
 make_object src/base/arena.c >"$work/said" 2>&1
 succeeds "another list for size: the same list makes nothing anew" make_object src/base/arena.c -q

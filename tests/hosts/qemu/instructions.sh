@@ -10,7 +10,6 @@
 here=tests/hosts/qemu
 out=$BUILD/$here objects=$BUILD/bench/formats
 mkdir -p "$out"
-unset MAKEFLAGS MFLAGS
 
 made=()
 for machine in x86-64 aarch64 riscv64; do
