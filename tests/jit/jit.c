@@ -7,22 +7,9 @@
 static struct toy toy;
 static struct tn_compiler compiler;
 
-/* Errors of first calls. */
-static int reported;
-
-static void report(void *context, const struct tn_error *err)
-{
-    (void)context;
-    reported = err->code;
-}
-
 static int create(struct tn_jit **jit, const struct tn_compiler *with, bool lazy, struct tn_error *err)
 {
-    struct tn_jit_options options = {.size = sizeof options,
-                                     .lazy = lazy,
-                                     .on_failure = (void (*)(void))no_function,
-                                     .on_error = report,
-                                     .compiler = with};
+    struct tn_jit_options options = toy_options(with, lazy);
     return tn_jit_create(&options, jit, err);
 }
 
@@ -31,7 +18,7 @@ static int prepare(void **state)
     (void)state;
     toy = (struct toy){0};
     compiler = toy_compiler(&toy);
-    reported = 0;
+    toy_reported = 0;
     return 0;
 }
 
@@ -153,7 +140,7 @@ static void failures(void **state)
     assert_int_equal(tn_jit_add_module(jit, NULL, &bad, &err), TN_ECOMPILE);
     check(tn_jit_add_module(jit, NULL, &failing, &err), &err);
     assert_int_equal(call_first(jit, 1), -1);
-    assert_int_equal(reported, TN_ECOMPILE);
+    assert_int_equal(toy_reported, TN_ECOMPILE);
     assert_int_equal(tn_jit_add_module(jit, NULL, &good, &err), TN_EDUP);
     check(tn_library_clear(tn_jit_library(jit), &err), &err);
     check(tn_jit_add_module(jit, NULL, &good, &err), &err); /* nothing was left behind */

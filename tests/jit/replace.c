@@ -10,24 +10,13 @@
 
 static struct toy toy;
 static struct tn_compiler compiler;
-static int reported;
-
-static void report(void *context, const struct tn_error *err)
-{
-    (void)context;
-    reported = err->code;
-}
 
 static struct tn_jit_options options_for(bool lazy)
 {
     toy = (struct toy){0};
     compiler = toy_compiler(&toy);
-    reported = 0;
-    return (struct tn_jit_options){.size = sizeof(struct tn_jit_options),
-                                   .lazy = lazy,
-                                   .on_failure = (void (*)(void))no_function,
-                                   .on_error = report,
-                                   .compiler = &compiler};
+    toy_reported = 0;
+    return toy_options(&compiler, lazy);
 }
 
 static struct tn_jit *create(bool lazy)
@@ -241,7 +230,7 @@ static void lazy_failures(void **state)
     assert_int_equal(call(first, 1), 42);
     replace(jit, "fails");
     assert_int_equal(call(first, 1), -1);
-    assert_int_equal(reported, TN_ECOMPILE);
+    assert_int_equal(toy_reported, TN_ECOMPILE);
     replace(jit, "program 1");
     assert_int_equal(call(first, 1), 43);
     tn_jit_destroy(jit);

@@ -53,7 +53,7 @@ static void files_move(void **state)
     unlink(to);
 }
 
-/* The address follows from name, build id and salt, whoever chooses it. */
+/* The address follows from name, build id and salt, when objects are saved as when a file is written again. */
 static void salts_choose_addresses(void **state)
 {
     const char *paths[] = {saved_path("plain"), saved_path("salted"), saved_path("again")};

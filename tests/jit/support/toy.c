@@ -141,6 +141,23 @@ struct tn_compiler toy_compiler(struct toy *toy)
                                 .write = write_module};
 }
 
+int toy_reported;
+
+static void report(void *context, const struct tn_error *err)
+{
+    (void)context;
+    toy_reported = err->code;
+}
+
+struct tn_jit_options toy_options(const struct tn_compiler *compiler, bool lazy)
+{
+    return (struct tn_jit_options){.size = sizeof(struct tn_jit_options),
+                                   .lazy = lazy,
+                                   .on_failure = (void (*)(void))no_function,
+                                   .on_error = report,
+                                   .compiler = compiler};
+}
+
 struct tn_jit_module toy_module(const char *ir)
 {
     return (struct tn_jit_module){.size = sizeof(struct tn_jit_module), .name = "toy", .ir = ir, .length = strlen(ir)};

@@ -35,6 +35,10 @@ struct toy {
 struct tn_compiler toy_compiler(struct toy *toy);
 struct tn_jit_module toy_module(const char *ir);
 
+/* Of a JIT that calls no_function for functions that cannot be had, and notes the code of the error. */
+struct tn_jit_options toy_options(const struct tn_compiler *compiler, bool lazy);
+extern int toy_reported;
+
 /* Calls `first`, which is there as soon as the module is. */
 long call_first(struct tn_jit *jit, long x);
 /* Fails the test if there was an error. */
