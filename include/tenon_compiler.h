@@ -87,6 +87,12 @@ struct tn_compile_stats {
     uint64_t spaced_polls;  /* of polls, those that come once in many turns of their loops */
     uint64_t split_choices; /* phis and selects of objects that became phis and selects of their fields */
     uint64_t extract_ns;    /* of a part: copying it out of its module */
+    /* Sums and products in loops that may be computed in any order, products that may be fused with the sum they are
+     * part of, operations on small floating-point numbers that are computed in float. */
+    uint64_t reordered_reductions, fused_products, demoted_operations;
+    /* Calls that became atomic operations or loops of them; allocations whose memory elsewhere is zeroed; tests of the
+     * CPU that were answered. */
+    uint64_t expanded_modifications, zeroed_indirectly, answered_tests;
 };
 
 /* ---- watching a compilation ---- */

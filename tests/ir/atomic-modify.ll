@@ -4,7 +4,10 @@
 ; refers to is zeroed.
 
 ; RUN: rm -rf %t && split-file %s %t
-; RUN: %tenon opt --passes=expand-atomic-modify,zero-indirect %t/good.ll -o %t/out.ll
+; RUN: %tenon opt --passes=expand-atomic-modify,zero-indirect --stats %t/good.ll -o %t/out.ll 2>%t/stats
+; RUN: FileCheck %s --input-file=%t/stats --check-prefix=STATS
+; STATS: 6 atomic modifications expanded
+; STATS: 1 memory zeroed indirectly
 ; RUN: FileCheck %s --input-file=%t/out.ll --implicit-check-not=julia.
 ; RUN: %tenon verify %t/good.ll
 ; RUN: %tenon compile -O2 %t/good.ll -o %t/good.o

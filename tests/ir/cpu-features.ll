@@ -11,6 +11,9 @@
 ; RUN: %tenon compile -O0 --emit=llvm --triple=riscv64-linux-gnu --cpu=generic-rv64 --features=+f %s -o - | FileCheck %s --check-prefixes=CHECK,SINGLE
 ; RUN: %tenon compile -O0 --emit=llvm --triple=riscv64-linux-gnu --cpu=generic-rv64 --features=+f,+d %s -o - | FileCheck %s --check-prefixes=CHECK,ALL
 
+; RUN: %tenon opt --passes=cpufeatures --triple=x86_64-linux-gnu --stats %s 2>&1 >/dev/null | FileCheck %s --check-prefix=STATS
+; STATS: 3 tests of the CPU answered
+
 ; CHECK-LABEL: i1 @single()
 ; NONE: ret i1 false
 ; ALL: ret i1 true

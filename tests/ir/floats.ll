@@ -2,6 +2,15 @@
 
 ; simdloop, muladd and demote-float16.
 
+; RUN: %tenon opt --passes=simdloop,muladd,demote-float16 --stats %s -o %t.ll 2>%t.stats
+; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
+; STATS: 3 reductions in any order
+; STATS: 2 products fused with sums
+; STATS: 4 operations demoted to float
+; RUN: %tenon opt --passes='tenon<level=2;no_simdloop;no_muladd;no_demote_float16>' --stats %s 2>&1 >/dev/null | FileCheck %s --check-prefix=OFF
+; OFF: {{^ *}}0 reductions in any order
+; OFF: {{^ *}}0 products fused with sums
+; OFF: {{^ *}}0 operations demoted to float
 ; RUN: %tenon opt --passes=simdloop %s -o - | FileCheck %s --check-prefix=SIMD --implicit-check-not=julia.simd --implicit-check-not=julia.ivdep --implicit-check-not=tenon.simd
 ; RUN: %tenon opt --passes=muladd %s -o - | FileCheck %s --check-prefix=FUSE
 ; RUN: %tenon opt --passes=demote-float16 %s -o - | FileCheck %s --check-prefix=HALF

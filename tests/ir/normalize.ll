@@ -7,6 +7,9 @@
 ; RUN: not %tenon opt --passes=normalize - <%t/bad.ll 2>&1 | FileCheck %t/bad.ll
 ; RUN: %clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c %t/source.c -o %t/source.bc
 ; RUN: %tenon opt --passes=normalize,gc-verify-strong %t/source.bc | FileCheck %t/source.c
+; RUN: %tenon opt --passes=normalize-clang,gc-verify-strong %t/source.bc | FileCheck %t/source.c
+; RUN: %tenon opt --passes=normalize-clang %t/good.ll | FileCheck %s --check-prefix=LEFT
+; LEFT: = alloca
 ; RUN: %clang -g -O1 -Xclang -disable-llvm-passes -emit-llvm -c %t/source.c -o %t/debug.bc
 ; RUN: env TENON_VERIFY_IR=1 %tenon compile -O0 %t/debug.bc -o %t/debug.o
 

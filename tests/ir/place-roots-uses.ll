@@ -2,7 +2,10 @@
 
 ; What is a safepoint, and what keeps a value alive at one.
 
-; RUN: %tenon opt --passes=place-roots %s | FileCheck %s
+; RUN: %tenon opt --passes=place-roots --stats %s 2>%t.stats | FileCheck %s
+; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
+; STATS: 2 references in stack memory
+; STATS: 2 pinned references
 
 declare void @native(...)
 declare i64 @reads(ptr addrspace(10)) memory(none) nounwind

@@ -42,6 +42,12 @@ static void print_counters(const struct tn_compile_stats *stats)
         {"accesses of no object", stats->unmanaged_accesses},
         {"calls devirtualized", stats->devirtualized_calls},
         {"handlers", stats->handlers},
+        {"atomic modifications expanded", stats->expanded_modifications},
+        {"memory zeroed indirectly", stats->zeroed_indirectly},
+        {"tests of the CPU answered", stats->answered_tests},
+        {"reductions in any order", stats->reordered_reductions},
+        {"products fused with sums", stats->fused_products},
+        {"operations demoted to float", stats->demoted_operations},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         fprintf(stderr, "%10" PRIu64 " %s\n", rows[i].count, rows[i].what);

@@ -35,8 +35,8 @@ static bool have_fma(const TargetMachine &machine, const Function &caller, Strin
     });
 }
 
-/* Calls stand in functions, whose own features count. */
-static void answer(Function &question, StringRef type, const TargetMachine &machine)
+/* Calls stand in functions, whose own features count. The number of calls. */
+static uint64_t answer(Function &question, StringRef type, const TargetMachine &machine)
 {
     SmallVector<CallBase *, 8> calls;
     for (User *user : question.users())
@@ -53,6 +53,7 @@ static void answer(Function &question, StringRef type, const TargetMachine &mach
         question.eraseFromParent();
     else
         question.getContext().emitError("'" + question.getName() + "' can only be called [intrinsic-address]");
+    return calls.size();
 }
 
 bool tn__llvm_asks_cpu(LLVMValueRef value)
@@ -63,9 +64,12 @@ bool tn__llvm_asks_cpu(LLVMValueRef value)
             function.getName().starts_with("tenon.cpu.have_fma."));
 }
 
-void tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine)
+uint64_t tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
+    uint64_t answered = 0;
     for (Function &function : make_early_inc_range(*unwrap(module)))
         if (tn__llvm_asks_cpu(wrap(&function)))
-            answer(function, function.getName().rsplit('.').second, *reinterpret_cast<TargetMachine *>(machine));
+            answered +=
+                answer(function, function.getName().rsplit('.').second, *reinterpret_cast<TargetMachine *>(machine));
+    return answered;
 }

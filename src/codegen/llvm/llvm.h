@@ -88,8 +88,9 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 /* ---- intrinsics that ask about the CPU (cpu_features.cpp) ---- */
 
 bool tn__llvm_asks_cpu(LLVMValueRef function);
-/* Replaces their calls by constants; functions already have the features that they are compiled with. */
-void tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine);
+/* Replaces their calls by constants; functions already have the features that they are compiled with. The number of
+ * calls. */
+uint64_t tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine);
 
 /* Writes bitcode into an empty buffer, without the symbol table that linkers would make themselves: it takes longer
  * than the rest, and two more of LLVM's libraries. False if memory is out. */

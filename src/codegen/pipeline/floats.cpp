@@ -122,8 +122,9 @@ static void allow_fusing(Instruction &sum, const Loop &loop)
             product->setHasAllowContract(true);
 }
 
-/* A chain from the phi back to it, of one kind of operation, each used once in the loop, may be reordered. */
-static void allow_reordering(PHINode &phi, const Loop &loop)
+/* A chain from the phi back to it, of one kind of operation, each used once in the loop, may be reordered. False: there
+ * is none. */
+static bool allow_reordering(PHINode &phi, const Loop &loop)
 {
     SmallVector<Instruction *, 8> chain;
     unsigned kind = 0;
@@ -136,7 +137,7 @@ static void allow_reordering(PHINode &phi, const Loop &loop)
             if (phi.getType()->isFPOrFPVectorTy())
                 tn__llvm_remark(wrap(&phi), "simdloop", "NotReordered", false,
                                 "the value is used elsewhere in the loop, or is no sum or product");
-            return;
+            return false;
         }
         kind = this_kind;
         chain.push_back(next);
@@ -149,10 +150,13 @@ static void allow_reordering(PHINode &phi, const Loop &loop)
         link->setHasAllowContract(true);
         allow_fusing(*link, loop);
     }
+    return !chain.empty();
 }
 
-static void keep_promises(Loop &loop, const promises &promised)
+/* The number of reductions that may be computed in any order. */
+static uint64_t keep_promises(Loop &loop, const promises &promised)
 {
+    uint64_t reordered = 0;
     MDNode *id = loop.getLoopID();
     if (promised.ivdep)
         for (BasicBlock *block : loop.blocks())
@@ -164,10 +168,11 @@ static void keep_promises(Loop &loop, const promises &promised)
                 }
     if (promised.simd)
         for (PHINode &phi : loop.getHeader()->phis())
-            allow_reordering(phi, loop);
+            reordered += allow_reordering(phi, loop);
+    return reordered;
 }
 
-static bool lower_loop(Loop &loop)
+static bool lower_loop(Loop &loop, tn_compile_stats &stats)
 {
     MDNode *old = loop.getLoopID();
     if (!old)
@@ -178,7 +183,7 @@ static bool lower_loop(Loop &loop)
     MDNode *fresh = MDNode::getDistinct(old->getContext(), promised.others);
     fresh->replaceOperandWith(0, fresh);
     loop.setLoopID(fresh);
-    keep_promises(loop, promised);
+    stats.reordered_reductions += keep_promises(loop, promised);
     return true;
 }
 
@@ -186,7 +191,7 @@ PreservedAnalyses SimdLoopPass::run(Function &function, FunctionAnalysisManager 
 {
     bool changed = false;
     for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
-        changed |= lower_loop(*loop);
+        changed |= lower_loop(*loop, *gc->stats);
     return changed_values(changed);
 }
 
@@ -205,11 +210,12 @@ static bool allow_contraction(Value *value)
 
 PreservedAnalyses MulAddPass::run(Function &function, FunctionAnalysisManager &)
 {
-    bool changed = false;
+    uint64_t fused = 0;
     for (Instruction &sum : instructions(function))
         if ((sum.getOpcode() == Instruction::FAdd || sum.getOpcode() == Instruction::FSub) && sum.hasAllowContract())
-            changed |= allow_contraction(sum.getOperand(0)) || allow_contraction(sum.getOperand(1));
-    return changed_values(changed);
+            fused += allow_contraction(sum.getOperand(0)) || allow_contraction(sum.getOperand(1));
+    gc->stats->fused_products += fused;
+    return changed_values(fused > 0);
 }
 
 /* ---- demote-float16 ---- */
@@ -270,6 +276,7 @@ static void demote(Instruction &instruction, Type &type)
 
 PreservedAnalyses DemoteFloat16Pass::run(Function &function, FunctionAnalysisManager &)
 {
+    const auto &machine = *reinterpret_cast<TargetMachine *>(gc->machine);
     SmallVector<Instruction *, 16> found;
     for (Instruction &instruction : instructions(function))
         if (Type *type = small_type(instruction); type && !(isa<FPMathOperator>(instruction) && instruction.isFast()) &&
@@ -279,5 +286,6 @@ PreservedAnalyses DemoteFloat16Pass::run(Function &function, FunctionAnalysisMan
         tn__llvm_remark(wrap(instruction), "demote-float16", "Demoted", true, "the CPU computes in float instead");
         demote(*instruction, *small_type(*instruction));
     }
+    gc->stats->demoted_operations += found.size();
     return changed_values(!found.empty());
 }

@@ -6,25 +6,35 @@
 #define TENON_CODEGEN_FLOATS_H
 
 #include "llvm/IR/PassManager.h"
-#include "llvm/Target/TargetMachine.h"
+
+#include "codegen/managed/ir/gc.h"
+#include "codegen/pipeline/pipeline.h"
 
 #pragma GCC visibility push(hidden)
 
-struct SimdLoopPass : llvm::PassInfoMixin<SimdLoopPass> {
-    llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
-};
-
-struct MulAddPass : llvm::PassInfoMixin<MulAddPass> {
-    llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
-};
-
-class DemoteFloat16Pass : public llvm::PassInfoMixin<DemoteFloat16Pass> {
-    const llvm::TargetMachine &machine;
+/* They count what they do in stages.gc->stats. */
+template <typename Pass> class FloatPass : public llvm::PassInfoMixin<Pass> {
+  protected:
+    tn__gc *gc;
 
   public:
-    explicit DemoteFloat16Pass(const llvm::TargetMachine &machine) : machine(machine)
+    explicit FloatPass(const tn__stages &stages) : gc(stages.gc)
     {
     }
+};
+
+struct SimdLoopPass : FloatPass<SimdLoopPass> {
+    using FloatPass::FloatPass;
+    llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+};
+
+struct MulAddPass : FloatPass<MulAddPass> {
+    using FloatPass::FloatPass;
+    llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+};
+
+struct DemoteFloat16Pass : FloatPass<DemoteFloat16Pass> {
+    using FloatPass::FloatPass;
     llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };
 

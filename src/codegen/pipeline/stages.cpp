@@ -170,7 +170,7 @@ static const loop_row reshape_loops[] = {
 };
 
 static const function_row loop_optimization[] = {
-    OPTIONAL(ALL, TN__SIMDLOOP, "simdloop", SimdLoopPass()),
+    OPTIONAL(ALL, TN__SIMDLOOP, "simdloop", SimdLoopPass(stages)),
     LOOPS(O23, NO_MEMORY_SSA, move_regions),
     LOOPS(ALL, MEMORY_SSA, rotate_and_hoist),
     PASS(O23, "irce", IRCEPass()),
@@ -246,11 +246,6 @@ static const function_row vectorization[] = {
 
 /* ---- cleanup ---- */
 
-static const TargetMachine &machine_of(const tn__stages &stages)
-{
-    return *reinterpret_cast<TargetMachine *>(stages.gc->machine);
-}
-
 static const function_row cleanup[] = {
     PASS(ALL, "alignment-from-assumptions", AlignmentFromAssumptionsPass()),
     PASS(ALL, "loop-sink", LoopSinkPass()),
@@ -260,8 +255,8 @@ static const function_row cleanup[] = {
     PASS(ALL, "simplifycfg",
          SimplifyCFGPass(
              tn__last_simplification().hoistCommonInsts(false).sinkCommonInsts(false).speculateUnpredictables(true))),
-    OPTIONAL(O23, TN__MULADD, "muladd", MulAddPass()),
-    OPTIONAL(ALL, TN__DEMOTE_FLOAT16, "demote-float16", DemoteFloat16Pass(machine_of(stages))),
+    OPTIONAL(O23, TN__MULADD, "muladd", MulAddPass(stages)),
+    OPTIONAL(ALL, TN__DEMOTE_FLOAT16, "demote-float16", DemoteFloat16Pass(stages)),
     OPTIONAL(ALL, TN__WARN_MISSED, "transform-warning", WarnMissedTransformationsPass()),
     PASS(O0 | ALL, "annotation-remarks", AnnotationRemarksPass()),
 };

@@ -127,16 +127,6 @@ template <size_t... numbers> bool add_named(StringRef name, ModulePassManager &m
 
 /* ---- passes over functions and loops ---- */
 
-template <typename Pass> Pass make(session &session)
-{
-    if constexpr (std::is_constructible_v<Pass, const tn__stages &>)
-        return Pass(session.stages());
-    else if constexpr (std::is_constructible_v<Pass, const TargetMachine &>)
-        return Pass(*reinterpret_cast<TargetMachine *>(session.passes()->machine));
-    else
-        return Pass();
-}
-
 template <typename Pass> struct InSession : PassInfoMixin<InSession<Pass>> {
     static StringRef name()
     {
@@ -146,14 +136,15 @@ template <typename Pass> struct InSession : PassInfoMixin<InSession<Pass>> {
     PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses)
     {
         session session(*function.getParent());
-        return session.passes() ? make<Pass>(session).run(function, analyses) : PreservedAnalyses::all();
+        return session.passes() ? Pass(session.stages()).run(function, analyses) : PreservedAnalyses::all();
     }
 
     PreservedAnalyses run(Loop &loop, LoopAnalysisManager &analyses, LoopStandardAnalysisResults &results,
                           LPMUpdater &updater)
     {
         session session(*loop.getHeader()->getModule());
-        return session.passes() ? make<Pass>(session).run(loop, analyses, results, updater) : PreservedAnalyses::all();
+        return session.passes() ? Pass(session.stages()).run(loop, analyses, results, updater)
+                                : PreservedAnalyses::all();
     }
 };
 

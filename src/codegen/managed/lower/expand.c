@@ -160,6 +160,7 @@ static void expand_modification(struct tn__gc *gc, LLVMValueRef call)
                       "accesses");
         return;
     }
+    gc->stats->expanded_modifications++;
     int simple = simple_operation(&m);
     LLVMPositionBuilderBefore(gc->builder, call);
     if (simple < 0) {
@@ -214,6 +215,7 @@ static void zero_memory(struct tn__gc *gc, LLVMValueRef call)
     LLVMValueRef memory = LLVMBuildLoad2(gc->builder, loaded, place, "memory");
     LLVMBuildMemSet(gc->builder, memory, LLVMConstNull(gc->i8), size, 1);
     tn__llvm_drop_bundle(call, ZERO_INDIRECT);
+    gc->stats->zeroed_indirectly++;
 }
 
 void tn__zero_indirectly(struct tn__gc *gc)

@@ -13,7 +13,7 @@
 
 static void answer_cpu(struct tn__gc *gc)
 {
-    tn__llvm_answer_cpu(gc->module, gc->machine);
+    gc->stats->answered_tests += tn__llvm_answer_cpu(gc->module, gc->machine);
 }
 
 /* ---- the table ---- */
