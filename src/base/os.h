@@ -7,6 +7,8 @@
 #ifndef TENON_OS_H
 #define TENON_OS_H
 
+#include <pthread.h>
+
 #include "base.h"
 
 #pragma GCC visibility push(hidden)
@@ -108,6 +110,10 @@ void tn__os_seed(uint64_t numbers[2]);
 
 uint32_t tn__os_process_id(void);
 uint32_t tn__os_thread_id(void);
+
+/* Starts a thread of the library. It receives no signals, which are for the client's threads, except those of its own
+ * faults: their handlers run, so that the client's crash reports include it. False: the system has none. */
+bool tn__os_start_thread(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* Sleeps until tn__os_wake is called for the word, at most `ns` nanoseconds (UINT64_MAX: without a limit), and not at
  * all if the word does not have this value. May return early. */

@@ -9,8 +9,6 @@
  * A full collection that is asked for, and one for lack of memory, drop the cycle and mark while the world is stopped:
  * a cycle keeps what died since it began. */
 
-#include <signal.h>
-
 #include "base/os.h"
 #include "gc/generational/cycle.h"
 
@@ -143,17 +141,13 @@ static bool is_own_thread(const struct tn__cycle *cycle)
 /* The child of a fork starts one of its own. False: it cannot be started. */
 static bool has_thread(struct tn__cycle *cycle)
 {
-    sigset_t all, before;
     if (is_own_thread(cycle))
         return true;
     if (cycle->forks != cycle->heap->forks)
         cycle->process = tn__os_process_id();
     if (!cycle->wants_thread || cycle->process != tn__os_process_id())
         return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    cycle->has_thread = !pthread_create(&cycle->thread, NULL, run_marker, cycle);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    cycle->has_thread = tn__os_start_thread(&cycle->thread, run_marker, cycle);
     cycle->forks = cycle->heap->forks;
     cycle->wants_thread = cycle->has_thread;
     return cycle->has_thread;

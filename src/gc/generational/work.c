@@ -4,8 +4,6 @@
  * the older half of it becomes a packet that anybody may take: near the bottom are the entries from which most is
  * reached. A worker that finds nothing waits on a futex; if all do, the phase has ended. */
 
-#include <signal.h>
-
 #include "base/os.h"
 #include "gc/generational/generational.h"
 
@@ -226,21 +224,17 @@ static bool start_worker(struct tn__generational *g)
 {
     struct tn__team *team = &g->team;
     struct tn__worker *w = tn__alloc_zeroed(NULL, 1, sizeof *w);
-    sigset_t all, before;
     if (!w)
         return false;
     w->g = g;
     w->shared = &team->shared;
     w->phase = team->phase;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&w->thread, NULL, run_worker, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code)
-        tn__free(NULL, w);
-    else
+    bool runs = tn__os_start_thread(&w->thread, run_worker, w);
+    if (runs)
         team->workers[++team->started] = w;
-    return !code;
+    else
+        tn__free(NULL, w);
+    return runs;
 }
 
 /* In the child of a fork there are none. */

@@ -13,8 +13,7 @@
  * of the lists while its finalizers run, and is freed before the client is told: so the callback may do anything, even
  * destroy the session: tests/models/reclaim.pml. */
 
-#include <signal.h>
-
+#include "base/os.h"
 #include "base/thread.h"
 #include "link/session/contents.h"
 
@@ -196,11 +195,7 @@ static int start_thread(struct tn_session *session, struct tn_error *err)
     }
     if (reclaimer->runs)
         return 0;
-    sigset_t all, before; /* signals are for the client's threads */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    reclaimer->runs = !pthread_create(&reclaimer->thread, NULL, work, session);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    reclaimer->runs = tn__os_start_thread(&reclaimer->thread, work, session);
     return reclaimer->runs ? 0 : tn__fail(err, TN_ENOMEM, "no thread to finish removals");
 }
 
