@@ -85,7 +85,8 @@ struct tn__worker {
     struct tn__collection all; /* first */
     struct tn__generational *g;
     bool alone;            /* no other one runs */
-    uint64_t *own, *other; /* NULL, or two of them run, and mark in their own tables */
+    bool shares_marks;     /* several of them mark in the same table */
+    uint64_t *own, *other; /* tables of marks: of this worker, and of the other one of two (major.c) */
     struct tn__cursor holes;
     char *hole, *hole_end, *medium, *medium_end; /* where copies go */
     uint64_t promoted, marked;                   /* bytes; entries looked at */

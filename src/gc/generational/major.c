@@ -10,48 +10,30 @@ enum { MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked *
 
 /* ---- reaching objects ---- */
 
-static inline bool is_marked_in_starts(const struct tn__worker *w, const void *object)
-{
-    return __atomic_load_n(tn__start_word(w->g, object), __ATOMIC_RELAXED) & tn__start_bit(object);
-}
-
-/* False: another worker was faster. */
-static inline bool mark_in_starts(struct tn__worker *w, void *object, const struct tn_type *type)
-{
-    uint64_t *word = tn__start_word(w->g, object), bit = tn__start_bit(object);
-    (void)type;
-    if (!w->alone)
-        return !(__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit);
-    *word |= bit;
-    return true;
-}
-
 /* A locked instruction for each object would take a third of the time. So each of two workers has a table, which the
  * other one only reads. Both may find an object at the same time, and look at its references then; but not if it is of
- * a kind that is linked into a list, or has a visitor: those are marked among the starts. */
-static inline bool is_marked_in_pair(const struct tn__worker *w, const void *object)
+ * a kind that is linked into a list, or has a visitor: those are marked among the starts. A worker that is alone, and
+ * more than two, have no other tables than the starts. */
+static inline bool is_marked(const struct tn__worker *w, const void *object)
 {
     uint64_t at = ((uintptr_t)object - w->g->base) / 8 / 64;
     return (w->own[at] | __atomic_load_n(&w->other[at], __ATOMIC_RELAXED)) & tn__start_bit(object);
 }
 
-static inline bool mark_in_pair(struct tn__worker *w, void *object, const struct tn_type *type)
+/* Among the starts. False: another worker was faster. */
+static bool mark_at_once(struct tn__worker *w, void *object)
+{
+    uint64_t bit = tn__start_bit(object);
+    return !(__atomic_fetch_or(tn__start_word(w->g, object), bit, __ATOMIC_RELAXED) & bit);
+}
+
+static inline bool mark(struct tn__worker *w, void *object, const struct tn_type *type)
 {
     uint64_t *word = &w->own[((uintptr_t)object - w->g->base) / 8 / 64];
-    if (__builtin_expect(type->kind >= TN_KIND_WEAK, false))
-        return mark_in_starts(w, object, type);
+    if (__builtin_expect(w->shares_marks || (type->kind >= TN_KIND_WEAK && !w->alone), false))
+        return mark_at_once(w, object);
     __atomic_store_n(word, *word | tn__start_bit(object), __ATOMIC_RELAXED);
     return true;
-}
-
-static bool is_marked(const struct tn__worker *w, const void *object)
-{
-    return w->own ? is_marked_in_pair(w, object) : is_marked_in_starts(w, object);
-}
-
-static bool mark(struct tn__worker *w, void *object, const struct tn_type *type)
-{
-    return w->own ? mark_in_pair(w, object, type) : mark_in_starts(w, object, type);
 }
 
 /* Both have marked all. */
@@ -111,7 +93,7 @@ static __attribute__((noinline)) void sift_stack(struct tn__worker *w)
         const void *next = w->entries[(i + TN__AHEAD) % HALF];
         void *entry = w->entries[i];
         __builtin_prefetch((const char *)next - TN_GC_HEADER_SIZE);
-        __builtin_prefetch(&(w->own ? w->own : w->g->starts)[((uintptr_t)next - w->g->base) / 8 / 64]);
+        __builtin_prefetch(&w->own[((uintptr_t)next - w->g->base) / 8 / 64]);
         if (!((uintptr_t)entry & MARKED) && (is_marked(w, entry) || mark_leaf(w, entry)))
             continue;
         w->entries[kept++] = entry;
@@ -149,7 +131,7 @@ static void move_object(struct tn__worker *w, void **slot, void *object)
     if (!is_mine)
         return;
     tn__reached(&w->all, object);
-    if (w->own || moved == object) /* copies have starts */
+    if (w->own != w->g->starts || moved == object) /* copies have starts */
         mark(w, moved, tn__type_in(header));
     mark_lines(w->g, moved, tn__size_by(moved, tn__header_now(moved)));
     push(w, (char *)moved + MARKED);
@@ -174,9 +156,9 @@ static void forward(void *worker, void **slot)
 static void keep(void *worker, void *object)
 {
     struct tn__worker *w = worker;
-    if (!tn__is_in_space(w->g, object) || is_marked_in_starts(w, object))
+    if (!tn__is_in_space(w->g, object) || is_marked(w, object))
         return;
-    mark_in_starts(w, object, NULL);
+    mark(w, object, tn__type_of(object));
     prepare_object(w->g, object, tn__header_now(object));
     w->all.pinned++;
     push(w, (char *)object + MARKED);
@@ -229,33 +211,21 @@ static __attribute__((noinline)) void scan(struct tn__worker *w, void *object, c
 }
 
 /* The header is read last: to wait for it would be in vain if the object was marked before. */
-static inline __attribute__((always_inline)) void
-look_at_by(struct tn__worker *w, void *entry, bool (*is_marked_by)(const struct tn__worker *w, const void *object),
-           bool (*mark_by)(struct tn__worker *w, void *object, const struct tn_type *type))
+static inline void look_at(struct tn__worker *w, void *entry)
 {
     bool was_marked = (uintptr_t)entry & MARKED;
     void *object = (char *)entry - was_marked;
     w->marked++;
-    if (!was_marked && is_marked_by(w, object))
+    if (!was_marked && is_marked(w, object))
         return;
     uint64_t header = tn__header_now(object);
     if (was_marked) {
         scan(w, object, tn__type_in(header));
-    } else if (mark_by(w, object, tn__type_in(header))) {
+    } else if (mark(w, object, tn__type_in(header))) {
         tn__reached(&w->all, object);
         prepare_object(w->g, object, header);
         scan_inline(w, object, tn__type_in(header));
     }
-}
-
-static inline void look_at(struct tn__worker *w, void *entry)
-{
-    look_at_by(w, entry, is_marked_in_starts, mark_in_starts);
-}
-
-static inline void look_at_in_pair(struct tn__worker *w, void *entry)
-{
-    look_at_by(w, entry, is_marked_in_pair, mark_in_pair);
 }
 
 static bool help(struct tn__worker *w)
@@ -264,28 +234,22 @@ static bool help(struct tn__worker *w)
     return false;
 }
 
-static inline __attribute__((always_inline)) void trace_by(struct tn__worker *w, const uint64_t *marks,
-                                                           void (*look)(struct tn__worker *w, void *entry))
-{
-    do {
-        scan_items(w, w->part.items, w->part.count);
-        w->part.count = 0;
-        tn__empty_stack(w, marks, look, help);
-    } while (tn__gen_more(w));
-}
-
 static void trace(struct tn__worker *w)
 {
     struct tn__generational *g = w->g;
-    if (w->alone || g->team.size > 2) {
-        trace_by(w, g->starts, look_at);
-        return;
-    }
-    w->own = g->pair[w != &g->first];
-    w->other = g->pair[w == &g->first];
-    trace_by(w, w->own, look_at_in_pair);
-    w->own = NULL;
-    gather_marks(g);
+    bool is_pair = !w->alone && g->team.size == 2;
+    w->own = is_pair ? g->pair[w != &g->first] : g->starts;
+    w->other = is_pair ? g->pair[w == &g->first] : g->starts;
+    w->shares_marks = !w->alone && !is_pair;
+    do {
+        scan_items(w, w->part.items, w->part.count);
+        w->part.count = 0;
+        tn__empty_stack(w, w->own, look_at, help);
+    } while (tn__gen_more(w));
+    w->shares_marks = false;
+    w->own = w->other = g->starts;
+    if (is_pair)
+        gather_marks(g);
 }
 
 /* If there was no memory for a stack, objects that are marked may refer to some that are not. Weak ones are entered in
@@ -345,6 +309,7 @@ void tn__gen_major(struct tn_heap *heap, uint32_t workers, struct tn_collection 
     TN__CHECK(!g->pieces_young && !g->marks);
     w->all = (struct tn__collection){.tracing = &tracing, .heap = heap};
     w->promoted = w->marked = 0;
+    w->own = w->other = g->starts;
     g->any_moving = has_moving(g);
     tn__gen_clear(g);
     tn__find_roots(&w->all);

@@ -326,7 +326,7 @@ static void run_team(struct tn__generational *g)
 /* What a worker leaves at the end of a phase. */
 static bool has_finished(const struct tn__worker *w)
 {
-    bool any = w->count || w->part.count || w->log || w->own;
+    bool any = w->count || w->part.count || w->log;
     for (int i = 0; i < TN__AHEAD; i++)
         any |= w->ahead[i] != NULL;
     return !any;
