@@ -259,83 +259,6 @@ static void heaps_have_workers_of_their_own(void **state)
     has_several_heaps = false;
 }
 
-enum { ARRAYS = 128, ITEMS = 500 };
-
-static void load_item(struct tn_handle *array, uint64_t index, struct tn_handle *into)
-{
-    assert_int_equal(tn_handle_load(array, 8 + 8 * index, into, &err), 0);
-}
-
-static void store_item(struct tn_handle *array, uint64_t index, struct tn_handle *item)
-{
-    assert_int_equal(tn_handle_store(array, 8 + 8 * index, item, &err), 0);
-}
-
-/* Arrays come in twos that refer to the same weak references to nodes; all nodes. */
-static struct tn_handle *fill_twos(struct tn_heap *heap, struct tn_handle *arrays)
-{
-    struct tn_handle *nodes = make(heap, &table_type, ARRAYS * ITEMS);
-    for (uint64_t i = 0; i < ARRAYS; i++) {
-        struct tn_handle *first = make(heap, &table_type, ITEMS), *second = make(heap, &table_type, ITEMS);
-        for (uint64_t j = 0; j < ITEMS; j++) {
-            struct tn_handle *node = make_node(heap, &node_type, j, NULL);
-            struct tn_handle *weak = make_pair(heap, &tn_weak_type, node, NULL);
-            store_item(nodes, i * ITEMS + j, node);
-            store_item(first, j, weak);
-            store_item(second, j, weak);
-            tn_handle_free(weak);
-            tn_handle_free(node);
-        }
-        store_item(arrays, i, first);
-        store_item(arrays, ARRAYS + i, second);
-        tn_handle_free(first);
-        tn_handle_free(second);
-    }
-    return nodes;
-}
-
-/* No list of weak references has been left half read. */
-static void check_twos(struct tn_heap *heap, struct tn_handle *arrays, bool are_dead)
-{
-    struct tn_handle *array = copy_of(heap, NULL), *weak = copy_of(heap, NULL), *node = copy_of(heap, NULL);
-    for (uint64_t i = 0; i < ARRAYS; i++) {
-        load_item(arrays, i, array);
-        for (uint64_t j = 0; j < ITEMS; j++) {
-            uint64_t next;
-            load_item(array, j, weak);
-            assert_int_equal(tn_handle_read(weak, 8, &next, sizeof next, &err), 0);
-            assert_int_equal(next, 0);
-            assert_int_equal(tn_handle_load(weak, 0, node, &err), 0);
-            assert_int_equal(tn_handle_is_null(node), are_dead);
-        }
-    }
-    tn_handle_free(array);
-    tn_handle_free(weak);
-    tn_handle_free(node);
-}
-
-/* Two workers that have one array each come to the same object at the same time: a worker that finds marked objects is
- * faster, so it catches up with the other one. A weak reference that both enter in their lists takes others out of one
- * of these, which then keep the dead. */
-static void two_workers_find_the_same(void **state)
-{
-    enum { LARGE = 16 << 20 };
-    struct shop shop;
-    open_shop(&shop, *state);
-    struct tn_handle *large = make(shop.heap, &bytes_type, LARGE); /* so that several workers run */
-    struct tn_handle *arrays = make(shop.heap, &table_type, 2 * ARRAYS);
-    for (int round = 0; round < 2 * ROUNDS; round++) {
-        struct tn_handle *nodes = fill_twos(shop.heap, arrays);
-        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
-        check_twos(shop.heap, arrays, false);
-        tn_handle_free(nodes);
-        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
-        check_twos(shop.heap, arrays, true);
-    }
-    tn_handle_free(large);
-    tn_heap_destroy(shop.heap);
-}
-
 static void *do_nothing(void *unused)
 {
     return unused;
@@ -361,7 +284,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         EACH(several_threads_find_everything), EACH(without_memory_objects_stay),     EACH(pinned_objects_stay),
-        EACH(children_start_their_own),        EACH(heaps_have_workers_of_their_own), EACH(two_workers_find_the_same),
+        EACH(children_start_their_own),        EACH(heaps_have_workers_of_their_own),
     };
     return cmocka_run_group_tests_name("workers", tests, NULL, NULL);
 }

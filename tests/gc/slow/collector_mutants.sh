@@ -11,7 +11,7 @@ out=$BUILD/tests/gc/collector_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/gc/support"
 tests="object/objects heap/heap heap/patterns heap/evacuation heap/limits heap/permanent heap/cards heap/workers
-    threads/threads heap/concurrent heap/concurrent_kinds heap/concurrent_cycles"
+    heap/found_twice threads/threads heap/concurrent heap/concurrent_kinds heap/concurrent_cycles"
 
 for test in $tests; do
     $compile -c "tests/gc/$test.c" -o "$out/${test##*/}.o" || exit 1
