@@ -14,17 +14,28 @@
 
 /* ---- stubs ---- */
 
-enum { STUB_SIZE = 16 };
+/* Indirect branches into pages that are guarded have to reach a landing pad. Linkers ask for guarded pages if all of a
+ * program is compiled with -mbranch-protection, the runtime too. */
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+enum { LANDING_PAD = 4, STUB_SIZE = 32 };
+#else
+enum { LANDING_PAD = 0, STUB_SIZE = 16 };
+#endif
 
-/* adrp x16, slot; add x16, x16, :lo12:slot; ldar x17, [x16]; br x17 (Arm ARM, C6.2). The load acquires: what was
- * written before the slot is seen by the code that it leads to. A branch through x17 may lead to "bti c". */
+/* bti c, as the landing pad; adrp x16, slot; add x16, x16, :lo12:slot; ldar x17, [x16]; br x17 (Arm ARM, C6.2). The
+ * load acquires: what was written before the slot is seen by the code that it leads to. A branch through x17 may lead
+ * to "bti c". What is left of a stub traps. */
 static void write_stub(uint8_t *out, uint64_t stub, uint64_t slot)
 {
     uint32_t pages = (uint32_t)((slot >> 12) - (stub >> 12));
-    tn__put32(out, 0x90000010 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5);
-    tn__put32(out + 4, 0x91000210 | (uint32_t)(slot & 0xfff) << 10);
-    tn__put32(out + 8, 0xc8dffe11);
-    tn__put32(out + 12, 0xd61f0220);
+    uint8_t *at = out + LANDING_PAD;
+    memset(out, 0, STUB_SIZE);
+    if (LANDING_PAD)
+        tn__put32(out, 0xd503245f);
+    tn__put32(at, 0x90000010 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5);
+    tn__put32(at + 4, 0x91000210 | (uint32_t)(slot & 0xfff) << 10);
+    tn__put32(at + 8, 0xc8dffe11);
+    tn__put32(at + 12, 0xd61f0220);
 }
 
 /* Version 1, no augmentation, code alignment 1, data alignment -8, return address in column 30; DW_CFA_def_cfa sp, 0:
