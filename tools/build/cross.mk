@@ -10,12 +10,12 @@ cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
 cross_llvm_hosts := $(if $(filter test-aarch64,$(MAKECMDGOALS)),aarch64-linux-gnu)
 cross_tests := $(addprefix base/,error faults fork memory options sha256 thread thread_end tree) \
 	$(addprefix gc/heap/,concurrent concurrent_kinds evacuation faults limits permanent workers) \
-	$(addprefix gc/,load/loaded object/objects threads/delay threads/threads) \
+	$(addprefix gc/,load/loaded object/objects threads/delay threads/litmus threads/threads) \
 	$(addprefix image/,heap/needs heap/unique load/debugger load/load save/save write/link) \
 	$(addprefix link/core/,agree alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
 	$(addprefix link/instance/,instance instance_calls instance_storm) \
-	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads) \
+	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads litmus) \
 	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
 	$(addprefix link/session/,libraries options order thread_exits) \
 	$(addprefix link/,tls/tls unwind/unwind unwind/unwind_data unwind/unwind_sets)

@@ -49,8 +49,9 @@ status=$?
 
 said=$(program bare 2>/dev/null)
 status=$?
+name="without landing pads the first call of a stub ends the program"
 if [ $status = 132 ] && [ "$(tail -n 1 <<<"$said")" = "ok pages of stubs are guarded" ]; then
-    echo "ok without landing pads the first call of a stub ends the program"
+    echo "ok $name"
 else
-    echo "not ok without landing pads the first call of a stub ends the program: status $status, $(tail -n 1 <<<"$said")"
+    echo "not ok $name: status $status, $(tail -n 1 <<<"$said")"
 fi
