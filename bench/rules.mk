@@ -21,7 +21,10 @@ cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
 passes: $(out)/sqlite3.bc kernels corpus
 kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
 corpus: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,ours clang))
-kernels: $(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,managed polls twin))
+# With MACHINE=aarch64, those are for that machine.
+kernels_out := $(out)/passes$(MACHINE:%=/%)
+kernels: $(foreach name,$(kernel_names),$(addprefix $(kernels_out)/$(name).,managed polls twin)) \
+	$(MACHINE:%=$(out)/count.so)
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
 heap: $(addprefix $(out)/,spawn heap) $(BUILD)/tenon
 gc_names := bt gcbench lru young latency
@@ -29,7 +32,7 @@ more_names := splay bdd strings ephemerons rewrite arrays
 gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
-$(shell mkdir -p $(out)/gc/peers $(out)/passes)
+$(shell mkdir -p $(out)/gc/peers $(kernels_out))
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
@@ -219,23 +222,36 @@ $(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
 # ---- kernels: collected C as a front end would emit it, with and without polls in loops, and its unmanaged twin ----
 
 kernel_headers := $(addprefix bench/,passes/kernel.h passes/handlers.h gc/workload.h) include/tenon_managed.h
-cpu_of = x86-64$(if $(filter half.%,$(@F)),-v3)
 # Loops of half.c may add in any order, which their metadata says in the word of ours.
 mark_loops = $(if $(filter half.%,$(@F)),sed -i 's/llvm.loop.mustprogress/tenon.simdloop/' $@)
+ifeq ($(MACHINE),)
+cpu = x86-64$(if $(filter half.%,$(@F)),-v3)
+kernel_clang = $(LLVM_BIN)/clang -march=$(cpu)
+kernel_native = $(BUILD)/tenon compile --cpu $(cpu)
+kernel_cc := $(CC)
+kernel_library := $(BUILD)/libtenon.a
+else
+kernel_clang = $(LLVM_BIN)/clang --target=$(MACHINE)-linux-gnu -isystem /usr/$(MACHINE)-linux-gnu/include
+kernel_native = $(BUILD)/tenon compile --triple $(MACHINE)-linux-gnu
+kernel_cc := $(MACHINE)-linux-gnu-gcc
+kernel_library := $(BUILD)/$(MACHINE)-linux-gnu/libtenon.a
+endif
 
-$(out)/passes/%.bc: bench/passes/%.c $(kernel_headers)
-	$(LLVM_BIN)/clang -O2 -Xclang -disable-llvm-passes -I. -Iinclude -emit-llvm -S $< -o $@
+$(kernels_out)/%.bc: bench/passes/%.c $(kernel_headers)
+	$(kernel_clang) -O2 -Xclang -disable-llvm-passes -I. -Iinclude -emit-llvm -S $< -o $@
 	$(mark_loops)
-$(out)/passes/%.twin.o: bench/passes/%.c bench/gc/twin.h $(kernel_headers)
-	$(LLVM_BIN)/clang -O2 -march=$(cpu_of) -I. -Iinclude -include bench/gc/twin.h -c $< -o $@
-$(out)/passes/%.managed.o: $(out)/passes/%.bc $(BUILD)/tenon
-	$(BUILD)/tenon compile -O2 --cpu $(cpu_of) $< -o $@
-$(out)/passes/%.polls.o: $(out)/passes/%.bc $(BUILD)/tenon
-	$(BUILD)/tenon compile -O2 --cpu $(cpu_of) --polls=loops $< -o $@
-$(out)/passes/handlers.o: bench/passes/handlers.c bench/passes/handlers.h
-	$(compile) -c $< -o $@
-$(out)/passes/%: $(out)/passes/%.o $(out)/passes/handlers.o $(BUILD)/libtenon.a
-	$(CC) -static $^ -Wl,-u,tn_collector_copying -lm -lpthread -o $@
+$(kernels_out)/%.twin.o: bench/passes/%.c bench/gc/twin.h $(kernel_headers)
+	$(kernel_clang) -O2 -I. -Iinclude -include bench/gc/twin.h -c $< -o $@
+$(kernels_out)/%.managed.o: $(kernels_out)/%.bc $(BUILD)/tenon
+	$(kernel_native) -O2 $< -o $@
+$(kernels_out)/%.polls.o: $(kernels_out)/%.bc $(BUILD)/tenon
+	$(kernel_native) -O2 --polls=loops $< -o $@
+$(kernels_out)/handlers.o: bench/passes/handlers.c bench/passes/handlers.h
+	$(kernel_cc) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -c $< -o $@
+$(kernels_out)/%: $(kernels_out)/%.o $(kernels_out)/handlers.o $(kernel_library)
+	$(kernel_cc) -static $^ -Wl,-u,tn_collector_copying -lm -lpthread -o $@
+$(out)/count.so: tests/hosts/qemu/count.c
+	$(compile) -fPIC -shared $< -o $@
 
 # ---- the workloads with other memory managers (bench/gc/compare); those that are not installed are left out ----
 
