@@ -34,6 +34,11 @@ enum {
 /* A unit of work that any thread may run. */
 struct tn_task;
 
+enum tn_task_class {
+    TN_TASK_DEMANDED = 0, /* some lookup needs it, or will when it goes on */
+    TN_TASK_IDLE,         /* nothing needs it yet (tn_session_run_idle) */
+};
+
 struct tn_session_options {
     size_t size;          /* sizeof(struct tn_session_options) */
     size_t window_size;   /* bytes of address space for code and data; 0: 1 GiB, or less where the system allows less */
@@ -48,11 +53,13 @@ struct tn_session_options {
     /* Called for failures that no lookup reports: of a materializer that was not asked for anything, or at the first
      * call of a lazy function. Called by any thread, without a lock. */
     void (*on_error)(void *context, const struct tn_error *error);
-    /* Materializers needed at the same time may run in parallel: on this many threads of the session, or */
+    /* Materializers needed at the same time may run in parallel: on this many threads of the session, or (idle tasks
+     * run on as many others, of a lower priority) */
     size_t threads;
     /* on threads of the client. Called without a lock by the thread that needs the task; the client must have some
      * thread call tn_task_run exactly once for each task before the session is destroyed. Tasks may run late: threads
-     * that wait run by themselves whatever has not been started. */
+     * that wait run by themselves whatever has not been started. A client that also has idle tasks asks for
+     * tn_task_class: they should come after all others, on threads that these do not wait for. */
     void (*dispatch)(void *context, struct tn_task *task);
     /* Code memory supplied by the client; copied. NULL: the session makes its own. If set, window_size, window_near and
      * strategy must be 0. With TN_MEMORY_ELSEWHERE, no initializer, finalizer or resolver of an indirect function runs
@@ -114,6 +121,25 @@ TN_API void tn_session_stats(struct tn_session *session, struct tn_stats *stats)
 
 /* Runs a task that `dispatch` was given; the task must not be used afterwards. NULL is ignored. */
 TN_API void tn_task_run(struct tn_task *task);
+
+/* The class of a task that `dispatch` was given and that is not yet run. */
+TN_API enum tn_task_class tn_task_class(const struct tn_task *task);
+
+/* Has `run` called once, by a thread of the session or of the client's, at a time when no demanded task waits for a
+ * thread. Threads of the session run idle tasks in the order in which they were given, with the lowest priority that
+ * the system has for ordinary threads; demanded tasks have threads of their own and never wait for an idle one. As
+ * such a thread may be left without a core for long, `run` should hold no lock that other threads need for longer than
+ * a moment, and leave it to them to take its results. It may call anything, this function included, except
+ * tn_session_destroy.
+ *
+ * If the session is destroyed before a thread of its own has begun the task, the destroying thread calls `run` with
+ * is_cancelled not 0, which then may only free what it has; one that is running is waited for. In the child of a fork,
+ * a task that another thread was running is not run again.
+ *
+ * Any thread. After an error `run` is not called: TN_EINVAL, TN_ENOTSUP (the session has neither threads nor
+ * `dispatch`), TN_ENOMEM (also: no thread). */
+TN_API int tn_session_run_idle(struct tn_session *session, void (*run)(void *context, int is_cancelled), void *context,
+                               struct tn_error *err);
 
 #ifdef __cplusplus
 }

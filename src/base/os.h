@@ -228,6 +228,10 @@ int tn__os_each_in(int folder, bool (*visit)(void *context, const char *name, ui
 size_t tn__os_cores(void);        /* of the machine, at least 1; some may be offline */
 size_t tn__os_usable_cores(void); /* those that the calling thread may run on, at least 1 */
 
+/* From now on the calling thread runs when others leave it a core: it has the lowest priority of ordinary threads,
+ * which cannot be raised again. Where the system refuses that, it is a thread like others. */
+void tn__os_give_way(void);
+
 /* Runs `visit` once on each core that the calling thread may run on, and at least once in all. */
 void tn__os_visit_cores(void (*visit)(void *context), void *context);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +35,14 @@ size_t tn__os_usable_cores(void)
         return tn__os_cores();
     int count = CPU_COUNT_S(sizeof allowed, allowed);
     return count > 0 ? (size_t)count : 1;
+}
+
+/* On Linux, priorities are those of threads. SCHED_IDLE would leave even less, but then a thread that is stopped within
+ * malloc could keep others from going on for seconds. */
+void tn__os_give_way(void)
+{
+    enum { LOWEST = 19 };
+    setpriority(PRIO_PROCESS, 0, LOWEST);
 }
 
 void tn__os_visit_cores(void (*visit)(void *context), void *context)

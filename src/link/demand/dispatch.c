@@ -6,12 +6,6 @@
 
 #include "link/demand/promise.h"
 
-struct tn_task {
-    struct tn__list queued;
-    struct tn_session *session;
-    struct tn_responsibility *promise; /* held; NULL: a round of whichever query can go on */
-};
-
 static void run_promise(struct tn_responsibility *promise)
 {
     struct tn_session *session = promise->library->session;
@@ -31,7 +25,9 @@ void tn_task_run(struct tn_task *task)
         return;
     const struct tn_task copy = *task;
     tn__free(copy.session->allocator, task);
-    if (copy.promise)
+    if (copy.idle)
+        copy.idle(copy.context, 0);
+    else if (copy.promise)
         run_promise(copy.promise);
     else
         tn__query_step_one(copy.session, NULL);
@@ -39,26 +35,52 @@ void tn_task_run(struct tn_task *task)
 
 /* ---- threads of the session's own ---- */
 
-struct tn__pool {
-    pthread_mutex_t lock;
+/* Each class of tasks has threads of its own, so that a demanded task never waits for the end of an idle one. */
+struct tn__workers {
+    struct tn__pool *pool;
     pthread_cond_t wanted;
     struct tn__list tasks;
-    size_t size, started; /* threads; they are started with the first task */
+    size_t started; /* threads: one is started with each task until there are as many as the client wants */
+    pthread_t *threads;
+};
+
+struct tn__pool {
+    pthread_mutex_t lock;
+    struct tn__workers of[TN_TASK_IDLE + 1]; /* by class */
+    size_t size;                             /* threads for each class */
     bool closing;
     pthread_t threads[];
 };
 
+static bool may_begin(const struct tn__workers *workers)
+{
+    const struct tn__workers *demanded = &workers->pool->of[TN_TASK_DEMANDED];
+    return !tn__list_is_empty(&workers->tasks) && (workers == demanded || tn__list_is_empty(&demanded->tasks));
+}
+
+static struct tn_task *take_task(struct tn__workers *workers)
+{
+    struct tn_task *task = tn__container_of(workers->tasks.next, struct tn_task, queued);
+    struct tn__workers *idle = &workers->pool->of[TN_TASK_IDLE];
+    tn__list_remove(&task->queued);
+    if (workers != idle && may_begin(idle))
+        pthread_cond_broadcast(&idle->wanted);
+    return task;
+}
+
 static void *work(void *argument)
 {
-    struct tn__pool *pool = argument;
+    struct tn__workers *workers = argument;
+    struct tn__pool *pool = workers->pool;
+    if (workers == &pool->of[TN_TASK_IDLE])
+        tn__os_give_way();
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (!pool->closing && tn__list_is_empty(&pool->tasks))
-            pthread_cond_wait(&pool->wanted, &pool->lock);
+        while (!pool->closing && !may_begin(workers))
+            pthread_cond_wait(&workers->wanted, &pool->lock);
         if (pool->closing)
             break;
-        struct tn_task *task = tn__container_of(pool->tasks.next, struct tn_task, queued);
-        tn__list_remove(&task->queued);
+        struct tn_task *task = take_task(workers);
         pthread_mutex_unlock(&pool->lock);
         tn_task_run(task);
         pthread_mutex_lock(&pool->lock);
@@ -70,13 +92,15 @@ static void *work(void *argument)
 /* False if no thread will ever run it. */
 static bool enqueue(struct tn__pool *pool, struct tn_task *task)
 {
+    struct tn__workers *workers = &pool->of[task->idle ? TN_TASK_IDLE : TN_TASK_DEMANDED];
     pthread_mutex_lock(&pool->lock);
-    if (pool->started < pool->size && !pthread_create(&pool->threads[pool->started], NULL, work, pool))
-        pool->started++;
-    bool taken = pool->started;
+    if (workers->started < pool->size && !pool->closing &&
+        !pthread_create(&workers->threads[workers->started], NULL, work, workers))
+        workers->started++;
+    bool taken = workers->started;
     if (taken) {
-        tn__list_append(&pool->tasks, &task->queued);
-        pthread_cond_signal(&pool->wanted);
+        tn__list_append(&workers->tasks, &task->queued);
+        pthread_cond_signal(&workers->wanted);
     }
     pthread_mutex_unlock(&pool->lock);
     return taken;
@@ -87,13 +111,19 @@ int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *e
     enum { MOST = 1024 };
     if (threads > MOST)
         return tn__fail(err, TN_EINVAL, "%zu threads are too many; the most are %d", threads, MOST);
-    struct tn__pool *pool = tn__alloc_zeroed(session->allocator, 1, sizeof *pool + threads * sizeof *pool->threads);
+    struct tn__pool *pool =
+        tn__alloc_zeroed(session->allocator, 1, sizeof *pool + TN_COUNT(pool->of) * threads * sizeof *pool->threads);
     if (!pool)
         return tn__no_memory(err, NULL);
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->wanted, NULL);
-    tn__list_init(&pool->tasks);
     pool->size = threads;
+    for (size_t i = 0; i < TN_COUNT(pool->of); i++) {
+        struct tn__workers *workers = &pool->of[i];
+        workers->pool = pool;
+        workers->threads = pool->threads + i * threads;
+        pthread_cond_init(&workers->wanted, NULL);
+        tn__list_init(&workers->tasks);
+    }
     session->pool = pool;
     return 0;
 }
@@ -108,11 +138,26 @@ void tn__pool_after_fork(struct tn__pool *pool, bool in_child)
 {
     if (!pool)
         return;
-    if (in_child) {
-        pthread_cond_init(&pool->wanted, NULL);
-        pool->started = 0;
+    for (size_t i = 0; in_child && i < TN_COUNT(pool->of); i++) {
+        pthread_cond_init(&pool->of[i].wanted, NULL);
+        pool->of[i].started = 0;
     }
     pthread_mutex_unlock(&pool->lock);
+}
+
+/* What no thread has begun. */
+static void drop_tasks(struct tn__workers *workers)
+{
+    while (!tn__list_is_empty(&workers->tasks)) {
+        struct tn_task *task = take_task(workers);
+        const struct tn_task copy = *task;
+        tn__free(copy.session->allocator, task);
+        if (copy.idle)
+            copy.idle(copy.context, 1);
+        else if (copy.promise)
+            tn__promise_drop(copy.promise);
+    }
+    pthread_cond_destroy(&workers->wanted);
 }
 
 void tn__pool_close(struct tn_session *session)
@@ -122,18 +167,14 @@ void tn__pool_close(struct tn_session *session)
         return;
     pthread_mutex_lock(&pool->lock);
     pool->closing = true;
-    pthread_cond_broadcast(&pool->wanted);
+    for (size_t i = 0; i < TN_COUNT(pool->of); i++)
+        pthread_cond_broadcast(&pool->of[i].wanted);
     pthread_mutex_unlock(&pool->lock);
-    for (size_t i = 0; i < pool->started; i++)
-        pthread_join(pool->threads[i], NULL);
-    while (!tn__list_is_empty(&pool->tasks)) {
-        struct tn_task *task = tn__container_of(pool->tasks.next, struct tn_task, queued);
-        tn__list_remove(&task->queued);
-        if (task->promise)
-            tn__promise_drop(task->promise);
-        tn__free(session->allocator, task);
-    }
-    pthread_cond_destroy(&pool->wanted);
+    for (size_t i = 0; i < TN_COUNT(pool->of); i++)
+        for (size_t thread = 0; thread < pool->of[i].started; thread++)
+            pthread_join(pool->of[i].threads[thread], NULL);
+    for (size_t i = 0; i < TN_COUNT(pool->of); i++)
+        drop_tasks(&pool->of[i]);
     pthread_mutex_destroy(&pool->lock);
     session->pool = NULL;
     tn__free(session->allocator, pool);
@@ -141,15 +182,15 @@ void tn__pool_close(struct tn_session *session)
 
 /* ---- dispatching ---- */
 
-/* False if the session has neither threads nor a queue, or no memory for a task. */
-static bool hand_out(struct tn_session *session, struct tn_responsibility *promise)
+bool tn__dispatch_task(const struct tn_task *made)
 {
+    struct tn_session *session = made->session;
     if (!session->dispatch && !session->pool)
         return false;
     struct tn_task *task = tn__alloc(session->allocator, sizeof *task);
     if (!task)
         return false;
-    *task = (struct tn_task){.session = session, .promise = promise};
+    *task = *made;
     if (session->dispatch) {
         session->dispatch(session->context, task);
         return true;
@@ -158,6 +199,11 @@ static bool hand_out(struct tn_session *session, struct tn_responsibility *promi
         return true;
     tn__free(session->allocator, task);
     return false;
+}
+
+static bool hand_out(struct tn_session *session, struct tn_responsibility *promise)
+{
+    return tn__dispatch_task(&(struct tn_task){.session = session, .promise = promise});
 }
 
 bool tn__dispatch_step(struct tn_session *session)

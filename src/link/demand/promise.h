@@ -3,7 +3,8 @@
 /* Promises: definitions made on demand, and queries: the lookups that wait for them.
  *
  *     wait       a link meets promised symbols and backs out; its query records what it waits for      waits.c
- *     dispatch   the materializers are run by the waiting thread, a pool, or the client's threads      dispatch.c
+ *     dispatch   the materializers are run by the waiting thread, a pool, or the client's threads      dispatch.c,
+ *                which also run idle tasks                                                              idle.c
  *     keep       they end by providing objects, which are entered like any others, or by failing       promise.c
  *     again      the query links what is there now                                                     query.c
  *
@@ -221,6 +222,18 @@ bool tn__promise_is_needed(struct tn_responsibility *promise);
 
 /* ---- dispatch.c ---- */
 
+/* What a thread of the session or of the client does at some time. */
+struct tn_task {
+    struct tn__list queued;
+    struct tn_session *session;
+    struct tn_responsibility *promise;             /* held; NULL: a round of whichever query can go on */
+    void (*idle)(void *context, int is_cancelled); /* set: an idle task, which does this */
+    void *context;
+};
+
+/* Without the lock: has a copy of the task run. False if the session has neither threads nor a queue, or no memory for
+ * it. */
+bool tn__dispatch_task(const struct tn_task *made);
 /* Without the lock: has these promises run, by the session's threads or the client's if there are any. A caller that is
  * going to wait runs some itself. The caller's references are consumed. */
 void tn__dispatch(struct tn_session *session, struct tn__promise *const *promises, size_t count, bool waits);
@@ -230,7 +243,7 @@ int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *e
 /* Around a fork; the child has none of the pool's threads, and starts new ones when needed. */
 void tn__pool_before_fork(struct tn__pool *pool);
 void tn__pool_after_fork(struct tn__pool *pool, bool in_child);
-/* Waits for running tasks and drops those not started. */
+/* Waits for running tasks and drops those not started; idle ones are told. */
 void tn__pool_close(struct tn_session *session);
 
 #pragma GCC visibility pop
