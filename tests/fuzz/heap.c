@@ -2,19 +2,22 @@
 
 /* An image with saved objects of which some words are others: the input says which, and what they become. With right
  * checksums, it is opened with every object checked, at the intended address or elsewhere; what can be opened is
- * collected beside. Nothing of it is called but a type's function. It is an image of its own, or one that patches
- * objects of another image and refers to them.
+ * collected beside. Nothing of it is called but a type's function. It is an image of its own, one that patches objects
+ * of another image and refers to them, or one that has code as well; images without code are also made part of one.
  *
  * Steps of 11 bytes: two for the word of those that are not zero in the file, one for what is done, and eight. The
  * bytes that are left say where the image is opened, and which one it is. */
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/os.h"
 #include "fuzz.h"
-#include "image/format/format.h"
+#include "image/format/writer.h"
+#include "image/write/saved.h"
+#include "tenon_gc.h"
 #include "tenon_save.h"
 
 struct link {
@@ -95,7 +98,7 @@ struct image {
     size_t word_count;
 };
 
-enum { BASE, TOP, IMAGES };
+enum { BASE, TOP, CODE, IMAGES };
 static struct image images[IMAGES];
 
 #define MUST(call)                                                                                                     \
@@ -131,20 +134,31 @@ static struct tn_handle *make_objects(struct tn_heap *heap)
     return last;
 }
 
+static void make_room(struct image *image, size_t size)
+{
+    image->size = size;
+    image->bytes = calloc(2, size);
+    image->copy = image->bytes + size;
+    image->words = malloc(size);
+}
+
+/* Words of code stay as they are. */
+static void list_words(struct image *image, size_t code, size_t code_size)
+{
+    for (size_t at = 0; at + 8 <= image->size; at += 8)
+        if (tn__get64(image->bytes + at) && at - code >= code_size)
+            image->words[image->word_count++] = (uint32_t)at;
+    image->header = (size_t)((uint8_t *)memmem(image->bytes, image->size, TN__IMAGE_MAGIC, 8) - image->bytes);
+}
+
 static void read_image(struct image *image, const char *path)
 {
     struct tn__os_file file;
     MUST(tn__os_map_file(path, &file));
-    image->size = file.size;
-    image->bytes = malloc(2 * file.size);
-    image->copy = image->bytes + file.size;
-    image->words = malloc(file.size);
+    make_room(image, file.size);
     memcpy(image->bytes, file.bytes, file.size);
     tn__os_unmap_file(&file);
-    for (size_t at = 0; at + 8 <= image->size; at += 8)
-        if (tn__get64(image->bytes + at))
-            image->words[image->word_count++] = (uint32_t)at;
-    image->header = (size_t)((uint8_t *)memmem(image->bytes, image->size, TN__IMAGE_MAGIC, 8) - image->bytes);
+    list_words(image, 0, 0);
 }
 
 static void save(struct tn_heap *heap, const struct tn_handle *root, const char *name, struct tn_image *const *below,
@@ -202,19 +216,162 @@ static void make_top(const char *base, const char *path)
     tn_image_close(image);
 }
 
+/* ---- the image with code: a file of segments with these parts, and then a segment for each zone ---- */
+
+enum { HEAD = 1024, FIRST = 3, CODE_SIZE = 64, VALUES = 2, SLOTS = 1 }; /* FIRST: pages of the first segment */
+
+struct parts {
+    const struct tn__saved *saved;
+    struct image *image;
+    uint64_t page, end;
+    uint8_t *header;
+    size_t size, entries, segments;
+    uint32_t place; /* the next one */
+    uint64_t code;
+};
+
+static uint64_t add_segment(struct parts *p, uint32_t type, uint32_t flags, uint64_t at, uint64_t size)
+{
+    const Elf64_Phdr h = {type, flags, at, at, at, size, size, p->page};
+    memcpy(p->image->bytes + sizeof(Elf64_Ehdr) + p->segments++ * sizeof h, &h, sizeof h);
+    return at;
+}
+
+static uint64_t add_pages(struct parts *p, uint32_t flags, uint64_t size)
+{
+    uint64_t at = p->end;
+    p->end += tn__align_up(size, p->page);
+    return add_segment(p, PT_LOAD, flags, at, size);
+}
+
+static uint8_t *add_rows(struct parts *p, enum tn__image_table kind, size_t count, size_t row)
+{
+    p->size = tn__align_up(p->size, 8);
+    return tn__image_begin_table(p->header, p->entries++, kind, count, row, &p->size);
+}
+
+static void write_tables(struct parts *p)
+{
+    static const char text[] = "run\0link\0root\0code";
+    const struct tn__image_view *view = &p->saved->view;
+    uint32_t before = view->tables[TN__IMAGE_TEXT_TABLE].count;
+    p->size = TN__IMAGE_HEADER + TN__IMAGE_TABLES * TN__IMAGE_ENTRY;
+    for (enum tn__image_table kind = 0; kind < TN__IMAGE_HEAP_TABLES; kind++)
+        if (kind != TN__IMAGE_FUNCTION_TABLE && kind != TN__IMAGE_SET_TABLE && kind != TN__IMAGE_TEXT_TABLE)
+            tn__saved_copy_rows(p->saved, kind, add_rows(p, kind, view->tables[kind].count, view->tables[kind].size));
+    uint8_t *row = add_rows(p, TN__IMAGE_FUNCTION_TABLE, SLOTS, TN__IMAGE_FUNCTION);
+    tn__put32(row + TN__IMAGE_FUNCTION_NAME, before);
+    tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS, TN__IMAGE_PUBLIC);
+    tn__put64(add_rows(p, TN__IMAGE_SET_TABLE, 1, 8), 1);
+    row = add_rows(p, TN__IMAGE_VALUE_TABLE, VALUES, TN__IMAGE_VALUE);
+    tn__put32(row + TN__IMAGE_VALUE_NAME, before + 4);
+    tn__put32(row + TN__IMAGE_VALUE + TN__IMAGE_VALUE_NAME, before + 9);
+    tn__put32(row + TN__IMAGE_VALUE + TN__IMAGE_VALUE_OF, TN_IMAGE_VALUE_ROOT);
+    row = add_rows(p, TN__IMAGE_TEXT_TABLE, before + sizeof text, 1);
+    memcpy(row, view->text, before);
+    memcpy(row + before, text, sizeof text);
+    p->size = tn__align_up(p->size, 8);
+    const struct tn__image_numbers numbers = {.machine = view->machine,
+                                              .size = (uint32_t)p->size,
+                                              .slots = SLOTS,
+                                              .places = 1 + SLOTS + 1 + view->tables[TN__IMAGE_ZONE_TABLE].count + 1,
+                                              .tables = TN__IMAGE_TABLES,
+                                              .name = before + 14,
+                                              .gc_abi = TN_GC_ABI};
+    tn__image_write_header(p->header, &numbers);
+}
+
+static void add_place(struct parts *p, uint64_t at)
+{
+    tn__put32(p->header + p->size + 4 * (size_t)p->place++, (uint32_t)(at - HEAD));
+}
+
+/* The lists follow the places, in the first segment. */
+static void add_lists(struct parts *p, const struct image *from)
+{
+    const uint8_t *first =
+        p->saved->view.header + tn__get64(p->saved->view.tables[TN__IMAGE_LIST_TABLE].rows + TN__IMAGE_LIST_PLACE);
+    uint64_t at = tn__align_up(HEAD + p->size + 4 * (uint64_t)(p->place + 1), 8);
+    size_t size = (size_t)(from->bytes + from->size - first);
+    MUST(at + size > FIRST * p->page);
+    memcpy(p->image->bytes + at, first, size);
+    add_place(p, at);
+}
+
+static void write_parts(struct parts *p)
+{
+    const struct tn__image_rows *zones = &p->saved->view.tables[TN__IMAGE_ZONE_TABLE];
+    const uint8_t *bytes = p->saved->zones;
+    uint64_t code = add_pages(p, PF_R | PF_X, CODE_SIZE), words = add_pages(p, PF_R | PF_W, 8 * (SLOTS + VALUES + 1));
+    memset(p->image->bytes + code, 0xc3, CODE_SIZE);
+    add_place(p, words);
+    add_place(p, code);
+    add_place(p, words + 8 * SLOTS);
+    for (uint32_t i = 0; i < zones->count; i++) {
+        const uint8_t *row = tn__image_row(zones, i);
+        uint64_t size = tn__get64(row + TN__IMAGE_ZONE_SIZE);
+        bool is_frozen = tn__get32(row + TN__IMAGE_ZONE_KIND) == TN__ZONE_FROZEN;
+        uint64_t at = add_pages(p, is_frozen ? PF_R : PF_R | PF_W, size);
+        memcpy(p->image->bytes + at, bytes, size);
+        add_place(p, at);
+        bytes += size;
+    }
+    p->code = code;
+}
+
+static void write_note(struct parts *p)
+{
+    enum { AT = HEAD - 64, NOTE = 36 };
+    uint8_t *note = p->image->bytes + add_segment(p, PT_NOTE, PF_R, AT, NOTE);
+    tn__put32(note, sizeof TN__IMAGE_NOTE_NAME);
+    tn__put32(note + 4, TN__IMAGE_NOTE_SIZE);
+    tn__put32(note + 8, TN__IMAGE_NOTE_TYPE);
+    memcpy(note + 12, TN__IMAGE_NOTE_NAME, sizeof TN__IMAGE_NOTE_NAME);
+    tn__put32(note + TN__IMAGE_NOTE_AT, HEAD - AT);
+}
+
+/* The objects of an image without code, in one that has code. */
+static void add_code(const struct image *from, struct image *image)
+{
+    struct tn__arena arena = {.from = NULL};
+    struct tn__saved saved;
+    MUST(tn__saved_read_file("base", from->bytes, from->size, &arena, &saved, NULL));
+    const struct tn__image_rows *zones = &saved.view.tables[TN__IMAGE_ZONE_TABLE];
+    struct parts p = {.saved = &saved, .image = image, .page = tn__get32(zones->rows + TN__IMAGE_ZONE_PAGE)};
+    make_room(image, from->size + (FIRST + 2) * p.page);
+    p.header = image->bytes + HEAD;
+    add_pages(&p, PF_R, FIRST * p.page);
+    write_tables(&p);
+    write_note(&p);
+    write_parts(&p);
+    add_lists(&p, from);
+    const Elf64_Ehdr file = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                             .e_type = ET_DYN,
+                             .e_machine = saved.view.machine,
+                             .e_version = EV_CURRENT,
+                             .e_phoff = sizeof file,
+                             .e_ehsize = sizeof file,
+                             .e_phentsize = sizeof(Elf64_Phdr),
+                             .e_phnum = (Elf64_Half)p.segments};
+    memcpy(image->bytes, &file, sizeof file);
+    list_words(image, p.code, CODE_SIZE);
+    tn__arena_free(&arena);
+}
+
 static void make_images(void)
 {
-    char paths[IMAGES][64];
-    for (int i = 0; i < IMAGES; i++)
+    char paths[CODE][64];
+    for (int i = 0; i < CODE; i++)
         snprintf(paths[i], sizeof paths[i], "/tmp/tenon-fuzz-heap-%d-%d", (int)getpid(), i);
     struct tn_heap *heap = make_heap();
     save(heap, make_objects(heap), "fuzz", NULL, paths[BASE]);
     tn_heap_destroy(heap);
     make_top(paths[BASE], paths[TOP]);
-    for (int i = 0; i < IMAGES; i++) {
+    for (int i = 0; i < CODE; i++) {
         read_image(&images[i], paths[i]);
         unlink(paths[i]);
     }
+    add_code(&images[BASE], &images[CODE]);
 }
 
 /* ---- an input ---- */
@@ -249,7 +406,7 @@ static void sign(struct image *image)
         tn__put64(image->copy + at, sum);
 }
 
-static void open_image(const struct image *image, uint64_t flags)
+static int open_image(const struct image *image, uint64_t flags)
 {
     struct tn_heap *heap = make_heap();
     struct tn_handle *table, *root;
@@ -263,7 +420,8 @@ static void open_image(const struct image *image, uint64_t flags)
         options.image_count = 1;
     }
     options.flags = flags;
-    if (tn_image_open_memory("fuzz", image->copy, image->size, &options, &opened, &err) == TN_OK) {
+    int code = tn_image_open_memory("fuzz", image->copy, image->size, &options, &opened, &err);
+    if (code == TN_OK) {
         MUST(tn_handle_of(heap, NULL, &root, NULL));
         if (tn_image_root(opened, "root", root, NULL) == TN_OK)
             tn_handle_type(root);
@@ -273,18 +431,39 @@ static void open_image(const struct image *image, uint64_t flags)
     tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_heap_destroy(heap);
     tn_image_close(base);
+    return code;
+}
+
+/* As `tenon build --objects` does. */
+static void make_object(const struct image *image)
+{
+    struct tn__arena arena = {.from = NULL};
+    struct tn__saved saved;
+    struct tn_buffer object;
+    struct tn_error err;
+    if (tn__saved_read_file("fuzz", image->copy, image->size, &arena, &saved, &err) == TN_OK &&
+        tn__saved_object(&saved, "fuzz", &object, &err) == TN_OK)
+        tn_buffer_free(&object);
+    tn__arena_free(&arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     enum { STEP = 11 };
-    if (!images[TOP].bytes)
+    bool is_first = !images[CODE].bytes;
+    if (is_first)
         make_images();
-    struct image *image = &images[size % STEP / 2 % 2];
+    for (int i = 0; i < IMAGES && is_first; i++) {
+        memcpy(images[i].copy, images[i].bytes, images[i].size);
+        sign(&images[i]);
+        MUST(open_image(&images[i], TN_IMAGE_VERIFY));
+    }
+    struct image *image = &images[size % STEP / 2 % IMAGES];
     memcpy(image->copy, image->bytes, image->size);
     for (size_t at = 0; at + STEP <= size; at += STEP)
         change(image, bytes + at);
     sign(image);
+    make_object(image);
     open_image(image, TN_IMAGE_VERIFY | (size % STEP % 2 ? TN_IMAGE_RELOCATE : 0));
     return 0;
 }
