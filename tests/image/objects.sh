@@ -21,17 +21,7 @@ done
     "$CC" -rdynamic "${host[@]}" "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
     "$work/host" save "$work/heap" own || exit 1
 code=("$work/values.bc" "$work/objects.bc")
-cat >"$work/wanted" <<'END'
-it is where it should be
-it reads the saved list
-it allocates
-it stores into the saved list
-what it allocates is of the saved type
-it finds the object
-and its type, on any way
-weak references too
-and its own functions
-END
+{ echo "it is where it should be"; cat "$work/used"; echo "and its own functions"; } >"$work/wanted"
 sed 1s/.*/it\ is\ elsewhere/ "$work/wanted" >"$work/elsewhere"
 { echo "the place is taken"; cat "$work/elsewhere"; } >"$work/taken"
 

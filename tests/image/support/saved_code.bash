@@ -11,3 +11,14 @@ values=(--value 'tn_type_of_node=type:struct node' --value 'tn_type_of_nodes=typ
     --value 'tn_weak_type=type:weak' --value first_node=root:first)
 
 managed() { "$LLVM_BIN/clang" -w -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$@"; }
+
+# What values_host.c prints when it uses the code of values.c.
+cat >"$work/used" <<'END'
+it reads the saved list
+it allocates
+it stores into the saved list
+what it allocates is of the saved type
+it finds the object
+and its type, on any way
+weak references too
+END
