@@ -8,17 +8,16 @@
  * Steps of 11 bytes: two for the word of those that are not zero in the file, one for what is done, and eight. The
  * bytes that are left say where the image is opened, and which one it is. */
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/os.h"
 #include "fuzz.h"
-#include "image/format/writer.h"
+#include "image/format/format.h"
 #include "image/write/saved.h"
-#include "tenon_gc.h"
 #include "tenon_save.h"
+#include "with_code.h"
 
 struct link {
     struct link *next, *other;
@@ -216,146 +215,15 @@ static void make_top(const char *base, const char *path)
     tn_image_close(image);
 }
 
-/* ---- the image with code: a file of segments with these parts, and then a segment for each zone ---- */
-
-enum { HEAD = 1024, FIRST = 3, CODE_SIZE = 64, VALUES = 2, SLOTS = 1 }; /* FIRST: pages of the first segment */
-
-struct parts {
-    const struct tn__saved *saved;
-    struct image *image;
-    uint64_t page, end;
-    uint8_t *header;
-    size_t size, entries, segments;
-    uint32_t place; /* the next one */
-    uint64_t code;
-};
-
-static uint64_t add_segment(struct parts *p, uint32_t type, uint32_t flags, uint64_t at, uint64_t size)
-{
-    const Elf64_Phdr h = {type, flags, at, at, at, size, size, p->page};
-    memcpy(p->image->bytes + sizeof(Elf64_Ehdr) + p->segments++ * sizeof h, &h, sizeof h);
-    return at;
-}
-
-static uint64_t add_pages(struct parts *p, uint32_t flags, uint64_t size)
-{
-    uint64_t at = p->end;
-    p->end += tn__align_up(size, p->page);
-    return add_segment(p, PT_LOAD, flags, at, size);
-}
-
-static uint8_t *add_rows(struct parts *p, enum tn__image_table kind, size_t count, size_t row)
-{
-    p->size = tn__align_up(p->size, 8);
-    return tn__image_begin_table(p->header, p->entries++, kind, count, row, &p->size);
-}
-
-static void write_tables(struct parts *p)
-{
-    static const char text[] = "run\0link\0root\0code";
-    const struct tn__image_view *view = &p->saved->view;
-    uint32_t before = view->tables[TN__IMAGE_TEXT_TABLE].count;
-    p->size = TN__IMAGE_HEADER + TN__IMAGE_TABLES * TN__IMAGE_ENTRY;
-    for (enum tn__image_table kind = 0; kind < TN__IMAGE_HEAP_TABLES; kind++)
-        if (kind != TN__IMAGE_FUNCTION_TABLE && kind != TN__IMAGE_SET_TABLE && kind != TN__IMAGE_TEXT_TABLE)
-            tn__saved_copy_rows(p->saved, kind, add_rows(p, kind, view->tables[kind].count, view->tables[kind].size));
-    uint8_t *row = add_rows(p, TN__IMAGE_FUNCTION_TABLE, SLOTS, TN__IMAGE_FUNCTION);
-    tn__put32(row + TN__IMAGE_FUNCTION_NAME, before);
-    tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS, TN__IMAGE_PUBLIC);
-    tn__put64(add_rows(p, TN__IMAGE_SET_TABLE, 1, 8), 1);
-    row = add_rows(p, TN__IMAGE_VALUE_TABLE, VALUES, TN__IMAGE_VALUE);
-    tn__put32(row + TN__IMAGE_VALUE_NAME, before + 4);
-    tn__put32(row + TN__IMAGE_VALUE + TN__IMAGE_VALUE_NAME, before + 9);
-    tn__put32(row + TN__IMAGE_VALUE + TN__IMAGE_VALUE_OF, TN_IMAGE_VALUE_ROOT);
-    row = add_rows(p, TN__IMAGE_TEXT_TABLE, before + sizeof text, 1);
-    memcpy(row, view->text, before);
-    memcpy(row + before, text, sizeof text);
-    p->size = tn__align_up(p->size, 8);
-    const struct tn__image_numbers numbers = {.machine = view->machine,
-                                              .size = (uint32_t)p->size,
-                                              .slots = SLOTS,
-                                              .places = 1 + SLOTS + 1 + view->tables[TN__IMAGE_ZONE_TABLE].count + 1,
-                                              .tables = TN__IMAGE_TABLES,
-                                              .name = before + 14,
-                                              .gc_abi = TN_GC_ABI};
-    tn__image_write_header(p->header, &numbers);
-}
-
-static void add_place(struct parts *p, uint64_t at)
-{
-    tn__put32(p->header + p->size + 4 * (size_t)p->place++, (uint32_t)(at - HEAD));
-}
-
-/* The lists follow the places, in the first segment. */
-static void add_lists(struct parts *p, const struct image *from)
-{
-    const uint8_t *first =
-        p->saved->view.header + tn__get64(p->saved->view.tables[TN__IMAGE_LIST_TABLE].rows + TN__IMAGE_LIST_PLACE);
-    uint64_t at = tn__align_up(HEAD + p->size + 4 * (uint64_t)(p->place + 1), 8);
-    size_t size = (size_t)(from->bytes + from->size - first);
-    MUST(at + size > FIRST * p->page);
-    memcpy(p->image->bytes + at, first, size);
-    add_place(p, at);
-}
-
-static void write_parts(struct parts *p)
-{
-    const struct tn__image_rows *zones = &p->saved->view.tables[TN__IMAGE_ZONE_TABLE];
-    const uint8_t *bytes = p->saved->zones;
-    uint64_t code = add_pages(p, PF_R | PF_X, CODE_SIZE), words = add_pages(p, PF_R | PF_W, 8 * (SLOTS + VALUES + 1));
-    memset(p->image->bytes + code, 0xc3, CODE_SIZE);
-    add_place(p, words);
-    add_place(p, code);
-    add_place(p, words + 8 * SLOTS);
-    for (uint32_t i = 0; i < zones->count; i++) {
-        const uint8_t *row = tn__image_row(zones, i);
-        uint64_t size = tn__get64(row + TN__IMAGE_ZONE_SIZE);
-        bool is_frozen = tn__get32(row + TN__IMAGE_ZONE_KIND) == TN__ZONE_FROZEN;
-        uint64_t at = add_pages(p, is_frozen ? PF_R : PF_R | PF_W, size);
-        memcpy(p->image->bytes + at, bytes, size);
-        add_place(p, at);
-        bytes += size;
-    }
-    p->code = code;
-}
-
-static void write_note(struct parts *p)
-{
-    enum { AT = HEAD - 64, NOTE = 36 };
-    uint8_t *note = p->image->bytes + add_segment(p, PT_NOTE, PF_R, AT, NOTE);
-    tn__put32(note, sizeof TN__IMAGE_NOTE_NAME);
-    tn__put32(note + 4, TN__IMAGE_NOTE_SIZE);
-    tn__put32(note + 8, TN__IMAGE_NOTE_TYPE);
-    memcpy(note + 12, TN__IMAGE_NOTE_NAME, sizeof TN__IMAGE_NOTE_NAME);
-    tn__put32(note + TN__IMAGE_NOTE_AT, HEAD - AT);
-}
-
 /* The objects of an image without code, in one that has code. */
 static void add_code(const struct image *from, struct image *image)
 {
-    struct tn__arena arena = {.from = NULL};
-    struct tn__saved saved;
-    MUST(tn__saved_read_file("base", from->bytes, from->size, &arena, &saved, NULL));
-    const struct tn__image_rows *zones = &saved.view.tables[TN__IMAGE_ZONE_TABLE];
-    struct parts p = {.saved = &saved, .image = image, .page = tn__get32(zones->rows + TN__IMAGE_ZONE_PAGE)};
-    make_room(image, from->size + (FIRST + 2) * p.page);
-    p.header = image->bytes + HEAD;
-    add_pages(&p, PF_R, FIRST * p.page);
-    write_tables(&p);
-    write_note(&p);
-    write_parts(&p);
-    add_lists(&p, from);
-    const Elf64_Ehdr file = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                             .e_type = ET_DYN,
-                             .e_machine = saved.view.machine,
-                             .e_version = EV_CURRENT,
-                             .e_phoff = sizeof file,
-                             .e_ehsize = sizeof file,
-                             .e_phentsize = sizeof(Elf64_Phdr),
-                             .e_phnum = (Elf64_Half)p.segments};
-    memcpy(image->bytes, &file, sizeof file);
-    list_words(image, p.code, CODE_SIZE);
-    tn__arena_free(&arena);
+    struct with_code made;
+    MUST(with_code_make(from->bytes, from->size, &made, NULL));
+    make_room(image, made.size);
+    memcpy(image->bytes, made.bytes, made.size);
+    list_words(image, made.code, made.code_size);
+    free(made.bytes);
 }
 
 static void make_images(void)

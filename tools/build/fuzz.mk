@@ -40,4 +40,4 @@ fuzz-corpus: $(targets)
 
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.c.o $(BUILD)/libtenon.a
 	@mkdir -p $(@D)
-	$(call step,LINK)$(CC) $(sanitizer) -fsanitize=fuzzer $^ -o $@
+	$(call step,LINK)$(CC) $(sanitizer) -fsanitize=fuzzer $(filter %.o,$^) $(filter %.a,$^) -o $@

@@ -3,6 +3,7 @@
 /* Files with objects that are damaged, by chance or on purpose. */
 
 #include <stdio.h>
+#include <elf.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -138,6 +139,7 @@ static const struct {
     {HEADER, TN__IMAGE_AT_GC_ABI, 4, 77, TN_ENOTSUP, "managed code or objects for version 77"},
     {TN__IMAGE_ZONE_TABLE, TN__IMAGE_ZONE_KIND, 4, 9, TN_EFORMAT, "a zone of kind 9"},
     {TN__IMAGE_ZONE_TABLE, TN__IMAGE_ZONE + TN__IMAGE_ZONE_KIND, 4, 0, TN_EFORMAT, "a zone of kind 0"},
+    {TN__IMAGE_ZONE_TABLE, TN__IMAGE_ZONE + TN__IMAGE_ZONE_KIND, 4, 3, TN_EFORMAT, "the bound zone comes too late"},
     {TN__IMAGE_ZONE_TABLE, TN__IMAGE_ZONE_PAGE, 4, 1024, TN_ENOTSUP, "for pages of at most 1024 bytes"},
     {TN__IMAGE_ZONE_TABLE, TN__IMAGE_ZONE_PLACE, 8, 0, TN_EFORMAT, "1 places; 0 slots"},
     {TN__IMAGE_ZONE_TABLE, TN__IMAGE_ZONE_PLACE, 8, 4096, TN_EFORMAT, "the frozen zone: "},
@@ -190,12 +192,40 @@ static void wrong_fields_are_named(void **state)
     unlink(path);
 }
 
+/* Zones lie in the part of a segment that is in the file, and what is frozen in one that is read only. */
+static void zones_lie_in_segments(void **state)
+{
+    static const struct {
+        size_t segment, field;
+        uint64_t value;
+    } cases[] = {{1, offsetof(Elf64_Phdr, p_filesz), 2048},
+                 {4, offsetof(Elf64_Phdr, p_filesz), 2048},
+                 {1, offsetof(Elf64_Phdr, p_flags), PF_R | PF_W},
+                 {4, offsetof(Elf64_Phdr, p_flags), PF_R}};
+    const char *path = saved_path("segments");
+    size_t size;
+    (void)state;
+    zones_make(path, "segments");
+    uint8_t *bytes = saved_read(path, &size), *copy = malloc(size);
+    for (size_t i = 0; i < TN_COUNT(cases); i++) {
+        memcpy(copy, bytes, size);
+        memcpy(copy + sizeof(Elf64_Ehdr) + cases[i].segment * sizeof(Elf64_Phdr) + cases[i].field, &cases[i].value,
+               cases[i].field == offsetof(Elf64_Phdr, p_flags) ? 4 : 8);
+        zones_sign(copy, size, zones_header(copy, size));
+        assert_int_equal(try(copy, size, 0), TN_EFORMAT);
+        assert_non_null(strstr(err.text, "is not a segment"));
+    }
+    free(bytes);
+    free(copy);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changed_bytes_are_found),   cmocka_unit_test(changed_objects_are_found),
         cmocka_unit_test(references_lead_to_starts), cmocka_unit_test(truncated_files_are_refused),
-        cmocka_unit_test(wrong_fields_are_named),
+        cmocka_unit_test(wrong_fields_are_named),    cmocka_unit_test(zones_lie_in_segments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

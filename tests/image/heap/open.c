@@ -90,7 +90,7 @@ static void base_is_kept(void **state)
 {
     struct tn_heap *heap = saved_heap();
     struct tn_save_options options = {
-        .size = sizeof options, .name = "based", .base = UINT64_C(0x123450000000), .page_size = 4096};
+        .size = sizeof options, .name = "based", .base = UINT64_C(0x1234500000), .page_size = 4096};
     struct tn_handle *list = saved_link(heap, &link_type, 4, NULL);
     const char *path = saved_path("base");
     struct tn_image *image;
@@ -268,6 +268,26 @@ static void objects_stay_until_the_heap_ends(void **state)
     unlink(path);
 }
 
+static void nothing_is_left(void **state)
+{
+    const char *path = saved_path("left");
+    size_t before = 0;
+    (void)state;
+    zones_make(path, "left");
+    for (int i = 0; i < 30; i++) {
+        struct tn_image *image;
+        struct tn_heap *heap = saved_heap();
+        struct tn_image_load_options options = zones_options(heap, i % 2 ? TN_IMAGE_RELOCATE : 0);
+        assert_int_equal(tn_image_open(path, &options, &image, &err), 0);
+        if (i < 10)
+            before = saved_mappings();
+        assert_true(saved_mappings() <= before + 4);
+        tn_image_close(image);
+        tn_heap_destroy(heap);
+    }
+    unlink(path);
+}
+
 /* A heap that is destroyed may be marking objects of types that are an image's. */
 static void types_stay_until_marking_ends(void **state)
 {
@@ -344,6 +364,7 @@ int main(void)
         cmocka_unit_test(frozen_objects_are_read_only),
         cmocka_unit_test(functions_run_by_priority),
         cmocka_unit_test(objects_stay_until_the_heap_ends),
+        cmocka_unit_test(nothing_is_left),
         cmocka_unit_test(types_stay_until_marking_ends),
         cmocka_unit_test(every_failure_is_an_error),
     };

@@ -217,12 +217,7 @@ static int save_top(const struct stack *s)
 /* How many words an image patches. */
 static uint32_t patches(const char *path)
 {
-    size_t size;
-    uint32_t count = UINT32_MAX;
-    uint8_t *bytes = saved_read(path, &size);
-    zones_table(bytes, size, TN__IMAGE_PATCH_TABLE, &count);
-    free(bytes);
-    return count;
+    return zones_rows(path, TN__IMAGE_PATCH_TABLE);
 }
 
 /* ---- what is saved ---- */

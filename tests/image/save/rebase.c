@@ -34,15 +34,22 @@ static uint64_t open_at(const char *path)
     return memory.intended - PAGE;
 }
 
+/* ThreadSanitizer ends a process that asks for the last address, which its own memory is at. */
+#ifdef __SANITIZE_THREAD__
+enum { SHADOWED = 1 };
+#else
+enum { SHADOWED = 0 };
+#endif
+
 /* It is opened at the new address, and is the old file again when it goes back. */
 static void files_move(void **state)
 {
     const char *path = saved_path("rebase"), *to = saved_path("rebased");
-    uint64_t bases[] = {UINT64_C(0x123450000000), UINT64_C(0x10000), (UINT64_C(1) << 46) - PAGE};
+    static const uint64_t bases[] = {UINT64_C(0x1234500000), UINT64_C(0x10000), (UINT64_C(1) << 46) - PAGE};
     (void)state;
     zones_make(path, "rebase");
     uint64_t old = open_at(path);
-    for (size_t i = 0; i < TN_COUNT(bases); i++) {
+    for (size_t i = 0; i < TN_COUNT(bases) - SHADOWED; i++) {
         uint64_t base = bases[i];
         assert_int_equal(tn_save_rebase(path, to, NULL, &base, &err), 0);
         assert_true(base == bases[i] && open_at(to) == base);

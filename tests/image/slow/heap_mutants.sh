@@ -9,21 +9,23 @@
 out=$BUILD/tests/image/heap_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/image/support"
-tests="heap/open heap/needs heap/damaged heap/unique heap/patches heap/same heap/depends save/save
-    save/rebase save/graphs"
+tests="image/heap/open image/heap/needs image/heap/damaged image/heap/unique image/heap/patches image/heap/same
+    image/heap/depends image/heap/code image/save/save image/save/rebase image/save/graphs base/os"
+parts="saved graph zones with_code" objects=()
 
 for test in $tests; do
-    $compile -c "tests/image/$test.c" -o "$out/${test##*/}.o" || exit 1
+    $compile -c "tests/$test.c" -o "$out/${test##*/}.o" || exit 1
 done
-for part in saved graph zones; do
+for part in $parts; do
     $compile -c tests/image/support/$part.c -o "$out/$part.o" || exit 1
+    objects+=("$out/$part.o")
 done
 
 # link [OBJECT]: all programs, with that object in place of the archive's member
 link() {
     local test
     for test in $tests; do
-        "$CC" "$out/${test##*/}.o" "$out/saved.o" "$out/graph.o" "$out/zones.o" "$@" "$BUILD/libtenon.a" \
+        "$CC" "$out/${test##*/}.o" "${objects[@]}" "$@" "$BUILD/libtenon.a" \
             -lcmocka -lpthread -o "$out/${test##*/}" || return
     done
 }
@@ -43,14 +45,15 @@ found=$(finder 2>/dev/null)
 while IFS=$'\t' read -r what change; do
     [[ $what == \#* || -z $change ]] && continue
     name="heap mutant: $what" changed=
-    for file in src/image/save/*.c src/image/heap/*.c src/base/os_linux_replace.c src/gc/collect/permanent.c; do
+    for file in src/image/save/*.c src/image/heap/*.c src/image/write/saved.c src/base/os_linux.c \
+        src/base/os_linux_replace.c src/gc/collect/permanent.c; do
         sed "$change" "$file" >"$out/mutant.c"
         cmp -s "$file" "$out/mutant.c" || { changed=$file; break; }
     done
     if [ -z "$changed" ]; then
         echo "not ok $name: no file changes"
-    elif ! { $compile -I"${changed%/*}" -c "$out/mutant.c" -o "$out/mutant.o" && link "$out/mutant.o"; } 2>"$out/got"
-    then
+    elif ! { $compile -iquote "${changed%/*}" -c "$out/mutant.c" -o "$out/mutant.o" &&
+        link "$out/mutant.o"; } 2>"$out/got"; then
         echo "not ok $name: $changed does not compile: $(head -1 "$out/got")"
     else
         found=$(finder 2>/dev/null)

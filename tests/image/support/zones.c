@@ -120,6 +120,16 @@ size_t zones_table(const uint8_t *bytes, size_t size, uint32_t kind, uint32_t *c
     return table;
 }
 
+uint32_t zones_rows(const char *path, uint32_t kind)
+{
+    size_t size;
+    uint32_t count;
+    uint8_t *bytes = saved_read(path, &size);
+    zones_table(bytes, size, kind, &count);
+    free(bytes);
+    return count;
+}
+
 void zones_sign(uint8_t *bytes, size_t size, size_t header)
 {
     uint64_t sum, at;

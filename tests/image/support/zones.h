@@ -25,6 +25,8 @@ struct tn_image_memory zones_memory(const struct tn_image *image);
 size_t zones_header(const uint8_t *bytes, size_t size);
 /* Where its table of this kind is, and how many rows that has. */
 size_t zones_table(const uint8_t *bytes, size_t size, uint32_t kind, uint32_t *count);
+/* How many rows the table of a file has. */
+uint32_t zones_rows(const char *path, uint32_t kind);
 /* Makes the checksums right again. */
 void zones_sign(uint8_t *bytes, size_t size, size_t header);
 
