@@ -64,6 +64,29 @@ runs() {
         env TENON_GC=copy TENON_GC_LIMIT=10000000 "$program" run own "$path"
     MEMORY=1 "$program" run own "$path" >"$work/got" 2>&1
     some "$name, only what is bound was written" "$(grep -x '1 pages of objects were written' "$work/got")"
+    limited "$name" "$work/wanted" "$work/elsewhere" "$program" run own "$path"
+    chmod a-w "$program" "$work"/image "$work"/shared 2>/dev/null
+    prints "$name, in files that cannot be written" "$work/wanted" "$program" run own "$path"
+    chmod u+w "$program" "$work"/image "$work"/shared 2>/dev/null
+}
+
+"$CC" -Wall -Wextra -Werror -O1 $source/limited.c -o "$work/limited" || exit 1
+
+# limited NAME EXPECTED ELSEWHERE PROGRAM [ARGUMENT...]: where the system refuses something. What it prints is in one of
+# the two files: objects are elsewhere where places cannot be asked for.
+limited() {
+    local name=$1 expected=$2 elsewhere=$3 limit wanted
+    shift 3
+    for limit in mdwe 64MB 512MB-of-addresses mremap no-mremap memfd noreplace no-noreplace; do
+        wanted=$expected displaced=
+        [[ $limit = *noreplace ]] && wanted=$elsewhere displaced=DISPLACED=1
+        "$work/limited" $limit /bin/true
+        if [ $? = 77 ]; then
+            echo "ok $name, $limit # SKIP the system has no such limit"
+        else
+            prints "$name, $limit" "$wanted" env $displaced TENON_GC_LIMIT=8000000 "$work/limited" $limit "$@"
+        fi
+    done
 }
 
 # ---- files ----
@@ -107,6 +130,7 @@ for how in '' -static -static-pie '-static -Wl,--gc-sections'; do
     succeeds "linked ${how:-dynamically}" "$CC" $how -DLINKED "${host[@]}" "$work/image.a" "$BUILD/libtenon.a" \
         -lpthread -o "$work/linked"
     runs "linked ${how:-dynamically}" "$work/linked"
+    [ -z "$how" ] || alone "linked $how, where nothing else is" "$work/wanted" "$work/linked" run own -
 done
 for linker in lld gold; do
     if "$CC" -fuse-ld=$linker -B"$LLVM_BIN" -DLINKED "${host[@]}" "$work/image.a" "$BUILD/libtenon.a" -lpthread \
@@ -119,6 +143,7 @@ done
 if command -v musl-gcc >/dev/null; then
     musl-gcc -static -DLINKED "${host[@]}" "$work/image.a" "$BUILD/musl/libtenon.a" -o "$work/linked" || exit 1
     runs "linked with musl" "$work/linked"
+    alone "linked with musl, where nothing else is" "$work/wanted" "$work/linked" run own -
     if command -v qemu-x86_64 >/dev/null; then
         prints "on an emulated CPU" "$work/wanted" qemu-x86_64 -cpu qemu64 "$work/linked" run own -
     fi
@@ -139,6 +164,12 @@ for form in -O0 -O2; do
     prints "it runs, $form" "$work/wanted-exe" env $stress "$work/exe"
 done
 alone "it runs where nothing else is" "$work/wanted-exe" "$work/exe"
+prints "in a child" "$work/wanted-exe" "$work/exe" child
+sed '1s/.*/it is elsewhere/' "$work/wanted-exe" >"$work/elsewhere-exe"
+limited "an executable" "$work/wanted-exe" "$work/elsewhere-exe" "$work/exe"
+chmod a-w "$work/exe"
+prints "in a file that cannot be written" "$work/wanted-exe" "$work/exe"
+chmod u+w "$work/exe"
 for way in strip eu-strip; do
     cp "$work/exe" "$work/stripped"
     $way "$work/stripped"

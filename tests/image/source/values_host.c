@@ -6,8 +6,9 @@
  * If the code has the objects itself, they are saved by `save FILE own`, and FILE is `own`; objects.c is part of the
  * code then. Other commands of this kind: `again` opens it twice, `refuse` lets each request to the system, and each
  * allocation, of opening it fail in turn, `child` uses it after a fork. In the environment: RELOCATE=1 maps the objects
- * elsewhere, TAKEN=1 occupies their place before, FAULTS is a plan of faults (src/base/os.h) while they are opened,
- * MEMORY=1 prints the pages of them that were written, DL=1 lets dlopen load CODE. */
+ * elsewhere, TAKEN=1 occupies their place before, DISPLACED=1 expects them elsewhere, FAULTS is a plan of faults
+ * (src/base/os.h) while they are opened, MEMORY=1 prints the pages of them that were written, DL=1 lets dlopen load
+ * CODE, LISTS saves a list that is so many times as long. */
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -99,9 +100,12 @@ static void save(struct tn_heap *heap, const char *path, int own)
     options.type_count = own ? 2 : 0;
     struct tn_save *save;
     struct tn_handle *list = NULL;
-    for (long i = 1; i <= 100; i++) {
-        list = make(heap, &node_type, list);
-        MUST(tn_handle_write(list, 8, &i, 8, &err));
+    long lists = getenv("LISTS") ? atol(getenv("LISTS")) : 1;
+    for (long i = 0; i < 100 * lists; i++) {
+        struct tn_handle *next = list;
+        list = make(heap, &node_type, next);
+        MUST(tn_handle_write(list, 8, &(long){i % 100 + 1}, 8, &err));
+        tn_handle_free(next);
     }
     MUST(tn_save_create(heap, &options, &save, &err));
     MUST(tn_save_root(save, "first", list, &err));
@@ -332,7 +336,7 @@ static int use_own(struct tn_heap *heap, const char *command, const char *path)
     MUST(open_code(path, &options, &code));
     tn__os_set_faults(NULL);
     struct tn_image_memory memory = memory_of(code);
-    int elsewhere = getenv("TAKEN") || getenv("RELOCATE");
+    int elsewhere = getenv("TAKEN") || getenv("RELOCATE") || getenv("DISPLACED");
     check((memory.address != memory.intended) == elsewhere, elsewhere ? "it is elsewhere" : "it is where it should be");
     if (getenv("MEMORY"))
         printf("%ld pages of objects were written\n", written_pages(memory.address, memory.length));
