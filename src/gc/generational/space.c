@@ -74,7 +74,8 @@ void tn__gen_use_huge(struct tn__generational *g)
         return;
     g->is_huge = true;
     g->next_huge = first;
-    g->huge_end = ((uint64_t)g->block_end << TN__BLOCK_SHIFT) >> TN__UNIT_SHIFT;
+    for (g->huge_end = g->size >> TN__UNIT_SHIFT; g->huge_end > first && !g->units[g->huge_end - 1];)
+        g->huge_end--;
     for (unsigned i = parts_of(g, first, parts); i-- > 0;)
         tn__os_make_huge(parts[i], ((g->huge_end - first) << TN__UNIT_SHIFT) >> TABLE_SHIFT);
 }
