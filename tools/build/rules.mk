@@ -133,11 +133,12 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 	$(call step,BIND)$(cross)ld -r $^ -o $@.tmp && $(cross)objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
 	@rm $@.tmp
 
-# Compiled for size: what runs once for a session, a library, a file, a section, a link or an error, and never for a
-# symbol, a relocation, an entry of an unwind table or the bytes of a section (zones.c); what runs once when objects
-# are saved or an image with some is opened, and not for each object; and what runs once for a heap, a thread or a
-# collection, and not for an object, an allocation or a transition.
-seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
+# Compiled for size: what runs once for a process, a session, a library, a file, a section, a link or an error, and
+# never for a symbol, a relocation, an entry of an unwind table or the bytes of a section (zones.c); what runs once when
+# objects are saved or an image with some is opened, and not for each object; and what runs once for a heap, a thread, a
+# collection or a full buffer of logged stores, and not for an object, an allocation or a transition.
+seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
+	$(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
 	$(addprefix src/base/,error.c options.c partial_file.c) \
 	$(addprefix src/link/core/,gather.c held.c remove.c) \
@@ -149,7 +150,7 @@ seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*
 	$(wildcard src/gc/load/*.c) $(addprefix src/gc/heap/,default.c enter.c heap.c heaps.c text.c times.c) \
 	$(addprefix src/gc/threads/,await.c overflow.c thread.c world.c) \
 	$(addprefix src/gc/collect/,cards.c collect.c permanent.c verify.c) \
-	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c space.c trim.c walk.c work.c)
+	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c trim.c walk.c work.c)
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)
 

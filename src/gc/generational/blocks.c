@@ -17,7 +17,8 @@ static bool has_no_objects(const struct tn__generational *g, const char *start, 
 }
 
 /* The first run of this many free blocks: memory that was used before comes first. 0: there is none. */
-uint32_t tn__gen_take_blocks(struct tn__generational *g, uint32_t count, enum tn__block_state state)
+__attribute__((cold)) uint32_t tn__gen_take_blocks(struct tn__generational *g, uint32_t count,
+                                                   enum tn__block_state state)
 {
     uint32_t run = 0, at = g->first_free;
     bool all_used = true;
@@ -103,7 +104,7 @@ static char *piece_address(const struct tn__generational *g, uint32_t piece)
 }
 
 /* Tables of young addresses are committed with the unit; a piece may be unmapped meanwhile. */
-uint32_t tn__gen_take_piece(struct tn__generational *g, bool anew)
+__attribute__((cold)) uint32_t tn__gen_take_piece(struct tn__generational *g, bool anew)
 {
     uint32_t first = anew ? g->next_piece : 0;
     for (uint32_t i = 0; i < TN__PIECES; i++) {
@@ -124,7 +125,7 @@ uint32_t tn__gen_take_piece(struct tn__generational *g, bool anew)
     return TN__PIECES;
 }
 
-void tn__gen_free_pieces(struct tn__generational *g, bool unmap)
+__attribute__((cold)) void tn__gen_free_pieces(struct tn__generational *g, bool unmap)
 {
     for (uint32_t i = 0; i < TN__PIECES; i++) {
         if (g->pieces[i] != TN__PIECE_YOUNG)
@@ -142,7 +143,7 @@ static void settle(void *context, void *object)
     tn__settle_header(object);
 }
 
-void tn__gen_settle_pieces(struct tn__generational *g)
+__attribute__((cold)) void tn__gen_settle_pieces(struct tn__generational *g)
 {
     g->pieces_old = 0;
     for (uint32_t i = 0; i < TN__PIECES; i++)
@@ -164,7 +165,7 @@ static void forget_holes(struct tn__generational *g)
     }
 }
 
-void tn__gen_clear(struct tn__generational *g)
+__attribute__((cold)) void tn__gen_clear(struct tn__generational *g)
 {
     enum { BLOCKS_OF_UNIT = TN__UNIT / TN__BLOCK };
     uint64_t part = TN__UNIT >> TN__TABLE_SHIFT;

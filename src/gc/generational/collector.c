@@ -34,7 +34,7 @@ static void count_use(struct tn_heap *heap)
 
 /* What counts as young. Every value does if the heap is verified, or if objects are marked beside threads. The world
  * is stopped, or has no threads. */
-static void set_young(struct tn_heap *heap)
+static __attribute__((cold)) void set_young(struct tn_heap *heap)
 {
     const struct tn__generational *g = tn__generational_of(heap);
     bool all = g->marks || heap->options.flags & TN_HEAP_VERIFY;
@@ -46,7 +46,7 @@ static void set_young(struct tn_heap *heap)
     }
 }
 
-int tn__gen_create(struct tn_heap *heap, const struct tn__beside *beside, struct tn_error *err)
+__attribute__((cold)) int tn__gen_create(struct tn_heap *heap, const struct tn__beside *beside, struct tn_error *err)
 {
     struct tn__generational *g = tn__alloc_zeroed(NULL, 1, sizeof *g);
     if (!g)
@@ -77,7 +77,7 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     return tn__gen_create(heap, NULL, err);
 }
 
-void tn__gen_close_heap(struct tn_heap *heap)
+__attribute__((cold)) void tn__gen_close_heap(struct tn_heap *heap)
 {
     struct tn__generational *g = tn__generational_of(heap);
     tn__gen_close_team(g, heap);
@@ -282,7 +282,7 @@ static double square_root(double x)
 /* M. Kirisame et al., "Optimal heap limits for reducing browser memory use", OOPSLA 2022: beyond what is live, a heap
  * takes the root of live bytes times the rate at which they grow, divided by the rate at which they are marked. Of
  * programs that do little but allocate, this takes too much: MOST_RATIO. */
-void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, uint64_t time)
+__attribute__((cold)) void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, uint64_t time)
 {
     struct tn__generational *g = tn__generational_of(heap);
     const double UNIT = 220e6; /* bytes: trades time for memory */
@@ -359,7 +359,7 @@ static bool is_out_of_order(struct tn__generational *g, uint64_t ns)
     return time > SLOW_NS || time > 2 * g->fastest;
 }
 
-static void mark_all(struct tn_heap *heap, struct tn_collection *done)
+static __attribute__((cold)) void mark_all(struct tn_heap *heap, struct tn_collection *done)
 {
     struct tn__generational *g = tn__generational_of(heap);
     uint64_t began = tn__os_thread_ns();
@@ -394,7 +394,7 @@ static void compact(struct tn_heap *heap, struct tn_collection *done)
     g->live_before = g->used;
 }
 
-void tn__gen_collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
+__attribute__((cold)) void tn__gen_collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
 {
     struct tn__generational *g = tn__generational_of(heap);
     uint64_t nursery = (uint64_t)g->pieces_young * TN__PIECE;

@@ -18,7 +18,7 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Sorts entries and leaves each once; their number. */
-static size_t sort(uintptr_t *entries, size_t count)
+static __attribute__((cold)) size_t sort(uintptr_t *entries, size_t count)
 {
     size_t kept = 0;
     qsort(entries, count, sizeof *entries, compare_entries);
@@ -29,7 +29,7 @@ static size_t sort(uintptr_t *entries, size_t count)
 }
 
 /* Under the lock. */
-static void merge_all(struct tn__generational *g)
+static __attribute__((cold)) void merge_all(struct tn__generational *g)
 {
     uintptr_t *all = tn__alloc(NULL, g->log_count * sizeof(struct tn__log)), *from;
     size_t count = 0;
@@ -161,7 +161,7 @@ struct tn__log *tn__gen_take_log(struct tn__generational *g)
     return log;
 }
 
-void tn__gen_free_logs(struct tn__generational *g)
+__attribute__((cold)) void tn__gen_free_logs(struct tn__generational *g)
 {
     for (struct tn__log *log; (log = tn__gen_take_log(g));)
         tn__free(NULL, log);

@@ -153,7 +153,7 @@ static void forward(void *worker, void **slot)
     reach(worker, slot);
 }
 
-static void keep(void *worker, void *object)
+static __attribute__((cold)) void keep(void *worker, void *object)
 {
     struct tn__worker *w = worker;
     if (!tn__is_in_space(w->g, object) || is_marked(w, object))
@@ -254,7 +254,7 @@ static void trace(struct tn__worker *w)
 
 /* If there was no memory for a stack, objects that are marked may refer to some that are not. Weak ones are entered in
  * their list by their first scan only. */
-static void scan_others_again(void *worker, void *object)
+static __attribute__((cold)) void scan_others_again(void *worker, void *object)
 {
     uint32_t kind = tn__type_of(object)->kind;
     if (kind != TN_KIND_WEAK && kind != TN_KIND_EPHEMERON)
@@ -262,7 +262,7 @@ static void scan_others_again(void *worker, void *object)
     trace(worker);
 }
 
-static void finish_stack(struct tn__worker *w)
+static __attribute__((cold)) void finish_stack(struct tn__worker *w)
 {
     struct tn__generational *g = w->g;
     trace(w);
@@ -293,14 +293,14 @@ static void settle_object(void *context, void *object)
     tn__settle_header(object);
 }
 
-static void settle_headers(struct tn__generational *g)
+static __attribute__((cold)) void settle_headers(struct tn__generational *g)
 {
     for (uint32_t block = 0; block < g->block_end; block++)
         if (g->moving[block])
             tn__gen_each_start(g, (uint64_t)block << TN__BLOCK_SHIFT, TN__BLOCK, settle_object, NULL);
 }
 
-void tn__gen_major(struct tn_heap *heap, uint32_t workers, struct tn_collection *done)
+__attribute__((cold)) void tn__gen_major(struct tn_heap *heap, uint32_t workers, struct tn_collection *done)
 {
     static const struct tn__tracing tracing = {forward, keep, is_live, drain};
     struct tn__generational *g = tn__generational_of(heap);

@@ -57,7 +57,7 @@ static void free_packets(struct tn__cycle *cycle, enum tn__found kind)
     }
 }
 
-void tn__marker_forget(struct tn__cycle *cycle)
+__attribute__((cold)) void tn__marker_forget(struct tn__cycle *cycle)
 {
     for (enum tn__found kind = 0; kind < TN__FOUND_COUNT; kind++)
         free_packets(cycle, kind);
@@ -149,7 +149,7 @@ void tn__mark_born(struct tn__worker *w, void *object, const struct tn_type *typ
     }
 }
 
-void tn__mark_noted(struct tn__cycle *cycle)
+__attribute__((cold)) void tn__mark_noted(struct tn__cycle *cycle)
 {
     struct tn__worker *w = &cycle->marker;
     for (size_t i = 0; i < cycle->born_count; i++) {
@@ -394,7 +394,7 @@ bool tn__mark_beside(struct tn__cycle *cycle)
 }
 
 /* Some at a time, as the functions of types may take long. No more of them are found meanwhile. */
-bool tn__visit_some(struct tn__cycle *cycle)
+__attribute__((cold)) bool tn__visit_some(struct tn__cycle *cycle)
 {
     enum { PART = 16 };
     struct tn__worker *w = &cycle->marker;
@@ -429,7 +429,7 @@ static void link_weak(struct tn__worker *w, void *object)
     tn__scan(&w->all, object);
 }
 
-static void drain(struct tn__collection *collection)
+static __attribute__((cold)) void drain(struct tn__collection *collection)
 {
     struct tn__cycle *cycle = ((struct tn__worker *)collection)->g->cycle;
     tn__mark_in_pause(cycle);
@@ -446,7 +446,7 @@ void tn__marker_settle(struct tn__cycle *cycle)
     tn__settle_dead(all);
 }
 
-void tn__marker_reset(struct tn__cycle *cycle)
+__attribute__((cold)) void tn__marker_reset(struct tn__cycle *cycle)
 {
     struct tn__worker *w = &cycle->marker;
     w->alone = true;
@@ -485,7 +485,7 @@ static void check_object(void *context, void *object)
     tn__visit_references(object, check_slot, context);
 }
 
-const char *tn__marker_check(struct tn__cycle *cycle)
+__attribute__((cold)) const char *tn__marker_check(struct tn__cycle *cycle)
 {
     static const struct tn__tracing tracing = {.forward = check_slot, .keep = check_kept};
     struct tn__generational *g = cycle->marker.g;

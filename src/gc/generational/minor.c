@@ -10,7 +10,7 @@
 /* ---- objects ---- */
 
 /* The object stays where it is. */
-static void make_old(struct tn__worker *w, void *object)
+static __attribute__((cold)) void make_old(struct tn__worker *w, void *object)
 {
     struct tn__generational *g = w->g;
     __atomic_fetch_or(tn__start_word(g, object), tn__start_bit(object), __ATOMIC_RELAXED);
@@ -134,7 +134,7 @@ static void forward(void *worker, void **slot)
 }
 
 /* Before anything has moved. */
-static void keep(void *worker, void *object)
+static __attribute__((cold)) void keep(void *worker, void *object)
 {
     struct tn__worker *w = worker;
     if (!tn__has_young_address(w->g, object) || tn__is_start(w->g, object)) {
@@ -224,7 +224,7 @@ static void trace(struct tn__worker *w)
 
 /* Weak ones are in lists already if they were copied; those that were not are old, and refer to old objects unless they
  * are in a log. */
-static void scan_any_old(void *worker, void *object)
+static __attribute__((cold)) void scan_any_old(void *worker, void *object)
 {
     struct tn__worker *w = worker;
     uint32_t kind = tn__type_of(object)->kind;
@@ -237,7 +237,7 @@ static void scan_any_old(void *worker, void *object)
 }
 
 /* An entry of a stack that was dropped is a reference of an old object. */
-static void finish_stack(struct tn__worker *w)
+static __attribute__((cold)) void finish_stack(struct tn__worker *w)
 {
     struct tn__generational *g = w->g;
     trace(w);
@@ -256,7 +256,7 @@ static void finish_drain(struct tn__collection *collection)
 
 /* ---- all of it ---- */
 
-void tn__gen_minor(struct tn_heap *heap, uint32_t workers, struct tn_collection *done)
+__attribute__((cold)) void tn__gen_minor(struct tn_heap *heap, uint32_t workers, struct tn_collection *done)
 {
     static const struct tn__tracing tracing = {forward, keep, is_live, finish_drain};
     struct tn__generational *g = tn__generational_of(heap);

@@ -69,7 +69,7 @@ static inline char *room_small(struct tn__worker *w, uint64_t size, const struct
     return header ? header : room_small_slowly(w, size, type);
 }
 
-static char *room_large(struct tn__worker *w, uint64_t size, const struct tn_type *type)
+static __attribute__((cold)) char *room_large(struct tn__worker *w, uint64_t size, const struct tn_type *type)
 {
     struct tn__generational *g = w->g;
     uint64_t bytes = tn__align_up(size + 8, TN__BLOCK);
