@@ -17,7 +17,9 @@ enum { MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked *
 static inline bool is_marked(const struct tn__worker *w, const void *object)
 {
     uint64_t at = ((uintptr_t)object - w->g->base) / 8 / 64;
-    return (w->own[at] | __atomic_load_n(&w->other[at], __ATOMIC_RELAXED)) & tn__start_bit(object);
+    uint64_t own = __atomic_load_n(&w->own[at], __ATOMIC_RELAXED),
+             other = __atomic_load_n(&w->other[at], __ATOMIC_RELAXED);
+    return (own | other) & tn__start_bit(object);
 }
 
 /* Among the starts. False: another worker was faster. */
