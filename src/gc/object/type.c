@@ -29,7 +29,7 @@ uint64_t tn__allocation_size(uint64_t payload)
 
 uint64_t tn__object_size(const void *object)
 {
-    uint64_t stored_hash = *tn__header(object) & TN_GC_HASH_STORED ? 8 : 0;
+    uint64_t stored_hash = tn__header_now(object) & TN_GC_HASH_STORED ? 8 : 0;
     return tn__allocation_size(tn__payload(object)) + stored_hash;
 }
 
@@ -37,7 +37,7 @@ void tn__each_between(char *at, const char *end, void (*visit)(void *context, vo
 {
     while (at < end) {
         void *object = at + TN_GC_HEADER_SIZE;
-        if (!*tn__header(object)) { /* alignment */
+        if (!tn__header_now(object)) { /* alignment */
             at += 8;
             continue;
         }
