@@ -11,7 +11,7 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: peers all start link lazy jit cache passes kernels corpus gc image exe size
+.PHONY: peers all start link lazy jit cache passes kernels maps corpus gc image exe size
 all: start link lazy jit cache passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link calls throw lljit $(objects))
@@ -252,6 +252,18 @@ $(kernels_out)/%: $(kernels_out)/%.o $(kernels_out)/handlers.o $(kernel_library)
 	$(kernel_cc) -static $^ -Wl,-u,tn_collector_copying -lm -lpthread -o $@
 $(out)/count.so: tests/hosts/qemu/count.c
 	$(compile) -fPIC -shared $< -o $@
+
+# ---- stack maps of the programs of bench/gc, for any machine ----
+
+maps_out := $(out)/maps$(MACHINE:%=/%)
+$(shell mkdir -p $(maps_out))
+maps: $(foreach name,$(gc_names) $(more_names),$(maps_out)/$(name).o)
+$(maps_out)/%.bc: bench/gc/%.c bench/gc/workload.h include/tenon_managed.h
+	$(kernel_clang) -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $< -o $@
+$(maps_out)/%.ll: $(maps_out)/%.bc $(BUILD)/tenon
+	$(kernel_native) -O2 --emit llvm $< -o $@
+$(maps_out)/%.o: $(maps_out)/%.ll
+	$(kernel_native) -O2 --passes= $< -o $@
 
 # ---- the workloads with other memory managers (bench/gc/compare); those that are not installed are left out ----
 
