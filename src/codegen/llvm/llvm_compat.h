@@ -11,7 +11,9 @@
 
 #include "llvm/Analysis/EphemeralValuesCache.h"
 #include "llvm/Analysis/LastRunTrackingAnalysis.h"
+#include "llvm/CodeGen/LibcallLoweringInfo.h"
 
+#define TN_KEEPS_LIBCALLS                  1 /* a pass of its own names the runtime's functions */
 #define TN_TRIPLE(text)                    llvm::Triple(text)
 #define TN_MODULE_TRIPLE(module)           (module).getTargetTriple()
 #define TN_LOOP_ADAPTOR(loops, memory_ssa) createFunctionToLoopPassAdaptor(loops, memory_ssa)
@@ -25,6 +27,7 @@
 
 #include "llvm/TargetParser/Triple.h"
 
+#define TN_KEEPS_LIBCALLS        0
 #define TN_TRIPLE(text)          text
 #define TN_MODULE_TRIPLE(module) llvm::Triple((module).getTargetTriple())
 #define TN_LOOP_ADAPTOR(loops, memory_ssa)                                                                             \

@@ -4,8 +4,11 @@
  * so one list of passes emits module after module: when a module is done, LLVM's passes forget what they know about it
  * (llc -compile-twice relies on that as well). Where they do not, the list is not reused. */
 
+#include "codegen/llvm/llvm_compat.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/AsmPrinter.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -24,6 +27,27 @@ static const size_t lifetime = 300000, per_module = 100;
 
 namespace {
 
+#if TN_KEEPS_LIBCALLS
+
+/* What the runtime's functions are called depends on the machine alone, and finding out takes as long as selecting
+ * instructions for a small function. So what was found for a subtarget stays for the next module. */
+struct kept_libcalls final : LibcallLoweringInfoWrapper {
+    bool initialized = false;
+
+    bool doInitialization(Module &module) override
+    {
+        bool changed = !initialized && LibcallLoweringInfoWrapper::doInitialization(module);
+        initialized = true;
+        return changed;
+    }
+
+    void releaseMemory() override
+    {
+    }
+};
+
+#endif
+
 /* Remembers which of the passes that LLVM adds is the printer. */
 struct list final : legacy::PassManager {
     AsmPrinter *printer = nullptr;
@@ -32,7 +56,12 @@ struct list final : legacy::PassManager {
     {
         if (pass->getPassName().ends_with("Assembly Printer"))
             printer = static_cast<AsmPrinter *>(pass);
+        [[maybe_unused]] bool is_first_of_machine = pass->getPassID() == &MachineModuleInfoWrapperPass::ID;
         legacy::PassManager::add(pass);
+#if TN_KEEPS_LIBCALLS
+        if (is_first_of_machine) /* before LLVM adds its own for the first pass that asks */
+            legacy::PassManager::add(new kept_libcalls);
+#endif
     }
 };
 
