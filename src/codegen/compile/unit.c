@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* From IR in memory to a verified module that fits its target, in a context of its own. */
+/* From IR in memory to a verified module that fits its target. */
 
 #include "codegen/compile/unit.h"
 #include "codegen/managed/passes/passes.h"
@@ -87,10 +87,11 @@ int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, enum tn_
 {
     bool is_ours = how == TN__READ_VERIFIED;
     unit->diagnostics = (struct tn__diagnostics){.name = unit->name, .err = err, .observer = unit->observer};
-    unit->context = LLVMContextCreate();
+    tn__unit_take_context(unit, length);
     LLVMContextSetDiscardValueNames(unit->context, is_ours);
     tn__diagnostics_attach(&unit->diagnostics, unit->context);
     int code = read_module(unit, ir, length, how, err);
+    unit->is_modest = code == TN_OK && unit->kept && tn__llvm_is_modest(unit->module);
     if (code == TN_OK && is_ours)
         unit->managed = tn__gc_is_managed(unit->module);
     if (code != TN_OK || is_ours)
@@ -104,7 +105,7 @@ void tn__unit_dispose(struct tn__unit *unit)
     if (unit->module)
         LLVMDisposeModule(unit->module);
     if (unit->context && !unit->is_guest)
-        LLVMContextDispose(unit->context);
+        tn__unit_give_context(unit);
     tn__target_give(unit->target);
     *unit = (struct tn__unit){0};
 }

@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/* A module in a context of its own. Reading and disposing of it happen in tn__contain, for both are LLVM's work. */
+/* A module and its context, which only guests use at the same time. Reading and disposing of it happen in tn__contain,
+ * for both are LLVM's work. */
 struct tn__unit {
     const char *name; /* set by the caller, like the options; both outlive the unit */
     const char *file; /* source file of a module that names none; NULL: the unit's name */
@@ -24,10 +25,12 @@ struct tn__unit {
     LLVMContextRef context;
     LLVMModuleRef module;
     struct tn__target *target;
-    bool is_guest;    /* the context is another unit's and stays */
-    int target_code;  /* the result of opening the target, which happens while the module is being read */
-    bool managed;     /* there is managed code in the module ... */
-    bool is_prepared; /* ... for which tn__gc_prepare was run */
+    bool is_guest;            /* the context is another unit's and stays */
+    bool is_modest;           /* the context may be used again: little of the module stays in it */
+    struct tn__context *kept; /* what the context is used again by, or NULL */
+    int target_code;          /* the result of opening the target, which happens while the module is being read */
+    bool managed;             /* there is managed code in the module ... */
+    bool is_prepared;         /* ... for which tn__gc_prepare was run */
 };
 
 /* Reads IR text or bitcode. TN__READ_VERIFIED: the module was fitted to its target before; TN__READ_LAZILY: bodies are
@@ -35,6 +38,10 @@ struct tn__unit {
  * TN_ENOMEM. */
 int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, enum tn__reading how, struct tn_error *err);
 void tn__unit_dispose(struct tn__unit *unit);
+
+/* Sets unit->context, for IR of so many bytes; gives it back, without a module in it (contexts.c). */
+void tn__unit_take_context(struct tn__unit *unit, size_t length);
+void tn__unit_give_context(struct tn__unit *unit);
 
 /* tn_compile for a unit that was read, with options that were taken. The unit is disposed of. */
 int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,

@@ -43,6 +43,7 @@ static int read_inputs(struct tn__image_build *b)
     b->unit.file = b->options.name; /* not the input's name, which may differ in another process */
     b->unit.options = &b->compile;
     int code = tn__unit_read(&b->unit, b->inputs[0].ir, b->inputs[0].length, TN__READ, b->err);
+    b->unit.is_modest = false; /* the other inputs come into its context */
     for (size_t i = 1; i < b->input_count && code == TN_OK; i++)
         code = join_input(b, &b->inputs[i]);
     return code;

@@ -40,6 +40,32 @@ uint64_t tn__llvm_count_instructions(LLVMModuleRef module)
     return unwrap(module)->getInstructionCount();
 }
 
+/* Also of what passes may compute: that has a type of an instruction or of one of its operands. */
+static bool is_small(const Type &type, const DataLayout &layout)
+{
+    static const uint64_t most_bits = 256 * 8;
+    return !type.isSized() || layout.getTypeSizeInBits(const_cast<Type *>(&type)).getKnownMinValue() <= most_bits;
+}
+
+bool tn__llvm_is_modest(LLVMModuleRef module_ref)
+{
+    static const size_t most_instructions = 200;
+    const Module &module = *unwrap(module_ref);
+    const DataLayout &layout = module.getDataLayout();
+    if (module.getInstructionCount() > most_instructions || module.getNamedMetadata("llvm.dbg.cu"))
+        return false;
+    for (const GlobalVariable &variable : module.globals())
+        if (variable.hasInitializer() && !is_small(*variable.getValueType(), layout))
+            return false;
+    for (const Function &function : module)
+        for (const Instruction &instruction : instructions(function))
+            if (!is_small(*instruction.getType(), layout) || any_of(instruction.operands(), [&](const Use &operand) {
+                    return isa<Constant>(operand) && !is_small(*operand->getType(), layout);
+                }))
+                return false;
+    return true;
+}
+
 bool tn__llvm_write_bitcode(LLVMModuleRef module, tn_buffer *out)
 {
     SmallVector<char, 0> bytes;

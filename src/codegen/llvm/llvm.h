@@ -62,6 +62,10 @@ bool tn__llvm_same_layout(LLVMModuleRef module, LLVMTargetMachineRef machine);
 
 uint64_t tn__llvm_count_instructions(LLVMModuleRef module);
 
+/* True if little of the module stays in its context when it is gone: it has few instructions, no debug information and
+ * no large constants. */
+bool tn__llvm_is_modest(LLVMModuleRef module);
+
 /* ---- diagnostics ---- */
 
 /* Calls `report` with the diagnostic and the debug location that it is about, if there is one. For inline assembly the

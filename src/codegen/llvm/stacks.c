@@ -2,14 +2,12 @@
 
 /* Stacks for LLVM, see fatal.h. */
 
-#include <stdatomic.h>
-
 #include "base/os.h"
 #include "codegen/llvm/fatal.h"
+#include "codegen/llvm/idle.h"
 
-/* Stacks not in use; 0: none. As many as the cores of a large machine, which each need one at a time. Without a
- * lock, so forks need not wait: the child keeps the idle ones, and what other threads were using stays mapped, like
- * these threads' own stacks. */
+/* Stacks not in use; 0: none. As many as the cores of a large machine, which each need one at a time. In the child of a
+ * fork, those that other threads were using stay mapped, like these threads' own stacks. */
 enum { MOST_IDLE = 32 };
 static atomic_uintptr_t idle[MOST_IDLE];
 
@@ -31,23 +29,15 @@ static int make_stack(uint64_t *low)
 
 static int take_stack(uint64_t *low)
 {
-    for (size_t i = 0; i < MOST_IDLE; i++) {
-        *low = atomic_exchange(&idle[i], 0);
-        if (*low)
-            return 0;
-    }
-    return make_stack(low);
+    *low = tn__idle_take(idle, MOST_IDLE);
+    return *low ? 0 : make_stack(low);
 }
 
 static void give_stack(uint64_t low)
 {
     uint64_t guard = tn__os_page_size();
-    if (!tn__os_zero_private(low, TN__STACK - KEPT))
-        for (size_t i = 0; i < MOST_IDLE; i++) {
-            uintptr_t none = 0;
-            if (atomic_compare_exchange_strong(&idle[i], &none, (uintptr_t)low))
-                return;
-        }
+    if (!tn__os_zero_private(low, TN__STACK - KEPT) && tn__idle_give(idle, MOST_IDLE, (uintptr_t)low))
+        return;
     tn__os_release(low - guard, guard + TN__STACK);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Passes of code generation are set up once for many modules. Objects must not tell: each is compared with the one
- * that a process of its own makes, which has compiled nothing before. */
+/* Passes of code generation are set up once for many modules, and contexts are used again. Objects must not tell: each
+ * is compared with the one that a process of its own makes, which has compiled nothing before. */
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -47,6 +47,11 @@ static const char *const texts[] = {
     "declare void @llvm.gcroot(ptr, ptr)\ndeclare void @g(ptr)\n"
     "define void @f() gc \"shadow-stack\" {\n  %r = alloca ptr\n  call void @llvm.gcroot(ptr %r, ptr null)\n"
     "  call void @g(ptr %r)\n  ret void\n}\n",
+    /* types and metadata of equal names that are not the same */
+    "%t = type { i64, i32 }\n@v = global %t { i64 3, i32 4 }\ndefine ptr @f() {\n"
+    "  ret ptr getelementptr (%t, ptr @v, i64 0, i32 1)\n}\n!named = !{!0}\n!0 = !{i32 1}\n",
+    "%t = type { i8, [9 x i16] }\n@v = global %t zeroinitializer\ndefine ptr @f() {\n"
+    "  ret ptr getelementptr (%t, ptr @v, i64 0, i32 1, i64 3)\n}\n!named = !{!0}\n!0 = !{i32 2}\n",
     /* managed code */
     "declare ptr addrspace(10) @tenon.gc_alloc_obj(ptr, i64, ptr addrspace(10))\ndeclare void @use(ptr addrspace(10))\n"
     "define ptr addrspace(10) @f(ptr addrspace(10) %x) {\n  call void @use(ptr addrspace(10) %x)\n"
@@ -162,11 +167,29 @@ static void same_in_leaps(void **state)
         check_again((i + 1) * 149 % COUNT(rows));
 }
 
+/* IR that a client sees has the names that it was given, whatever was compiled before. */
+static void same_names(void **state)
+{
+    (void)state;
+    static const char ir[] = "%named = type { i64, i32 }\n@v = external global %named\n";
+    for (int i = 0; i < 4; i++) {
+        struct tn_compile_options options = {DEFAULTS, .emit = i % 2 ? TN_EMIT_LLVM : TN_EMIT_OBJECT};
+        struct tn_buffer out;
+        struct tn_error err;
+        if (tn_compile("names", ir, strlen(ir), &options, &out, NULL, &err))
+            fail_msg("%s", err.text);
+        if (i % 2 && !memmem(out.data, out.size, "%named = type", strlen("%named = type")))
+            fail_msg("type renamed: %.*s", (int)out.size, (const char *)out.data);
+        tn_buffer_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_one_after_the_other),
         cmocka_unit_test(same_in_leaps),
+        cmocka_unit_test(same_names),
     };
     return cmocka_run_group_tests(tests, make_alone, NULL);
 }

@@ -67,12 +67,16 @@ static void refuse_each(const struct given *given)
 {
     int refused = 0, granted = 0;
     for (int number = 1; granted < 4; number++) { /* without some allocations it goes on */
-        attempt(given, number);                   /* what is made once, and kept */
-        size_t before = mallinfo2().uordblks;
-        int code = attempt(given, number);
-        size_t after = mallinfo2().uordblks;
-        if (after > before + 4096)
-            fail_msg("allocation %d: %zu bytes of LLVM's were lost", number, after - before);
+        int code = attempt(given, number);        /* what is made once, and kept */
+        size_t lost = SIZE_MAX;
+        for (int again = 0; again < 3 && lost > 4096; again++) { /* a leak loses each time; a kept context may grow */
+            size_t before = mallinfo2().uordblks;
+            code = attempt(given, number);
+            size_t after = mallinfo2().uordblks;
+            lost = after > before ? after - before : 0;
+        }
+        if (lost > 4096)
+            fail_msg("allocation %d: %zu bytes of LLVM's were lost", number, lost);
         refused += code != 0;
         granted = code ? 0 : granted + 1;
     }
