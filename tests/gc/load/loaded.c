@@ -152,13 +152,14 @@ static void malformed_tables_fail_links(void **state)
     }
 }
 
-/* Each allocation of the link fails once, which leaves nothing behind. */
+/* Each allocation of the link fails once, which leaves nothing behind. Some are tried for speed only: with
+ * ThreadSanitizer a link works without one of them. */
 static void no_memory_for_tables(void **state)
 {
-    enum { MOST = 200 };
-    int failures = 0, n = 1;
+    enum { MOST = 200, IN_A_ROW = 8 };
+    int failures = 0, successes = 0;
     (void)state;
-    for (; n < MOST; n++) {
+    for (int n = 1; n < MOST && successes < IN_A_ROW; n++) {
         struct linking l = open_linking();
         char plan[16];
         void *function = NULL;
@@ -171,16 +172,16 @@ static void no_memory_for_tables(void **state)
             assert_int_equal(code, TN_ENOMEM);
             assert_int_equal(root_count(), 0);
             failures++;
+            successes = 0;
             assert_int_equal(tn_lookup(l.library, "managed", &function, &err), 0);
         }
         assert_true(is_known(function, 1));
         assert_int_equal(root_count(), 2);
         tn_session_destroy(l.session);
         assert_int_equal(root_count(), 0);
-        if (!code)
-            break;
+        successes += !code;
     }
-    assert_in_range(failures, 4, MOST - 1);
+    assert_in_range(failures, 4, MOST - IN_A_ROW);
 }
 
 int main(void)
