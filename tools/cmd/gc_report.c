@@ -153,7 +153,7 @@ static void write_phases(FILE *out, const struct log *log)
         if (sums[k])
             fprintf(out, " %s %.3f ms (%.1f %%),", tn_collection_phase_name((unsigned)k), (double)sums[k] / 1e6,
                     100 * (double)sums[k] / (double)all);
-    fprintf(out, " in at most %llu threads.</p>\n", (unsigned long long)workers);
+    fprintf(out, " in at most %llu thread%s.</p>\n", (unsigned long long)workers, workers == 1 ? "" : "s");
 }
 
 /* Of full collections: free bytes between objects, beside those that are in use. */
@@ -236,7 +236,7 @@ static size_t make_bins(const struct log *log, struct bin *bins)
 struct chart {
     FILE *out;
     double seconds, most; /* the ends of the axes */
-    bool is_log;          /* the upright axis begins at 1 */
+    bool is_log;          /* the upright axis is in microseconds, and begins at 1 */
 };
 
 static double x_of(const struct chart *chart, double seconds)
@@ -267,10 +267,10 @@ static double y_of(const struct chart *chart, double value)
     return TOP + HEIGHT * (1 - (part < 1 ? part : 1));
 }
 
-/* A round number of at least the value: 1, 2 or 5 times a power of ten. */
+/* A number of at least the value whose fourth part is round too. */
 static double round_up(double value)
 {
-    static const double steps[] = {1, 2, 5, 10};
+    static const double steps[] = {1, 2, 3, 4, 6, 8, 10};
     double power = 1e-6;
     while (power * 10 <= value)
         power *= 10;
@@ -280,9 +280,15 @@ static double round_up(double value)
     return value;
 }
 
+/* Microseconds become milliseconds and seconds where these are round. */
 static void write_tick(const struct chart *chart, double value, const char *unit)
 {
+    static const char *const times[] = {"us", "ms", "s"};
     double y = y_of(chart, value);
+    for (size_t i = 0; chart->is_log && value >= 1000 && i + 1 < sizeof times / sizeof *times; i++) {
+        value /= 1000;
+        unit = times[i + 1];
+    }
     fprintf(chart->out,
             "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"left\">%g %s</text>\n", LEFT, y,
             LEFT + WIDTH, LEFT - 6, y + 4, value, unit);
