@@ -201,6 +201,15 @@ struct tn_part_request {
      * context of this input, which are zero, and leave the buffer empty. */
     struct tn_input *kept;
     int anew; /* not 0: what was kept of this part is of no use; it has to be compiled */
+    /* The level, in place of that of the options; a module in one piece has that of the options. */
+    int opt_level;
+    /* Tiers (tn_jit_options.tiers). A body of tier 0 has the name that the description says, one of tier N that name
+     * with "..N" at its end. Constants that the part shares with no other one become local to it. */
+    uint32_t tier;
+    /* NULL, or calls and back edges are counted, as code of this tier, in counters that symbols with this text in their
+     * names tell apart (doc/TIERS.md). */
+    const char *counters;
+    int is_idle; /* not 0: no call waits for it, so it may hold no lock for long that another compilation needs */
 };
 
 /* A compiler. All functions may be called from any thread, also for one module at a time; the JIT calls `open` and

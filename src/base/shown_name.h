@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Names that the JIT makes of a module's names: NAME.tenon.TAG for what was local to the module, where TAG is 16 digits
- * of the module's hash, or those and the number of a copy, NAME$body for what the stub NAME leads to, and both.
- * Messages show NAME. */
+ * of the module's hash, or those and the number of a copy, NAME$body for what the stub NAME leads to, and both;
+ * NAME$body..2 for what it leads to when it was compiled for tier 2. Messages show NAME. */
 
 #ifndef TENON_SHOWN_NAME_H
 #define TENON_SHOWN_NAME_H
@@ -16,6 +16,7 @@ extern "C" {
 
 #define TN__NAME_LOCAL ".tenon."
 #define TN__NAME_BODY  "$body"
+#define TN__NAME_TIER  ".."
 
 /* How much of the symbol's name was in the module. */
 size_t tn__shown_length(const char *symbol);

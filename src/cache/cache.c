@@ -364,14 +364,15 @@ static void lend(struct cached *c, const struct tn__pack_item *item, struct tn_i
 static int compile(void *module, const struct tn_part_request *request, struct tn_buffer *object, struct tn_error *err)
 {
     struct cached *c = module;
-    uint32_t part = (uint32_t)request->part;
+    uint32_t part = (uint32_t)request->part, kind;
     struct tn__pack_item item;
+    bool is_kept = tn__variant_of(request, &kind);
     if (request->anew) { /* what was found before did not count */
         tn__count(&c->cache->counters.damaged, 1);
         tn__count(&c->cache->counters.found_objects, (uint64_t)-1);
     } else
         tn__count(&c->cache->counters.objects, 1);
-    if (!request->anew && find_item(c, TN__PACK_OBJECT, part, &item, request->kept ? NULL : object)) {
+    if (is_kept && !request->anew && find_item(c, kind, part, &item, request->kept ? NULL : object)) {
         if (request->kept)
             lend(c, &item, request->kept);
         tn__count(&c->cache->counters.found_objects, 1);
@@ -380,8 +381,8 @@ static int compile(void *module, const struct tn_part_request *request, struct t
     int code = __atomic_load_n(&c->module, __ATOMIC_ACQUIRE) ? TN_OK : reopen(c, request->name, err);
     if (code == TN_OK)
         code = c->cache->behind->compile(c->module, request, object, err);
-    if (code == TN_OK)
-        keep(c, TN__PACK_OBJECT, part, object);
+    if (code == TN_OK && is_kept)
+        keep(c, kind, part, object);
     return code;
 }
 

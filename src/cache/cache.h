@@ -38,12 +38,34 @@ extern const size_t tn__key_row_count;
 bool tn__key_of(const char *identity, const void *salt, size_t salt_length, const struct tn_cpu *host,
                 const struct tn_ir *ir, const struct tn_compile_options *options, uint8_t key[TN__SHA256_SIZE]);
 
+/* How a member of struct tn_part_request takes part in the kind of an object in packs. */
+enum tn__variant_part {
+    TN__VARIANT_PLACE,  /* it is the row's part */
+    TN__VARIANT_NUMBER, /* an int, as it is */
+    TN__VARIANT_IS_SET, /* whether it is there; its text comes from the digest */
+    TN__VARIANT_NOTHING /* it does not change objects */
+};
+
+/* A row for each member, in order. */
+extern const struct tn__variant_row {
+    const char *name;
+    size_t offset, size;
+    enum tn__variant_part part;
+    unsigned bits, shift; /* of the kind */
+} tn__variant_rows[];
+extern const size_t tn__variant_row_count;
+
+/* The kind under which a pack has the object that is asked for: TN__PACK_OBJECT with what else decides about it. False:
+ * nothing may be kept of it. */
+bool tn__variant_of(const struct tn_part_request *request, uint32_t *kind);
+
 /* 64 digits and a NUL. */
 void tn__key_write(const uint8_t key[TN__SHA256_SIZE], char text[65]);
 
 /* ---- pack.c ---- */
 
-enum { TN__PACK_DESCRIPTION = 0, TN__PACK_OBJECT = 1 };
+/* Kinds; those of objects have more above their low byte (tn__variant_of). */
+enum { TN__PACK_DESCRIPTION = 0, TN__PACK_OBJECT = 1, TN__PACK_KIND = 0xff };
 
 /* Something that a pack contains; bytes are borrowed. */
 struct tn__pack_item {

@@ -261,7 +261,7 @@ static bool is_sound(const struct folder *folder, const char *name, uint64_t *ob
     for (uint32_t i = 0; good && i < pack.count; i++) {
         struct tn__pack_item item = tn__pack_item(&pack, i);
         good = tn__pack_is_sound(&item);
-        *objects += item.kind == TN__PACK_OBJECT;
+        *objects += (item.kind & TN__PACK_KIND) == TN__PACK_OBJECT;
     }
     tn_buffer_free(&bytes);
     return good;

@@ -5,7 +5,7 @@
 
 #include "cache/cache.h"
 
-#define FORMAT "tenon cache 2"
+#define FORMAT "tenon cache 3"
 
 #define ROW(member, part)                                                                                              \
     {                                                                                                                  \
@@ -110,6 +110,47 @@ bool tn__key_of(const char *identity, const void *salt, size_t salt_length, cons
     for (size_t i = 0; i < tn__key_row_count; i++)
         good &= add_row(&sha, &tn__key_rows[i], options, host);
     tn__sha256_end(&sha, key);
+    return good;
+}
+
+/* ---- parts ---- */
+
+#define MEMBER(member, part, bits, shift)                                                                              \
+    {                                                                                                                  \
+#member, offsetof(struct tn_part_request, member), sizeof((struct tn_part_request){0}.member), part, bits, shift \
+    }
+#define NO_MEMBER(member) MEMBER(member, TN__VARIANT_NOTHING, 0, 0)
+
+const struct tn__variant_row tn__variant_rows[] = {
+    NO_MEMBER(size),
+    MEMBER(part, TN__VARIANT_PLACE, 0, 0),
+    NO_MEMBER(name),
+    NO_MEMBER(observer), /* one that may leave out passes keeps its module out of caches (tn__key_of) */
+    NO_MEMBER(stats),
+    NO_MEMBER(kept),
+    NO_MEMBER(anew),
+    MEMBER(opt_level, TN__VARIANT_NUMBER, 4, 8),
+    MEMBER(tier, TN__VARIANT_NUMBER, 4, 12),
+    MEMBER(counters, TN__VARIANT_IS_SET, 1, 16),
+    NO_MEMBER(is_idle),
+};
+const size_t tn__variant_row_count = TN_COUNT(tn__variant_rows);
+
+bool tn__variant_of(const struct tn_part_request *request, uint32_t *kind)
+{
+    *kind = TN__PACK_OBJECT;
+    bool good = true;
+    for (const struct tn__variant_row *row = tn__variant_rows; row < tn__variant_rows + TN_COUNT(tn__variant_rows);
+         row++) {
+        const char *member = (const char *)request + row->offset;
+        unsigned number = 0;
+        if (row->part == TN__VARIANT_NUMBER)
+            memcpy(&number, member, sizeof number);
+        else if (row->part == TN__VARIANT_IS_SET)
+            number = *(const void *const *)(const void *)member != NULL;
+        good &= !row->bits || number < 1u << row->bits;
+        *kind |= row->bits ? number << row->shift : 0;
+    }
     return good;
 }
 

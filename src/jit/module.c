@@ -78,7 +78,8 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
                                             .observer = &observer,
                                             .stats = &stats,
                                             .kept = &input,
-                                            .anew = *was_kept};
+                                            .anew = *was_kept,
+                                            .opt_level = jit->compile.opt_level};
     name_part(m, part, name, sizeof name);
     tn__jit_watch(&watch, &observer);
     int code = jit->compiler.compile(m->module, &request, &object, err);

@@ -101,16 +101,68 @@ static bool key_of(const struct tn_compile_options *options, const char *identit
 }
 
 /* Each row covers its member, and all rows cover the struct: a new member without a row fails here. */
-static void rows_cover_the_options(void **state)
+#define ASSERT_COVERED(rows, count, type)                                                                              \
+    do {                                                                                                               \
+        size_t end = 0;                                                                                                \
+        for (size_t i = 0; i < (count); i++) {                                                                         \
+            size_t size = (rows)[i].size; /* members are aligned to their size */                                      \
+            assert_int_equal((rows)[i].offset, (end + size - 1) & -size);                                              \
+            end = (rows)[i].offset + size;                                                                             \
+        }                                                                                                              \
+        assert_int_equal(sizeof(type), (end + 7) & ~(size_t)7);                                                        \
+    } while (0)
+
+static void rows_cover_the_structs(void **state)
 {
     (void)state;
-    size_t end = 0;
-    for (size_t i = 0; i < tn__key_row_count; i++) {
-        size_t size = tn__key_rows[i].size; /* members are aligned to their size */
-        assert_int_equal(tn__key_rows[i].offset, (end + size - 1) & -size);
-        end = tn__key_rows[i].offset + size;
+    ASSERT_COVERED(tn__key_rows, tn__key_row_count, struct tn_compile_options);
+    ASSERT_COVERED(tn__variant_rows, tn__variant_row_count, struct tn_part_request);
+}
+
+/* Objects of a part that differ in one of these are different ones, also in a pack; a level or tier for which the kind
+ * has no room is not kept. */
+static void objects_of_tiers(void **state)
+{
+    (void)state;
+    struct tn_compile_stats stats = {.size = sizeof stats};
+#define REQUEST .size = sizeof(struct tn_part_request), .part = 2, .name = "m(f)", .stats = &stats
+    const struct tn_part_request rows[] = {
+        {REQUEST},
+        {REQUEST, .opt_level = 1},
+        {REQUEST, .opt_level = 15},
+        {REQUEST, .tier = 1},
+        {REQUEST, .tier = 15, .opt_level = 2},
+        {REQUEST, .counters = "0"},
+        {REQUEST, .counters = "0", .tier = 1},
+    }, others[] = {{REQUEST, .opt_level = 16}, {REQUEST, .opt_level = -1}, {REQUEST, .tier = 16}};
+    uint32_t kinds[COUNT(rows)], unused;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_true(tn__variant_of(&rows[i], &kinds[i]));
+        for (size_t k = 0; k < i; k++)
+            assert_int_not_equal(kinds[i], kinds[k]);
     }
-    assert_int_equal(sizeof(struct tn_compile_options), end);
+    for (size_t i = 0; i < COUNT(others); i++)
+        assert_false(tn__variant_of(&others[i], &unused));
+    const struct tn_part_request same = {REQUEST, .anew = 1, .is_idle = 1};
+    assert_true(tn__variant_of(&same, &unused));
+    assert_int_equal(unused, kinds[0]);
+    struct world w;
+    create(&w);
+    for (int run = 0; run < 2; run++) {
+        void *module;
+        struct tn_buffer bytes = {0};
+        assert_int_equal(open_ir(&w, "one", &defaults, 0, &module, &bytes, NULL), TN_OK);
+        tn_buffer_free(&bytes);
+        for (size_t i = 0; i < COUNT(rows); i++) {
+            assert_int_equal(w.cache->compile(module, &rows[i], &bytes, NULL), TN_OK);
+            tn_buffer_free(&bytes);
+        }
+        w.cache->close(module);
+        assert_int_equal(w.toy.compiles, run ? 0 : (int)COUNT(rows));
+        close_cache(&w);
+        open_cache(&w, 0, false, false);
+    }
+    destroy(&w);
 }
 
 static int some_hook(void *context, enum tn_hook when, void *module, struct tn_error *err)
@@ -306,8 +358,9 @@ int main(void)
         cmocka_unit_test(packs_grow),
         cmocka_unit_test(flushed_before_the_module_ends),
         cmocka_unit_test(without_a_compiler),
-        cmocka_unit_test(rows_cover_the_options),
+        cmocka_unit_test(rows_cover_the_structs),
         cmocka_unit_test(what_is_in_the_key),
+        cmocka_unit_test(objects_of_tiers),
         cmocka_unit_test(excluded_modules),
         cmocka_unit_test(stores_of_the_client),
         cmocka_unit_test(wrong_options),

@@ -26,6 +26,7 @@ struct compilation {
     struct tn_error *err;
 
     struct tn__unit *unit;
+    const struct tn__counters *counters; /* NULL: calls are not counted */
     struct tn__gc gc;
     struct tn__arena sizes; /* of functions, for an observer */
 };
@@ -234,7 +235,7 @@ static int run_and_dispose(void *user)
 
 static int compile(struct compilation *c, struct tn_compile_stats *stats)
 {
-    c->gc = (struct tn__gc){.options = &c->options, .stats = &c->stats};
+    c->gc = (struct tn__gc){.options = &c->options, .stats = &c->stats, .counters = c->counters};
     int code = tn__contain(run_and_dispose, c, c->err);
     tn__arena_free(&c->gc.arena);
     tn__arena_free(&c->sizes);
@@ -267,8 +268,9 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
 }
 
 int tn__compile_part(const char *name, const char *input, const struct tn_buffer *bitcode, bool is_prepared,
-                     const struct tn_compile_options *options, const struct tn_compile_observer *observer,
-                     struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
+                     const struct tn_compile_options *options, const struct tn__counters *counters,
+                     const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
+                     struct tn_error *err)
 {
     struct tn__unit unit = {
         .name = input, .file = name, .options = options, .observer = observer, .is_prepared = is_prepared};
@@ -278,6 +280,7 @@ int tn__compile_part(const char *name, const char *input, const struct tn_buffer
                             .length = bitcode->size,
                             .is_ours = true,
                             .options = *options,
+                            .counters = counters,
                             .observer = *observer,
                             .out = out,
                             .err = err};
@@ -285,13 +288,15 @@ int tn__compile_part(const char *name, const char *input, const struct tn_buffer
     return compile(&c, stats);
 }
 
-int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,
-                     struct tn_compile_stats *stats, struct tn_error *err)
+int tn__compile_unit(struct tn__unit *unit, const struct tn__counters *counters,
+                     const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
+                     struct tn_error *err)
 {
     struct compilation c = {.name = unit->name,
                             .unit = unit,
                             .is_read = true,
                             .options = *unit->options,
+                            .counters = counters,
                             .observer = *observer,
                             .out = out,
                             .err = err};

@@ -43,9 +43,11 @@ void tn__unit_dispose(struct tn__unit *unit);
 void tn__unit_take_context(struct tn__unit *unit, size_t length);
 void tn__unit_give_context(struct tn__unit *unit);
 
-/* tn_compile for a unit that was read, with options that were taken. The unit is disposed of. */
-int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,
-                     struct tn_compile_stats *stats, struct tn_error *err);
+/* tn_compile for a unit that was read, with options that were taken. The unit is disposed of. `counters` NULL: calls
+ * are not counted. */
+int tn__compile_unit(struct tn__unit *unit, const struct tn__counters *counters,
+                     const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
+                     struct tn_error *err);
 
 #ifdef __cplusplus
 }

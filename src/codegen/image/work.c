@@ -105,7 +105,7 @@ int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *
     if (kind == TN_IMAGE_UNOPTIMIZED)
         return tn__buffer_fill(out, bitcode->data, bitcode->size) ? TN_OK
                                                                   : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
-    return tn__compile_part(name, b->input_names, bitcode, true, &options, &b->observer, out, stats, err);
+    return tn__compile_part(name, b->input_names, bitcode, true, &options, NULL, &b->observer, out, stats, err);
 }
 
 static void compile_shard(struct tn__image_build *b, struct tn_image_progress *shard)

@@ -17,13 +17,13 @@ enum { INLINE_SIZE = 25 };
 
 struct opened {
     struct tn__module *module;
-    struct tn__extraction how;
+    const struct tn_compile_options *options;
     bool whole;
 };
 
-struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options)
+struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options, int opt_level)
 {
-    bool inlines = options->opt_level >= 2 && !options->passes;
+    bool inlines = opt_level >= 2 && !options->passes;
     return (struct tn__extraction){.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
 }
 
@@ -106,7 +106,7 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     if (!opened)
         return tn__no_memory(err, ir->name);
     write_tag(ir->digest, ir->copy, tag);
-    opened->how = tn__jit_extraction(options);
+    opened->options = options;
     int code = tn__module_open(ir->name, ir->bytes, ir->length, options, tag, ir->whole, &opened->module, err);
     if (code == TN_OK)
         code = describe(ir, tn__module_split(opened->module), description, err);
@@ -127,10 +127,18 @@ static int compile_part(void *module, const struct tn_part_request *request, str
     const struct opened *opened = module;
     struct tn_compile_stats stats = {.size = sizeof stats};
     uint64_t extract_ns = 0;
-    int code = opened->whole
-                   ? tn__module_compile_whole(opened->module, request->observer, object, &stats, err)
-                   : tn__module_compile_part(opened->module, (size_t)request->part, request->name, &opened->how,
-                                             request->observer, object, &extract_ns, &stats, err);
+    const struct tn__counters counters = {
+        .tag = request->counters, .part = (uint32_t)request->part, .tier = request->tier};
+    struct tn__part_compilation how = {.name = request->name,
+                                       .how = tn__jit_extraction(opened->options, request->opt_level),
+                                       .opt_level = request->opt_level,
+                                       .counters = request->counters ? &counters : NULL,
+                                       .is_background = request->is_idle,
+                                       .observer = request->observer};
+    how.how.tier = request->tier;
+    int code = opened->whole ? tn__module_compile_whole(opened->module, request->observer, object, &stats, err)
+                             : tn__module_compile_part(opened->module, (size_t)request->part, &how, object, &extract_ns,
+                                                       &stats, err);
     stats.extract_ns = extract_ns;
     *request->stats = stats;
     return code;

@@ -52,14 +52,17 @@ static int stop(void *context, const struct tn_pass *pass)
 static int compile_part(struct viewing *v, struct tn__module *module)
 {
     struct tn_compile_stats stats = {.size = sizeof stats};
-    const struct tn__extraction how = tn__jit_extraction(&v->jit->compile);
+    const struct tn__part_compilation how = {.name = v->function,
+                                             .how = tn__jit_extraction(&v->jit->compile, v->jit->compile.opt_level),
+                                             .opt_level = v->jit->compile.opt_level,
+                                             .observer = &v->observer};
     uint64_t extract_ns;
     size_t part;
     const struct tn__split_symbol *symbol = find_symbol(tn__module_split(module), v->function, &part);
     if (!symbol)
         return TN_EUNDEF;
     v->view.function = symbol->body;
-    return tn__module_compile_part(module, part, v->function, &how, &v->observer, v->out, &extract_ns, &stats, v->err);
+    return tn__module_compile_part(module, part, &how, v->out, &extract_ns, &stats, v->err);
 }
 
 static int compile_whole(struct viewing *v, struct tn__module *module)

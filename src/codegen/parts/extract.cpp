@@ -13,6 +13,7 @@
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 #include "base/base.h"
+#include "base/shown_name.h"
 #include "codegen/llvm/ir.h"
 #include "codegen/llvm/llvm.h"
 #include "codegen/parts/extract.h"
@@ -65,6 +66,11 @@ struct extraction final : public ValueMaterializer {
     {
         auto found = split.part_of.find(&global);
         return found != split.part_of.end() && found->second == part;
+    }
+    std::string body_name(const Function &function) const
+    {
+        std::string name = split.bodies.lookup(&function);
+        return how.tier ? name + TN__NAME_TIER + std::to_string(how.tier) : name;
     }
     /* The function of the large module that a call names, or NULL. */
     const Function *origin(const Instruction &call) const
@@ -176,7 +182,7 @@ struct extraction final : public ValueMaterializer {
             return;
         }
         if (stubs) {
-            copy = declare(function, split.bodies.lookup(&function));
+            copy = declare(function, body_name(function));
             origins.erase(copy);
         } else {
             copy = cast<Function>(mapper.mapValue(function));
@@ -190,7 +196,9 @@ struct extraction final : public ValueMaterializer {
     void define(const GlobalVariable &variable)
     {
         auto *copy = cast<GlobalVariable>(mapper.mapValue(variable));
-        copy->setLinkage(kept(variable.getLinkage()));
+        copy->setLinkage(how.tier ? GlobalValue::InternalLinkage : kept(variable.getLinkage()));
+        if (how.tier) /* the first tier's is the one that others see */
+            copy->setVisibility(GlobalValue::DefaultVisibility);
         copy->setInitializer(mapper.mapConstant(*variable.getInitializer()));
         take_metadata(*copy, variable);
     }
@@ -250,7 +258,7 @@ struct extraction final : public ValueMaterializer {
                 const Function *callee = origin(instruction);
                 auto found = callee ? split.part_of.find(callee) : split.part_of.end();
                 if (found != split.part_of.end() && found->second == part && !callee->isWeakForLinker())
-                    cast<CallBase>(instruction).setCalledOperand(small.getFunction(split.bodies.lookup(callee)));
+                    cast<CallBase>(instruction).setCalledOperand(small.getFunction(body_name(*callee)));
             }
     }
 

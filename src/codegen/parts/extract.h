@@ -56,6 +56,7 @@ struct tn__split {
     bool may_copy(const llvm::GlobalVariable &variable) const;
     void name_everything(const char *tag);
     void form_parts();
+    unsigned tier_flags(const part &part, const llvm::Function &function);
     void list_symbols(const char *tag);
     void forget_values_in_debug_info();
 };

@@ -322,9 +322,8 @@ static int extract(struct extracting *e, struct tn_error *err)
 struct job {
     struct tn__module *module;
     size_t part;
-    const char *name;
-    const struct tn__extraction *how;
-    const struct tn_compile_observer *observer;
+    const struct tn__part_compilation *how;
+    const struct tn_compile_options *options;
     struct tn_buffer *out;
     uint64_t *extract_ns;
     struct tn_compile_stats *stats;
@@ -334,19 +333,19 @@ struct job {
 static int compile_as_guest(const struct job *job)
 {
     struct tn__module *module = job->module;
-    struct tn__unit guest = {.name = job->name,
-                             .options = module->unit.options,
+    struct tn__unit guest = {.name = job->how->name,
+                             .options = job->options,
                              .context = module->unit.context,
                              .is_guest = true,
                              .is_prepared = module->unit.is_prepared,
-                             .diagnostics = {.name = job->name, .err = job->err}};
-    struct extracting e = {.module = module, .part = job->part, .how = job->how, .guest = &guest};
+                             .diagnostics = {.name = job->how->name, .err = job->err}};
+    struct extracting e = {.module = module, .part = job->part, .how = &job->how->how, .guest = &guest};
     uint64_t begin = tn__os_now_ns();
     *job->out = (struct tn_buffer){0};
     int code = extract(&e, job->err);
     *job->extract_ns = tn__os_now_ns() - begin;
     if (code == TN_OK) {
-        code = tn__compile_unit(&guest, job->observer, job->out, job->stats, job->err);
+        code = tn__compile_unit(&guest, job->how->counters, job->how->observer, job->out, job->stats, job->err);
         module->broken |= guest.module != NULL; /* LLVM gave up before it was disposed of */
     }
     module->apart |= module->broken; /* one such part is enough */
@@ -359,7 +358,7 @@ static int compile_apart(const struct job *job, bool waited)
 {
     struct tn__module *module = job->module;
     struct tn_buffer bitcode = {0};
-    struct extracting e = {.module = module, .part = job->part, .how = job->how, .out = &bitcode};
+    struct extracting e = {.module = module, .part = job->part, .how = &job->how->how, .out = &bitcode};
     uint64_t begin = tn__os_now_ns();
     pthread_mutex_lock(&module->lock);
     module->apart = module->apart || waited;
@@ -368,19 +367,22 @@ static int compile_apart(const struct job *job, bool waited)
     *job->extract_ns = tn__os_now_ns() - begin;
     if (code != TN_OK)
         return code;
-    code = tn__compile_part(job->name, job->name, &bitcode, module->unit.is_prepared, module->unit.options,
-                            job->observer, job->out, job->stats, job->err);
+    const char *name = job->how->name;
+    code = tn__compile_part(name, name, &bitcode, module->unit.is_prepared, job->options, job->how->counters,
+                            job->how->observer, job->out, job->stats, job->err);
     tn_buffer_free(&bitcode);
     return code;
 }
 
-int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
-                            const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
-                            struct tn_compile_stats *stats, struct tn_error *err)
+int tn__module_compile_part(struct tn__module *module, size_t part, const struct tn__part_compilation *how,
+                            struct tn_buffer *out, uint64_t *extract_ns, struct tn_compile_stats *stats,
+                            struct tn_error *err)
 {
-    const struct job job = {module, part, name, how, observer, out, extract_ns, stats, err};
-    if (part == 0) /* the data comes with the debug information of the module */
-        return compile_apart(&job, false);
+    struct tn_compile_options options = *module->unit.options;
+    const struct job job = {module, part, how, &options, out, extract_ns, stats, err};
+    options.opt_level = how->opt_level;
+    if (part == 0 || how->is_background) /* the data comes with the debug information of the module */
+        return compile_apart(&job, how->is_background);
     if (pthread_mutex_trylock(&module->lock))
         return compile_apart(&job, true);
     bool apart = module->apart || module->broken;
@@ -411,7 +413,7 @@ int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_
     module->unit.diagnostics.err = err;
     int code = tn__contain(prepare_whole, module, err);
     if (code == TN_OK)
-        code = tn__compile_unit(&module->unit, observer, out, stats, err);
+        code = tn__compile_unit(&module->unit, NULL, observer, out, stats, err);
     module->broken = module->unit.module != NULL; /* LLVM gave up before it was disposed of */
     __atomic_store_n(&module->in_one_piece, false, __ATOMIC_RELAXED);
     return code;

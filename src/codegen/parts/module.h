@@ -7,6 +7,7 @@
 #define TENON_CODEGEN_MODULE_H
 
 #include "codegen/parts/split.h"
+#include "jit/counter.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -26,11 +27,21 @@ bool tn__module_is_whole(const struct tn__module *module); /* it is compiled in 
 /* Its parts, for questions about them, until it is compiled as a whole. */
 const struct tn__split *tn__module_split(const struct tn__module *module);
 
+/* How a part is compiled. */
+struct tn__part_compilation {
+    const char *name; /* for observers */
+    struct tn__extraction how;
+    int opt_level;                       /* in place of that of the module's options */
+    const struct tn__counters *counters; /* NULL: calls are not counted */
+    bool is_background; /* it holds the module's lock for moments only, however many threads have compiled so far */
+    const struct tn_compile_observer *observer;
+};
+
 /* Compiles a part of a divided module; *extract_ns: how long copying it took. `stats` has its size set, or is NULL.
  * Errors as tn_compile. */
-int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
-                            const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
-                            struct tn_compile_stats *stats, struct tn_error *err);
+int tn__module_compile_part(struct tn__module *module, size_t part, const struct tn__part_compilation *how,
+                            struct tn_buffer *out, uint64_t *extract_ns, struct tn_compile_stats *stats,
+                            struct tn_error *err);
 
 /* Compiles a whole module, once, and disposes of its IR. */
 int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,

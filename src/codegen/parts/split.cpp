@@ -10,8 +10,11 @@
 #include "codegen/llvm/llvm_compat.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Analysis/CFG.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 
 #include "base/shown_name.h"
 #include "codegen/parts/extract.h"
@@ -162,6 +165,79 @@ static unsigned flags_of(const GlobalValue &global)
     return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
 }
 
+/* ---- what tiers have to know (doc/TIERS.md) ---- */
+
+/* True if the value, the address of a block, is only jumped to. */
+static bool is_only_jumped_to(const Value *value, SmallPtrSetImpl<const Value *> &seen)
+{
+    return all_of(value->users(), [&](const User *user) {
+        return isa<IndirectBrInst>(user) ||
+               (isa<PHINode>(user) && (!seen.insert(user).second || is_only_jumped_to(user, seen)));
+    });
+}
+
+/* True if the code only jumps to what it reads in this memory. */
+static bool is_only_read_for_jumps(const Value *place)
+{
+    SmallPtrSet<const Value *, 8> seen;
+    return all_of(place->users(), [&](const User *user) {
+        return isa<LoadInst>(user) ? is_only_jumped_to(user, seen)
+                                   : isa<GEPOperator>(user) && is_only_read_for_jumps(user);
+    });
+}
+
+static bool hands_out_blocks(const Function &function)
+{
+    SmallPtrSet<const Value *, 8> seen;
+    return any_of(function, [&](const BasicBlock &block) {
+        return block.hasAddressTaken() && !all_of(BlockAddress::lookup(&block)->users(), [&](const User *user) {
+                   return isa<ConstantAggregate>(user) || isa<IndirectBrInst>(user) ||
+                          (isa<PHINode>(user) && is_only_jumped_to(user, seen));
+               });
+    });
+}
+
+/* Addresses of blocks that a function hands out, or keeps in a variable, have no meaning in other code of the function,
+ * nor has a second variable. */
+static bool is_fixed(const tn__split::part &part)
+{
+    return any_of(part.members, [](const GlobalValue *member) {
+        if (auto *variable = dyn_cast<GlobalVariable>(member))
+            return !variable->isConstant() || !is_only_read_for_jumps(variable);
+        auto *function = dyn_cast<Function>(member);
+        return !function || hands_out_blocks(*function);
+    });
+}
+
+static bool has_loops(const Function &function)
+{
+    SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> edges;
+    FindFunctionBackedges(function, edges);
+    return !edges.empty();
+}
+
+/* A function's attribute comes before the module's flag. Others have to be numbers from 0 to 3. */
+static unsigned wanted_level(const Function &function)
+{
+    for (const char *name : {"tenon.optlevel", "julia.optlevel"}) {
+        unsigned level;
+        Attribute attribute = function.getFnAttribute(name);
+        if (attribute.isStringAttribute() && !attribute.getValueAsString().getAsInteger(10, level) && level <= 3)
+            return level + 1;
+        auto *flag = mdconst::dyn_extract_or_null<ConstantInt>(function.getParent()->getModuleFlag(name));
+        if (flag && flag->getValue().ule(3))
+            return (unsigned)flag->getZExtValue() + 1;
+    }
+    return 0;
+}
+
+unsigned tn__split::tier_flags(const part &part, const Function &function)
+{
+    bool once = function.getName() == "main" && !load(function) && has_loops(function);
+    return (is_fixed(part) ? TN__SPLIT_FIXED : 0) | (once ? TN__SPLIT_ONCE : 0) |
+           TN__SPLIT_LEVEL * wanted_level(function);
+}
+
 void tn__split::list_symbols(const char *tag)
 {
     StringSaver saver(names);
@@ -170,6 +246,7 @@ void tn__split::list_symbols(const char *tag)
         for (const GlobalValue *member : part.members) {
             auto *function = dyn_cast<Function>(member);
             const char *body = nullptr;
+            unsigned flags = flags_of(*member);
             tn__saved_references saved = {};
             if (function && &part != &parts[0]) {
                 /* Several modules of a library may have a weak function of the same name, but its stub leads to only
@@ -177,8 +254,9 @@ void tn__split::list_symbols(const char *tag)
                 std::string of_module = function->isWeakForLinker() ? std::string(".") + tag : "";
                 body = bodies[function] = saver.save(function->getName() + TN__NAME_BODY + of_module).data();
                 tn__gc_saved_references(wrap(function), &saved);
+                flags |= tier_flags(part, *function);
             }
-            part.symbols.push_back({name(*member), nullptr, body, flags_of(*member), saved.registers, saved.stack});
+            part.symbols.push_back({name(*member), nullptr, body, flags, saved.registers, saved.stack});
         }
     for (const GlobalAlias &alias : module->aliases())
         if (const Function *function = function_of(alias))

@@ -28,6 +28,10 @@ struct tn__split;
 enum {
     TN__SPLIT_WEAK = 1,   /* gives way to another definition */
     TN__SPLIT_HIDDEN = 2, /* for this module, or its library, only */
+    /* Functions (TN__SYMBOL_... of cache/description.h says the same): */
+    TN__SPLIT_FIXED = 4,  /* cannot be compiled twice */
+    TN__SPLIT_ONCE = 8,   /* has loops, and is called once */
+    TN__SPLIT_LEVEL = 16, /* times the level that the module wants for it, counted from 1; 0: any */
 };
 
 struct tn__split_symbol {
@@ -63,6 +67,7 @@ const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, 
 struct tn__extraction {
     /* Functions are defined under the names of their bodies, as their plain names are stubs. Not in part 0. */
     bool stubs;
+    unsigned tier;        /* not 0: bodies have the names of this tier (base/shown_name.h) */
     unsigned inline_size; /* functions of up to that many instructions are copied along, to be inlined */
     /* NULL, or called with the part when it is complete. */
     void (*finish)(void *context, struct LLVMOpaqueModule *part);

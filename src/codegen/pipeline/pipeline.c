@@ -227,6 +227,8 @@ int tn__pipeline_run(struct tn__gc *gc, bool is_managed, bool is_prepared, const
     int code = *text ? TN_OK : run_named(gc, "");
     for (const char *end; *text && code == TN_OK; text = end + (*end == ','))
         code = run_element(&r, text, &end);
+    if (code == TN_OK && gc->counters)
+        code = run_named(gc, "count-calls");
     tn__gc_end(gc);
     gc->watch = NULL;
     tn__watch_destroy(r.watch);

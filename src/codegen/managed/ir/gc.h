@@ -26,6 +26,8 @@
 extern "C" {
 #endif
 
+struct tn__counters; /* jit/counter.h */
+
 /* One compilation as the passes over managed code see it. */
 struct tn__gc {
     LLVMModuleRef module;
@@ -38,6 +40,7 @@ struct tn__gc {
     LLVMTargetMachineRef machine; /* for passes that ask about the target */
     struct tn__watch *watch;      /* NULL: no observer of passes */
     unsigned off;                 /* optimisations that are not wanted: TN__... below */
+    const struct tn__counters *counters; /* NULL: calls are not counted */
     /* While passes run (tn__gc_begin): */
     LLVMBuilderRef builder; /* one for all of them, each of which places it before use */
     LLVMTypeRef nothing, i8, i32, i64, pointer, reference, derived; /* the pointers are in 0, TRACKED and DERIVED */

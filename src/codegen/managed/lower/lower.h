@@ -35,6 +35,7 @@ void tn__zero_indirectly(struct tn__gc *gc);
 void tn__lower_handlers(struct tn__gc *gc);
 void tn__lower_calls(struct tn__gc *gc);
 void tn__insert_polls(struct tn__gc *gc);
+void tn__count_calls(struct tn__gc *gc); /* for gc->counters; NULL: as part 0 of a module "0" */
 void tn__copy_arguments(struct tn__gc *gc);
 void tn__insert_barriers(struct tn__gc *gc);
 void tn__lower_allocations(struct tn__gc *gc);

@@ -40,7 +40,8 @@ static void answer_cpu(struct tn__gc *gc)
     X("finish", tn__finish)                                                                                            \
     X("root-tables", tn__make_root_tables)                                                                             \
     X("remove-addrspaces", tn__remove_spaces)                                                                          \
-    X("remove-ni", tn__gc_remove_ni)
+    X("remove-ni", tn__gc_remove_ni)                                                                                   \
+    X("count-calls", tn__count_calls)
 
 static const struct pass {
     const char *name;
