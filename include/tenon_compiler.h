@@ -203,11 +203,11 @@ struct tn_part_request {
     int anew; /* not 0: what was kept of this part is of no use; it has to be compiled */
     /* The level, in place of that of the options; a module in one piece has that of the options. */
     int opt_level;
-    /* Tiers (tn_jit_options.tiers). A body of tier 0 has the name that the description says, one of tier N that name
-     * with "..N" at its end. Constants that the part shares with no other one become local to it. */
-    uint32_t tier;
-    /* NULL, or calls and back edges are counted, as code of this tier, in counters that symbols with this text in their
-     * names tell apart (doc/TIERS.md). */
+    /* Not 0: the part was compiled for a lower tier before. Its functions have "..N" at the end of the names that the
+     * description gives to their bodies, where N is the level, and constants of the part are local to the object. */
+    int is_higher;
+    /* NULL, or calls and back edges are counted, in counters that symbols with this text in their names tell apart
+     * (doc/TIERS.md). */
     const char *counters;
     int is_idle; /* not 0: no call waits for it, so it may hold no lock for long that another compilation needs */
 };

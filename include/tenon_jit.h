@@ -20,6 +20,18 @@ extern "C" {
 
 struct tn_jit;
 
+/* A level of compilation. A lazy JIT with tiers compiles a function for the first of them when it is first called, and
+ * for the next one, on a thread of its own, when it has been called often (doc/TIERS.md). */
+struct tn_tier {
+    int opt_level;  /* 0..3, each higher than that of the tier before */
+    uint32_t calls; /* after so many calls of a function, the next tier is due; 1 or more, not used of the last tier */
+    uint32_t loops; /* so many turns of its loops count as a call; 0: none do */
+};
+
+/* What a JIT with tiers needs besides; programs that do not call tn_jit_tiering have none of it. */
+struct tn_tiering;
+TN_API const struct tn_tiering *tn_jit_tiering(void);
+
 struct tn_jit_options {
     size_t size; /* sizeof(struct tn_jit_options) */
     /* The session to use, which must outlive the JIT. NULL: the JIT creates its own, with `threads` threads that
@@ -35,6 +47,13 @@ struct tn_jit_options {
     void *resolver_context;
     int keep_ir; /* not 0: keep a copy of all IR until the JIT is destroyed, for tn_jit_build_image and tn_jit_view */
     const struct tn_compiler *compiler; /* its functions outlive the JIT and its session */
+    /* Up to 4 tiers, copied; 0: one level, that of `compile`. They need a lazy JIT and tn_jit_tiering(). Modules that
+     * are compiled in one piece have the level of `compile`. */
+    const struct tn_tier *tiers;
+    size_t tier_count;
+    const struct tn_tiering *tiering;
+    size_t tier_bytes;   /* objects of higher tiers may have so many bytes in all; 0: any number */
+    unsigned tier_share; /* of one processor that compiling for higher tiers may take, in percent; 0: all of it */
 };
 
 /* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; options of compilations that the compiler does not
@@ -113,6 +132,43 @@ TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, s
 TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
                                    struct tn_error *err);
 
+/* ---- tiers ---- */
+
+/* A function of a JIT with tiers. Counts are of what counters have told so far: each time a counter has run out. */
+struct tn_jit_function {
+    size_t size;        /* of this struct */
+    const char *name;   /* as in the module; of several functions that are compiled together, the first */
+    const char *module; /* its name */
+    int tier;           /* that its stub leads to, counted from 0; before the first call, the one that it begins with */
+    int opt_level;      /* of that tier */
+    uint64_t calls;     /* at least so many, with turns of loops */
+    uint64_t samples;   /* tn_jit_sample */
+    uint64_t swaps;     /* how often its stub was led to a higher tier */
+    int failed;         /* not 0: the code of why it cannot be compiled for a higher tier */
+    struct tn_jit_tier_code {
+        uint64_t bytes; /* of the object; 0: there is none */
+        uint64_t ns;    /* that compiling it took */
+        int was_cached; /* it was not compiled now */
+    } tiers[4];
+};
+
+/* Asks for a tier of a function, whatever its counters say, and returns at once; a thread of its own compiles it. Does
+ * nothing if the function has reached it. The function is the newest of this name in the JIT. Any thread. TN_EINVAL (no
+ * tiers, or none of this number), TN_EUNDEF (no module with tiers defines it), TN_ENOTSUP (it cannot be compiled
+ * twice). */
+TN_API int tn_jit_request_tier(struct tn_jit *jit, const char *function, int tier, struct tn_error *err);
+
+/* Counts the function that has this address in its code as running; for the client's profiler. In signal handlers too.
+ * Samples that come faster than they can be looked at are dropped. */
+TN_API void tn_jit_sample(struct tn_jit *jit, const void *pc);
+
+/* Calls `visit` for each function of each module with tiers, until it returns another value than 0, which is the
+ * result. It may call anything but tn_jit_destroy. TN_EINVAL (no tiers). */
+TN_API int tn_jit_each_function(struct tn_jit *jit, int (*visit)(void *context, const struct tn_jit_function *function),
+                                void *context, struct tn_error *err);
+
+/* ---- counts ---- */
+
 struct tn_jit_stats {
     size_t size;                                      /* in: sizeof(struct tn_jit_stats) as the caller knows it */
     uint64_t modules;                                 /* added */
@@ -120,6 +176,7 @@ struct tn_jit_stats {
     uint64_t read_ns;                                 /* adding modules: reading, verifying, splitting */
     uint64_t extract_ns;                              /* copying functions out of modules */
     uint64_t parse_ns, optimize_ns, emit_ns, free_ns; /* as in struct tn_compile_stats, summed over threads */
+    uint64_t raised, raised_bytes, raised_ns; /* compilations for higher tiers, their objects, the time they took */
 };
 
 TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);

@@ -30,6 +30,7 @@ enum tn__fork_level {
     TN__FORK_SOURCES,   /* debug information */
     TN__FORK_MODULES,   /* modules of JITs, unless they are being compiled */
     TN__FORK_JITS,      /* lists of JITs */
+    TN__FORK_TIERS,     /* what JITs compile again */
     TN__FORK_CACHES,    /* lists of what caches have to write */
     TN__FORK_TARGETS,   /* idle target machines */
     TN__FORK_IMAGES,    /* the list of loaded images */

@@ -12,6 +12,7 @@ void tn__os_read_registers(const void *context, struct tn__os_access *access)
     const ucontext_t *user = context;
     access->stack = user->uc_mcontext.sp;
     access->frame = user->uc_mcontext.regs[FRAME];
+    access->code = user->uc_mcontext.pc;
 }
 
 /* The instructions that compilers emit for this reach the caches of all cores; but another core may have fetched

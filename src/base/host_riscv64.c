@@ -12,6 +12,7 @@ void tn__os_read_registers(const void *context, struct tn__os_access *access)
     const ucontext_t *user = context;
     access->stack = user->uc_mcontext.__gregs[REG_SP];
     access->frame = user->uc_mcontext.__gregs[FRAME];
+    access->code = user->uc_mcontext.__gregs[REG_PC];
 }
 
 /* A system call, riscv_flush_icache: only the kernel can reach the other cores on which the process runs. */

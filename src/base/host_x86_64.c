@@ -11,6 +11,7 @@ void tn__os_read_registers(const void *context, struct tn__os_access *access)
     const ucontext_t *user = context;
     access->stack = (uint64_t)user->uc_mcontext.gregs[REG_RSP];
     access->frame = (uint64_t)user->uc_mcontext.gregs[REG_RBP];
+    access->code = (uint64_t)user->uc_mcontext.gregs[REG_RIP];
 }
 
 /* Instruction fetch sees what was written; compilers make nothing of this. */

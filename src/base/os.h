@@ -128,9 +128,9 @@ bool tn__os_peek(uint64_t address, uint64_t *word);
 
 /* An access to memory that is not there, or not for that: the address, and the thread's stack and frame pointers. */
 struct tn__os_access {
-    uint64_t address, stack, frame;
+    uint64_t address, stack, frame, code; /* the address, the stack and frame pointers, the instruction */
 };
-/* Fills in the two pointers from the context that a signal handler is given (host_*.c). */
+/* Fills in all but the address from the context that a signal handler is given (host_*.c). */
 void tn__os_read_registers(const void *context, struct tn__os_access *access);
 /* From now on calls `watch` for each of these, in a signal handler on the thread's signal stack if it has one; then the
  * program goes on as it would have before: with its own handler, or not at all. Once. */

@@ -2,7 +2,7 @@
 
 /* Names that the JIT makes of a module's names: NAME.tenon.TAG for what was local to the module, where TAG is 16 digits
  * of the module's hash, or those and the number of a copy, NAME$body for what the stub NAME leads to, and both;
- * NAME$body..2 for what it leads to when it was compiled for tier 2. Messages show NAME. */
+ * NAME$body..2 for what it leads to after it was compiled again, at level 2. Messages show NAME. */
 
 #ifndef TENON_SHOWN_NAME_H
 #define TENON_SHOWN_NAME_H

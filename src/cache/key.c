@@ -117,7 +117,8 @@ bool tn__key_of(const char *identity, const void *salt, size_t salt_length, cons
 
 #define MEMBER(member, part, bits, shift)                                                                              \
     {                                                                                                                  \
-#member, offsetof(struct tn_part_request, member), sizeof((struct tn_part_request){0}.member), part, bits, shift \
+#member, offsetof(struct tn_part_request, member), sizeof((struct tn_part_request){0}.member), part, bits,     \
+            shift                                                                                                      \
     }
 #define NO_MEMBER(member) MEMBER(member, TN__VARIANT_NOTHING, 0, 0)
 
@@ -130,7 +131,7 @@ const struct tn__variant_row tn__variant_rows[] = {
     NO_MEMBER(kept),
     NO_MEMBER(anew),
     MEMBER(opt_level, TN__VARIANT_NUMBER, 4, 8),
-    MEMBER(tier, TN__VARIANT_NUMBER, 4, 12),
+    MEMBER(is_higher, TN__VARIANT_NUMBER, 1, 12),
     MEMBER(counters, TN__VARIANT_IS_SET, 1, 16),
     NO_MEMBER(is_idle),
 };

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Prefixes of the symbols; what follows is struct tn_part_request.counters, for the first one after the tier. */
-#define TN__COUNTER_LIMITS "tenon.limits." /* TIER.COUNTERS: calls, and back edges that count as one << 32 */
+/* Prefixes of the symbols; what follows is struct tn_part_request.counters, for the first one after the level. */
+#define TN__COUNTER_LIMITS "tenon.limits." /* LEVEL.COUNTERS: calls, and back edges that count as one << 32 */
 #define TN__COUNTER_MODULE "tenon.module." /* the number of the module */
 #define TN__COUNTER_TOLD   "tenon.told."   /* the function that is called */
 
@@ -19,14 +19,15 @@ struct tn__counter {
     int32_t calls, loops; /* that are left; the code decrements them, relaxed, and calls when one is negative */
     uint64_t limits;      /* the first symbol */
     uint64_t module;      /* the second one */
-    uint32_t part, tier;
-    uint32_t told, padding; /* how often the JIT was told; 0: the counters have not been set */
+    uint32_t part, level;
+    uint32_t told, padding; /* how often the function was called; 0: the counters have not been set */
 };
 
 /* By what the counters of a part differ from those of others. */
 struct tn__counters {
     const char *tag;
-    uint32_t part, tier;
+    uint32_t part;
+    int level;
 };
 
 #endif

@@ -47,6 +47,8 @@ static int take_options(const struct tn_jit_options *given, struct tn_jit_option
         return code;
     if (jit->compile.emit != TN_EMIT_OBJECT)
         return tn__fail(err, TN_EINVAL, "a JIT compiles to objects, and nothing else");
+    if (options->tier_count && (!options->tiers || !options->tiering || !options->lazy))
+        return tn__fail(err, TN_EINVAL, "tiers need a lazy JIT, the tiers, and tn_jit_tiering()");
     if (options->lazy && !options->on_failure)
         return tn__fail(err, TN_EINVAL, "a lazy JIT needs on_failure");
     if (options->session && (options->threads || options->on_error))
@@ -93,6 +95,8 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
     jit->lazy = options.lazy != 0;
     jit->keeps_ir = options.keep_ir != 0;
     jit->on_failure = options.on_failure;
+    if (code == TN_OK && options.tier_count)
+        code = options.tiering->open(jit, &options, err);
     if (code != TN_OK) {
         tn_jit_destroy(jit);
         return code;
@@ -124,6 +128,8 @@ void tn__jit_release(struct tn_jit *jit)
     }
     tn__arena_free(&jit->name_memory);
     tn__jit_free_tags(jit);
+    if (jit->tiering)
+        jit->tiering->free(jit);
     tn__free(NULL, jit->strings);
     tn__free(NULL, jit);
 }
@@ -132,6 +138,8 @@ void tn_jit_destroy(struct tn_jit *jit)
 {
     if (!jit)
         return;
+    if (jit->tiering)
+        jit->tiering->close(jit);
     if (jit->owns_session)
         tn_session_destroy(jit->session); /* NULL if it could not be created */
     tn__jit_release(jit);

@@ -2,7 +2,9 @@
 
 /* The JIT, which knows compilers by struct tn_compiler only: options.c (options of compilations), jit.c (creating,
  * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules apart),
- * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them).
+ * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them), and what
+ * only programs with tiers have: tiers.c (which functions are compiled again, and when), tiers_add.c (modules),
+ * tiers_queue.c (what counters tell), tiers_view.c (requests, samples, lists of functions).
  * src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images of the modules that were added, and
  * views of their functions. */
 
@@ -39,6 +41,8 @@ struct tn_jit {
     struct tn__tree *names;                   /* these three: under the lock of replace.c */
     struct tn__arena name_memory;
     struct tn__jit_version *versions;
+    const struct tn_tiering *tiering; /* NULL: no tiers */
+    struct tn__tiers *tiers;          /* tiers.h */
 };
 
 /* What tells a module apart from others of the same IR in its library (tags.c). */
@@ -74,11 +78,13 @@ struct tn__jit_kept {
     char ir[];
 };
 
-/* A module, until the last symbol that it promised is materialized or removed. */
+/* A module, until the last symbol that it promised is materialized or removed; with tiers, until it is removed. */
 struct tn__jit_module {
-    atomic_size_t users; /* materializers, and the thread that adds it */
+    atomic_size_t users;  /* of this struct */
+    atomic_size_t makers; /* of these, those that may compile: materializers, and the thread that adds it */
     struct tn_jit *jit;
-    void *module; /* the compiler's */
+    void *module;              /* the compiler's, as long as there are makers */
+    struct tn__tiered *tiered; /* NULL: it has no tiers (tiers.h) */
     struct tn__description description;
     struct tn_buffer described;              /* its texts */
     struct tn__arena tables;                 /* and its tables */
@@ -114,6 +120,39 @@ void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *mod
  * NULL, has to be given to tn__jit_untag when nothing of the module remains. */
 int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_library *shown,
                 struct tn_jit_module *module, struct tn__jit_tagged *tagged, struct tn_error *err);
+
+/* How a part is compiled, as in struct tn_part_request, and what came of it. */
+struct tn__jit_how {
+    int opt_level;
+    bool is_higher, is_idle;
+    const char *counters;
+    bool was_kept; /* it was not compiled now; in: it has to be */
+    size_t bytes;  /* of the object */
+    uint64_t ns;   /* that this took */
+};
+
+/* Compiles a part that a materializer has promised, and stages its object. */
+int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
+                 struct tn_responsibility *responsibility, struct tn_error *err);
+const struct tn__described_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count);
+/* Names its object as a member of an archive would be called, without what lazy compilation has added to the name. */
+void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size);
+/* Users and makers; the former stay. A maker is a user as well. */
+void tn__jit_hold(struct tn__jit_module *m, bool makes);
+void tn__jit_drop(struct tn__jit_module *m, bool makes);
+
+/* What tiers do in a JIT; tn_jit_tiering answers it. */
+struct tn_tiering {
+    int (*open)(struct tn_jit *jit, const struct tn_jit_options *options, struct tn_error *err);
+    void (*close)(struct tn_jit *jit); /* the client destroys the JIT */
+    void (*free)(struct tn_jit *jit);  /* nothing of it is left */
+    /* Promises the bodies of higher tiers of a module that was divided. */
+    int (*promise)(struct tn__jit_module *m, const struct tn__jit_tagged *tag, struct tn_library *library,
+                   struct tn_tracker *owner, struct tn_error *err);
+    /* How the part is compiled when it is first called, and what came of that. */
+    void (*begin)(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how);
+    void (*end)(const struct tn__jit_module *m, size_t part, const struct tn__jit_how *how);
+};
 
 /* Gives a module its number among those of the library with the same hash. False: out of memory. */
 bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uint8_t digest[TN__SHA256_SIZE],

@@ -18,7 +18,7 @@ static void release_object(void *context, const void *bytes, size_t length)
     tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
 }
 
-static const struct tn__described_symbol *symbols_of(const struct tn__jit_module *m, size_t part, size_t *count)
+const struct tn__described_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count)
 {
     const struct tn__description *d = &m->description;
     *count = d->first[part + 1] - d->first[part];
@@ -37,11 +37,10 @@ struct destination {
     struct tn_tracker *owner;
 };
 
-/* As a member of an archive would be called, without what lazy compilation has added to the name. */
-static void name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size)
+void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size)
 {
     size_t count;
-    const char *function = part == 0 ? "data" : symbols_of(m, part, &count)[0].name;
+    const char *function = part == 0 ? "data" : tn__jit_symbols(m, part, &count)[0].name;
     if (is(m, TN__DESCRIBED_WHOLE))
         snprintf(name, size, "%s", m->name);
     else
@@ -61,8 +60,8 @@ static int add(const struct destination *to, const struct tn_input *input, bool 
     return code;
 }
 
-/* Compiles a part, or the whole, and adds the object. *was_kept: it was not compiled now; in: it has to be. */
-static int make(const struct tn__jit_module *m, size_t part, const struct destination *to, bool *was_kept,
+/* Compiles a part, or the whole, and adds the object. */
+static int make(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
                 struct tn_error *err)
 {
     char name[300];
@@ -78,61 +77,89 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
                                             .observer = &observer,
                                             .stats = &stats,
                                             .kept = &input,
-                                            .anew = *was_kept,
-                                            .opt_level = jit->compile.opt_level};
-    name_part(m, part, name, sizeof name);
+                                            .anew = how->was_kept,
+                                            .opt_level = how->opt_level,
+                                            .is_higher = how->is_higher,
+                                            .counters = how->counters,
+                                            .is_idle = how->is_idle};
+    tn__jit_name_part(m, part, name, sizeof name);
     tn__jit_watch(&watch, &observer);
     int code = jit->compiler.compile(m->module, &request, &object, err);
     tn__count(&jit->counters.extract_ns, stats.extract_ns);
     tn__count(&jit->counters.free_ns, stats.free_ns);
-    if (code == TN_OK && part > 0 && stats.functions) /* it was compiled now, not long ago */
+    if (code == TN_OK && part > 0 && stats.functions && !how->is_higher) /* it was compiled now, not long ago */
         tn__count(&jit->counters.taken, 1);
     if (code != TN_OK)
         return code;
-    *was_kept = input.release != NULL;
-    if (!*was_kept) {
+    how->was_kept = input.release != NULL;
+    if (!how->was_kept) {
         input.bytes = object.data;
         input.length = object.size;
         input.release = release_object;
     }
+    how->bytes = input.length;
     input.name = name;
     input.owner = to->owner;
-    return add(to, &input, *was_kept, err);
+    return add(to, &input, how->was_kept, err);
 }
 
 /* An object of an earlier run that is of no use is compiled anew. */
-static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn_error *err)
+static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
+                   struct tn_error *err)
 {
-    bool was_kept = false;
-    int code = make(m, part, to, &was_kept, err);
-    if (was_kept && code != TN_OK && code != TN_ENOMEM && code != TN_EREMOVED)
-        code = make(m, part, to, &was_kept, err);
+    uint64_t begin = tn__os_now_ns();
+    int code = make(m, part, to, how, err);
+    if (how->was_kept && code != TN_OK && code != TN_ENOMEM && code != TN_EREMOVED)
+        code = make(m, part, to, how, err);
+    how->ns = tn__os_now_ns() - begin;
     return code;
+}
+
+int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
+                 struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    return compile(m, part, &(struct destination){.responsibility = responsibility}, how, err);
 }
 
 static int materialize(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
     const struct tn__jit_part *part = context;
-    return compile(part->owner, (size_t)(part - part->owner->parts),
-                   &(struct destination){.responsibility = responsibility}, err);
+    const struct tn__jit_module *m = part->owner;
+    const struct tn_tiering *tiering = m->tiered ? m->jit->tiering : NULL;
+    const size_t number = (size_t)(part - m->parts);
+    struct tn__jit_how how = {.opt_level = m->jit->compile.opt_level};
+    if (tiering)
+        tiering->begin(m, number, &how);
+    int code = tn__jit_make(m, number, &how, responsibility, err);
+    if (tiering && code == TN_OK)
+        tiering->end(m, number, &how);
+    return code;
 }
 
 /* ---- the module's life ---- */
 
-static void release(struct tn__jit_module *m)
+void tn__jit_hold(struct tn__jit_module *m, bool makes)
 {
+    atomic_fetch_add(&m->users, 1);
+    atomic_fetch_add(&m->makers, makes);
+}
+
+void tn__jit_drop(struct tn__jit_module *m, bool makes)
+{
+    if (makes && atomic_fetch_sub(&m->makers, 1) == 1)
+        m->jit->compiler.close(m->module);
     if (atomic_fetch_sub(&m->users, 1) != 1)
         return;
-    m->jit->compiler.close(m->module);
     tn__arena_free(&m->tables);
     tn_buffer_free(&m->described);
     tn__jit_release(m->jit);
+    tn__free(NULL, m->tiered);
     tn__free(NULL, m);
 }
 
 static void destroy_part(void *context)
 {
-    release(((struct tn__jit_part *)context)->owner);
+    tn__jit_drop(((struct tn__jit_part *)context)->owner, true);
 }
 
 /* The struct, its parts and its instances in one piece. It takes over what `opened` has. */
@@ -146,7 +173,7 @@ static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_mo
     if (!m)
         return NULL;
     memcpy(m, opened, sizeof *m);
-    m->users = 1;
+    m->users = m->makers = 1;
     m->jit = jit;
     tn__jit_use(jit);
     for (size_t i = 0; i < count; i++)
@@ -163,6 +190,7 @@ static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_mo
 
 struct adding {
     struct tn__jit_module *m;
+    const struct tn__jit_tagged *tag;
     struct tn_library *library;
     struct tn_tracker *owner;
     struct tn__arena arena;
@@ -178,7 +206,7 @@ static uint64_t flags_of(const struct tn__described_symbol *symbol)
 static int promise(struct adding *a, size_t part)
 {
     size_t count, used = 0;
-    const struct tn__described_symbol *symbols = symbols_of(a->m, part, &count);
+    const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, part, &count);
     struct tn_promised *promised = tn__arena_array(&a->arena, count + 1, sizeof *promised);
     if (!promised)
         return tn__no_memory(a->err, a->m->name);
@@ -189,7 +217,8 @@ static int promise(struct adding *a, size_t part)
     bool has_initializers = part == 0 && is(a->m, TN__DESCRIBED_INITIALIZERS);
     /* What no lookup could name, or the linker has to see, is compiled now. */
     if (is(a->m, TN__DESCRIBED_OPAQUE) || (!used && has_initializers))
-        return compile(a->m, part, &(struct destination){NULL, a->library, a->owner}, a->err);
+        return compile(a->m, part, &(struct destination){NULL, a->library, a->owner},
+                       &(struct tn__jit_how){.opt_level = a->m->jit->compile.opt_level}, a->err);
     if (!used)
         return TN_OK;
     struct tn_materializer materializer = {.size = sizeof materializer,
@@ -200,10 +229,10 @@ static int promise(struct adding *a, size_t part)
                                            .materialize = materialize,
                                            .destroy = destroy_part,
                                            .owner = a->owner};
-    atomic_fetch_add(&a->m->users, 1);
+    tn__jit_hold(a->m, true);
     int code = tn_add_materializer(a->library, &materializer, a->err);
     if (code != TN_OK)
-        atomic_fetch_sub(&a->m->users, 1);
+        tn__jit_drop(a->m, true);
     return code;
 }
 
@@ -219,7 +248,7 @@ static int define_stubs(struct adding *a)
     if (!stubs || !others)
         return tn__no_memory(a->err, a->m->name);
     for (size_t part = 0; part < parts; part++) {
-        const struct tn__described_symbol *symbols = symbols_of(a->m, part, &count);
+        const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, part, &count);
         for (const struct tn__described_symbol *s = symbols; s < symbols + count; s++)
             if (s->of)
                 others[other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
@@ -245,7 +274,7 @@ static int define_stubs(struct adding *a)
 static int note_initializers(struct adding *a)
 {
     size_t count;
-    const struct tn__described_symbol *symbols = symbols_of(a->m, 0, &count);
+    const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, 0, &count);
     if (!is(a->m, TN__DESCRIBED_INITIALIZERS))
         return TN_OK;
     const char *symbol = count ? symbols[0].name : "";
@@ -270,7 +299,10 @@ static int promise_all(struct adding *a)
     for (size_t part = 0; part < parts && code == TN_OK; part++)
         code = promise(a, part);
     if (code == TN_OK && !is(a->m, TN__DESCRIBED_WHOLE)) {
-        code = define_stubs(a);
+        if (a->m->jit->tiering) /* before anything can be called */
+            code = a->m->jit->tiering->promise(a->m, a->tag, a->library, a->owner, a->err);
+        if (code == TN_OK)
+            code = define_stubs(a);
         tn__count(&a->m->jit->counters.functions, parts - 1);
     }
     return code;
@@ -390,10 +422,10 @@ static int add_module(struct given *g, struct tn_error *err)
         close_opened(g);
         return tn__no_memory(err, g->module.name);
     }
-    struct adding a = {.m = m, .library = g->library, .owner = g->module.owner, .err = err};
+    struct adding a = {.m = m, .tag = &g->tag, .library = g->library, .owner = g->module.owner, .err = err};
     int code = is(m, TN__DESCRIBED_WHOLE) ? promise_all(&a) : add_in_steps(&a, g->module.owner);
     tn__arena_free(&a.arena);
-    release(m);
+    tn__jit_drop(m, true);
     return code;
 }
 

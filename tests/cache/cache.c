@@ -119,22 +119,25 @@ static void rows_cover_the_structs(void **state)
     ASSERT_COVERED(tn__variant_rows, tn__variant_row_count, struct tn_part_request);
 }
 
-/* Objects of a part that differ in one of these are different ones, also in a pack; a level or tier for which the kind
+/* Objects of a part that differ in one of these are different ones, also in a pack; a level for which the kind
  * has no room is not kept. */
 static void objects_of_tiers(void **state)
 {
     (void)state;
     struct tn_compile_stats stats = {.size = sizeof stats};
 #define REQUEST .size = sizeof(struct tn_part_request), .part = 2, .name = "m(f)", .stats = &stats
-    const struct tn_part_request rows[] = {
-        {REQUEST},
-        {REQUEST, .opt_level = 1},
-        {REQUEST, .opt_level = 15},
-        {REQUEST, .tier = 1},
-        {REQUEST, .tier = 15, .opt_level = 2},
-        {REQUEST, .counters = "0"},
-        {REQUEST, .counters = "0", .tier = 1},
-    }, others[] = {{REQUEST, .opt_level = 16}, {REQUEST, .opt_level = -1}, {REQUEST, .tier = 16}};
+    const struct tn_part_request rows[] =
+        {
+            {REQUEST},
+            {REQUEST, .opt_level = 1},
+            {REQUEST, .opt_level = 15},
+            {REQUEST, .is_higher = 1},
+            {REQUEST, .is_higher = 1, .opt_level = 2},
+            {REQUEST, .counters = "0"},
+            {REQUEST, .counters = "0", .is_higher = 1},
+        },
+                                 others[] = {
+                                     {REQUEST, .opt_level = 16}, {REQUEST, .opt_level = -1}, {REQUEST, .is_higher = 2}};
     uint32_t kinds[COUNT(rows)], unused;
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_true(tn__variant_of(&rows[i], &kinds[i]));

@@ -19,7 +19,7 @@ int command_run(struct settings *settings)
     if (!tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
         !tool_observe(tool_program.session, settings) || !tool_provide_heap(tool_program.session, tool_program.library))
         return STATUS_FAILURE;
-    if ((settings->lazy || threads || settings->cache) && !tool_program_use_jit(settings))
+    if ((settings->lazy || settings->tiers || threads || settings->cache) && !tool_program_use_jit(settings))
         return STATUS_FAILURE;
     for (int i = 0; i < settings->file_count; i++)
         if (!tool_program_add(settings->files[i], settings, 0))

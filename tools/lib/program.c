@@ -240,8 +240,14 @@ bool tool_program_use_jit(const struct settings *settings)
                                      .session = tool_program.session,
                                      .compiler = tool_program.cache,
                                      .compile = &compile,
-                                     .lazy = settings->lazy,
+                                     .lazy = settings->lazy || settings->tiers,
                                      .on_failure = end_program};
+    const struct tn_tier tiers[] = {tool_first_tier, {.opt_level = settings->opt_level}};
+    if (settings->tiers) {
+        options.tiers = tiers;
+        options.tier_count = 1 + (settings->opt_level > tiers[0].opt_level);
+        options.tiering = tn_jit_tiering();
+    }
     if (tn_jit_create(&options, &tool_program.jit, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
     return true;
@@ -356,8 +362,8 @@ int tool_program_call(const struct settings *settings, void *entry)
     char **argv = make_arguments(settings);
     int argc = settings->argument_count + 1;
     self.process = getpid();
-    if (!argv || (tool_program.cache && atexit(flush_cache) != 0) || (settings->stats && atexit(print_stats) != 0) ||
-        atexit(run_finalizers) != 0)
+    if (!argv || !tool_profile_start(settings) || (tool_program.cache && atexit(flush_cache) != 0) ||
+        (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory");
     tool_thread_data_run();
     tool_use_built_in_name_services();

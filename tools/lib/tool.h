@@ -44,7 +44,8 @@ struct settings {
     int thin_anywhere;
     const char *trace_compile, *trace_optimize, *remarks, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
-    int time_passes, lazy, timings;
+    int time_passes, lazy, tiers, timings;
+    const char *profile;
     const char *threads, *cache, *limit, *base, *base_salt;
     const char *passes;
     int polls, weak;
@@ -242,6 +243,11 @@ extern struct program {
 /* A session with an empty library, which may see the host's symbols; `where` NULL: in this process. `threads` may
  * compile. It reads all formats of one architecture: this process's or, with --noexec, that of the first object. */
 bool tool_program_create(const struct settings *settings, struct tn__detached *where, bool with_host, size_t threads);
+/* With --profile: from now on functions are watched; at exit they are listed. False after a message. */
+bool tool_profile_start(const struct settings *settings);
+/* The first of two tiers. Figures for these counts are in doc/TIERS.md. */
+extern const struct tn_tier tool_first_tier;
+
 /* From now on IR that is added is compiled when it is needed; `lazy`: function by function. */
 bool tool_program_use_jit(const struct settings *settings);
 /* Adds an object, an archive or, compiled, IR; `flags` as in struct tn_input. */

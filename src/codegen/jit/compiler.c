@@ -128,14 +128,14 @@ static int compile_part(void *module, const struct tn_part_request *request, str
     struct tn_compile_stats stats = {.size = sizeof stats};
     uint64_t extract_ns = 0;
     const struct tn__counters counters = {
-        .tag = request->counters, .part = (uint32_t)request->part, .tier = request->tier};
+        .tag = request->counters, .part = (uint32_t)request->part, .level = request->opt_level};
     struct tn__part_compilation how = {.name = request->name,
                                        .how = tn__jit_extraction(opened->options, request->opt_level),
                                        .opt_level = request->opt_level,
                                        .counters = request->counters ? &counters : NULL,
                                        .is_background = request->is_idle,
                                        .observer = request->observer};
-    how.how.tier = request->tier;
+    how.how.tier = request->is_higher ? request->opt_level : 0;
     int code = opened->whole ? tn__module_compile_whole(opened->module, request->observer, object, &stats, err)
                              : tn__module_compile_part(opened->module, (size_t)request->part, &how, object, &extract_ns,
                                                        &stats, err);

@@ -67,7 +67,7 @@ const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, 
 struct tn__extraction {
     /* Functions are defined under the names of their bodies, as their plain names are stubs. Not in part 0. */
     bool stubs;
-    unsigned tier;        /* not 0: bodies have the names of this tier (base/shown_name.h) */
+    int tier;             /* not 0: bodies have the names of a higher tier of this level (base/shown_name.h) */
     unsigned inline_size; /* functions of up to that many instructions are copied along, to be inlined */
     /* NULL, or called with the part when it is complete. */
     void (*finish)(void *context, struct LLVMOpaqueModule *part);

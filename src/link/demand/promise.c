@@ -282,6 +282,12 @@ static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
     return code;
 }
 
+/* A failure that only on_error can learn of. That something was removed while it was made is none. */
+static bool is_unheard(const struct tn_responsibility *promise, const struct tn_error *why)
+{
+    return why->code != TN_EREMOVED && tn__list_is_empty(&promise->waits);
+}
+
 static int end_ready(struct tn_responsibility *promise, bool fails, struct tn_error *err)
 {
     if (!promise)
@@ -294,7 +300,7 @@ static int end_ready(struct tn_responsibility *promise, bool fails, struct tn_er
         return tn__fail(err, TN_EINVAL, "%s has ended already", promise->seen.name);
     }
     int code = enter_all(promise, &why);
-    bool unheard = code && fails && tn__list_is_empty(&promise->waits);
+    bool unheard = code && fails && is_unheard(promise, &why);
     if (!code)
         keep_promise(promise);
     else if (fails)
@@ -329,7 +335,7 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
     tn__fail(&error, why && why->code < 0 ? why->code : TN_EINVAL, "%s", why ? why->text : "no reason given");
     tn__session_lock(session);
     bool fails = promise->seen.state == TN__PROMISE_RUNNING && !give_back(promise, &error);
-    bool unheard = fails && tn__list_is_empty(&promise->waits);
+    bool unheard = fails && is_unheard(promise, &error);
     if (fails)
         fail_promise(promise, &error);
     tn__session_unlock(session);

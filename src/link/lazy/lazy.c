@@ -34,7 +34,7 @@ static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const s
     }
 }
 
-static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err)
+int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err)
 {
     if (leads_to(pool, address, slot))
         return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", slot->record->entry->name);
@@ -53,7 +53,7 @@ static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch
     if (batch->removed) /* its stub may have another function by now; this call still has the one it was meant for */
         return code;
     if (target_of(slot) == pool->entry)
-        return code ? code : lead_to(pool, slot, *address, err);
+        return code ? code : tn__lazy_lead(pool, slot, *address, err);
     *address = target_of(slot);
     return 0;
 }
@@ -184,8 +184,7 @@ static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slo
     return leads;
 }
 
-/* NULL if it is another definition, perhaps one with the address of a stub. */
-static struct tn__lazy_slot *slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry)
+struct tn__lazy_slot *tn__lazy_slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry)
 {
     struct tn__lazy_slot *slot = entry->kind == TN__ENTRY_ABSOLUTE ? tn__lazy_slot_at(pool, entry->address) : NULL;
     bool used = slot && target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
@@ -194,7 +193,7 @@ static struct tn__lazy_slot *slot_of(const struct tn__lazy_pool *pool, const str
 
 static bool is_stub(const struct tn_session *session, const struct tn__entry *entry)
 {
-    return slot_of(tn__lazy_pool_of(session), entry);
+    return tn__lazy_slot_of(tn__lazy_pool_of(session), entry);
 }
 
 static bool lead_away(struct tn_session *session, const struct tn__places *places)
@@ -428,12 +427,12 @@ static int redirect(struct tn_library *library, const char *name, uint64_t addre
     entry = entry ? tn__entry_target(entry) : NULL;
     if (!entry || entry->kind == TN__ENTRY_UNDEFINED)
         return tn__fail(err, TN_EUNDEF, "'%s' is not defined in library %s", name, library->name);
-    struct tn__lazy_slot *slot = pool ? slot_of(pool, entry) : NULL;
+    struct tn__lazy_slot *slot = pool ? tn__lazy_slot_of(pool, entry) : NULL;
     if (!slot)
         return tn__fail(err, TN_EINVAL, "'%s' is not redirectable", name);
     if (!address && !slot->record->batch->on_failure)
         return tn__fail(err, TN_EINVAL, "'%s' has no function to call when there is none", name);
-    return lead_to(pool, slot, address ? address : pool->entry, err);
+    return tn__lazy_lead(pool, slot, address ? address : pool->entry, err);
 }
 
 int tn_redirect(struct tn_library *library, const char *name, const void *address, struct tn_error *err)

@@ -106,6 +106,20 @@ int tn__lazy_find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_sym
 int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
                     struct tn_tracker *owner, struct tn_error *err);
 
+/* Under the lock. The slot of a symbol's stub; NULL if it is another definition, perhaps one with the address of a
+ * stub. Then: makes it lead to an address; TN_EINVAL: that leads back to it. */
+struct tn__lazy_slot *tn__lazy_slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry);
+int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err);
+
+/* ---- bodies of one function (lazy_raise.c) ---- */
+
+/* Makes the lazy function `name` of a library lead to the last of `count` symbols of that library, if it leads to
+ * another one of these, or was not called yet; *changed: it did. `bodies[0]` is the one that its first call looks up.
+ * All of this is one step: what the client redirects, and what is removed or replaced by now, stays as it is. TN_EDUP:
+ * it leads elsewhere; TN_EUNDEF: it or the last symbol is not there, or not linked; TN_EREMOVED. */
+int tn__lazy_raise(struct tn_library *library, const char *name, const char *const *bodies, size_t count, bool *changed,
+                   struct tn_error *err);
+
 /* ---- what observers are told (lazy_names.c) ---- */
 
 /* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an

@@ -119,6 +119,8 @@ int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void
 /* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without
  * the lock. */
 void tn__exits_run(struct tn_library *library, struct tn_tracker *owner);
+/* Under the lock: the linked object that an address lies in, or NULL. False when memory is out. */
+bool tn__session_find_object(struct tn_session *session, uint64_t address, struct tn__object **object);
 /* Under the lock: moves what was registered to another tracker; forgets it. */
 void tn__exits_give(struct tn_tracker *from, struct tn_tracker *to);
 void tn__exits_forget(struct tn_tracker *tracker);

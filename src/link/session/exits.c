@@ -28,9 +28,8 @@ static bool place_object(struct tn_session *session, struct tn__object *object)
     return object->places;
 }
 
-/* The object that an address lies in, or NULL. Registering is rare, so objects enter the tree when it is needed. False
- * when memory is out. */
-static bool find_object(struct tn_session *session, uint64_t address, struct tn__object **object)
+/* Registering is rare, so objects enter the tree when it is needed. */
+bool tn__session_find_object(struct tn_session *session, uint64_t address, struct tn__object **object)
 {
     for (struct tn__list *node; (node = session->unplaced.next) != &session->unplaced; tn__list_remove(node))
         if (!place_object(session, tn__container_of(node, struct tn__object, queued)))
@@ -104,7 +103,7 @@ static int keep_in(struct tn_session *session, const void *address, const struct
     struct tn__object *object;
     if (tn__session_is_elsewhere(session))
         return 1;
-    if (!find_object(session, (uintptr_t)address, &object))
+    if (!tn__session_find_object(session, (uintptr_t)address, &object))
         return -1;
     if (!object)
         return 1;

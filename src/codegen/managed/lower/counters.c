@@ -42,7 +42,7 @@ static void make_record(struct counting *c)
     struct tn__gc *gc = c->gc;
     const struct tn__counters *names = gc->counters ? gc->counters : &none;
     char limits[100], module[100], told_name[100];
-    snprintf(limits, sizeof limits, TN__COUNTER_LIMITS "%u.%s", names->tier, names->tag);
+    snprintf(limits, sizeof limits, TN__COUNTER_LIMITS "%d.%s", names->level, names->tag);
     snprintf(module, sizeof module, TN__COUNTER_MODULE "%s", names->tag);
     snprintf(told_name, sizeof told_name, TN__COUNTER_TOLD "%s", names->tag);
     c->told_type = LLVMFunctionType(gc->nothing, (LLVMTypeRef[]){gc->pointer, gc->i32}, 2, 0);
@@ -54,7 +54,7 @@ static void make_record(struct counting *c)
                               declare(c, limits, NULL),
                               declare(c, module, NULL),
                               LLVMConstInt(gc->i32, names->part, 0),
-                              LLVMConstInt(gc->i32, names->tier, 0),
+                              LLVMConstInt(gc->i32, (unsigned)names->level, 0),
                               zero,
                               zero};
     LLVMValueRef value = LLVMConstStructInContext(gc->context, members, TN_COUNT(members), 0);

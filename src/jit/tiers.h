@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Tiers (doc/TIERS.md): tiers.c has the thread that compiles functions again and leads their stubs to the new code,
+ * tiers_add.c makes what it has to know of a module, tiers_queue.c takes what code and signal handlers tell, without a
+ * lock, tiers_view.c answers the client. */
+
+#ifndef TENON_JIT_TIERS_H
+#define TENON_JIT_TIERS_H
+
+#include "jit/counter.h"
+#include "jit/jit.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { TN__TIERS_MOST = 4 };
+
+/* Of a JIT. */
+struct tn__tiers {
+    struct tn__list listed; /* all that are open, under the lock of tiers.c, like what follows `share` */
+    struct tn_jit *jit;
+    size_t count;
+    struct tn_tier tiers[TN__TIERS_MOST];
+    uint64_t most_bytes; /* UINT64_MAX: any number */
+    unsigned share;      /* percent */
+    bool is_open;
+    uint64_t bytes;          /* of objects of higher tiers */
+    struct tn__list modules; /* struct tn__tiered, oldest first */
+};
+
+/* Of a module; it stays as long as the module's struct. Numbers are under the lock of tiers.c. */
+struct tn__tiered {
+    struct tn__tree node;   /* by number, which counters name; as long as the library has the module */
+    struct tn__list listed; /* likewise */
+    struct tn__jit_module *m;
+    struct tn__tiers *tiers;
+    struct tn_library *library;
+    char tag[40]; /* struct tn_part_request.counters */
+    struct tn__tiered_part {
+        struct tn__tiered *of;
+        struct tn__list queued; /* to be compiled again */
+        bool is_queued;
+        uint8_t first, now, wanted; /* tiers: of the first call, of its newest code, to be compiled for */
+        int failed;
+        uint32_t heat; /* the hottest comes first */
+        uint64_t calls, samples, swaps;
+        /* By tier. */
+        struct tn__tiered_body {
+            struct tn__tiered_part *part; /* a materializer's context */
+            struct tn_jit_tier_code code;
+            uint64_t begin, end; /* its code, once there was a sample in it */
+        } bodies[TN__TIERS_MOST];
+    } parts[];
+};
+
+/* What is told: by a counter, or as a sample (module 0). */
+struct tn__told {
+    uint64_t module;
+    uint64_t value;           /* sample: the address */
+    const struct tn_jit *jit; /* sample */
+    uint32_t part, times;     /* counter: how often it has told so far */
+    int level;
+};
+
+/* ---- tiers.c ---- */
+
+void tn__tiers_lock(void);
+void tn__tiers_unlock(void);
+
+int tn__tiers_open(struct tn__tiers *tiers, struct tn_error *err);
+void tn__tiers_close(struct tn__tiers *tiers);
+/* Empties the queue: notes what counters have told, and answers samples. */
+size_t tn__tiers_take(struct tn__told *samples, size_t room);
+/* The tiers of a JIT, which is not destroyed until the end; NULL: it was. By the thread only. */
+struct tn__tiers *tn__tiers_begin(const struct tn_jit *jit);
+void tn__tiers_end(void);
+/* A module begins, under a number of its own, and ends. In the child of a fork, the former starts the thread anew. */
+void tn__tiers_enter(struct tn__tiered *tiered);
+void tn__tiers_leave(struct tn__tiered *tiered);
+/* Under the lock: the part is to be compiled for a tier at least, the hottest first. */
+void tn__tiers_want(struct tn__tiered_part *part, uint8_t tier, uint32_t heat);
+/* Starts the thread if there is none, and wakes it. TN_ENOMEM. */
+int tn__tiers_wake(struct tn_error *err);
+
+/* ---- tiers_add.c ---- */
+
+/* The name of a body for a tier, in `arena`; NULL: out of memory. */
+const char *tn__tiered_name(const struct tn__tiered_part *part, const struct tn__described_symbol *function,
+                            size_t tier, struct tn__arena *arena);
+static inline size_t tn__tiered_number(const struct tn__tiered_part *part)
+{
+    return (size_t)(part - part->of->parts);
+}
+/* Those of a part that have stubs and bodies. */
+#define TN__EACH_BODY(s, tiered_part)                                                                                  \
+    size_t count_of_##s, *at_##s = &count_of_##s;                                                                      \
+    for (const struct tn__described_symbol *                                                                           \
+             s = tn__jit_symbols((tiered_part)->of->m, tn__tiered_number(tiered_part), at_##s),                        \
+            *end_of_##s = s + count_of_##s;                                                                            \
+         s < end_of_##s; s++)                                                                                          \
+        if (s->body)
+
+/* ---- tiers_queue.c ---- */
+
+/* Lock-free, and safe in signal handlers. False: there is no room. */
+bool tn__told_push(const struct tn__told *told);
+/* Under the lock of tiers.c. */
+bool tn__told_pop(struct tn__told *told);
+/* Changes whenever something was pushed; for tn__os_wait. */
+extern uint32_t tn__told_events;
+/* Called by code whose counter has run out, in an entry (loop 0) or at the end of a turn of a loop. */
+void tn__told(struct tn__counter *counter, uint32_t loop);
+
+/* ---- tiers_view.c ---- */
+
+/* Looks at samples; not under the lock. */
+void tn__tiers_sample(const struct tn__told *samples, size_t count);
+
+#pragma GCC visibility pop
+#endif

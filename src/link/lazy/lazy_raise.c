@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lazy functions that lead to better code, once it is there. */
+
+#include <stdatomic.h>
+
+#include "link/lazy/lazy.h"
+
+/* 0: it is not linked, or is not this library's. */
+static uint64_t linked_at(const struct tn_library *library, const char *name)
+{
+    const struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
+    return entry && entry->kind == TN__ENTRY_LINKED ? entry->address : 0;
+}
+
+static struct tn__lazy_slot *find_slot(const struct tn_library *library, const char *name)
+{
+    struct tn__entry *entry = library->session->lazy ? tn__symtab_find(&library->symtab, name) : NULL;
+    return entry ? tn__lazy_slot_of(tn__lazy_pool_of(library->session), entry) : NULL;
+}
+
+/* A stub that was defined anew has the name too, and might be another module's. */
+static bool looks_up(const struct tn__lazy_slot *slot, const char *body)
+{
+    return slot->record->target && strcmp(slot->record->target, body) == 0;
+}
+
+static int raise_slot(struct tn_library *library, const char *name, const char *const *bodies, size_t count,
+                      bool *changed, struct tn_error *err)
+{
+    struct tn__lazy_slot *slot = find_slot(library, name);
+    uint64_t best = linked_at(library, bodies[count - 1]);
+    if (!slot || !best)
+        return tn__fail(err, TN_EUNDEF, "'%s' has no stub, or its code is gone", name);
+    const struct tn__lazy_pool *pool = tn__lazy_pool_of(library->session);
+    uint64_t now = atomic_load_explicit(&slot->target, memory_order_relaxed);
+    bool may = now == pool->entry || now == best;
+    for (size_t i = 0; i + 1 < count && !may; i++)
+        may = now == linked_at(library, bodies[i]);
+    if (!may || !looks_up(slot, bodies[0]))
+        return tn__fail(err, TN_EDUP, "'%s' was redirected", name);
+    int code = now == best ? 0 : tn__lazy_lead(pool, slot, best, err);
+    *changed = now != best && !code;
+    return code;
+}
+
+int tn__lazy_raise(struct tn_library *library, const char *name, const char *const *bodies, size_t count, bool *changed,
+                   struct tn_error *err)
+{
+    *changed = false;
+    tn__session_lock(library->session);
+    int code = tn__library_check(library, err);
+    if (!code)
+        code = raise_slot(library, name, bodies, count, changed, err);
+    tn__session_unlock(library->session);
+    return code;
+}
