@@ -126,9 +126,10 @@ struct tn__jit_how {
     int opt_level;
     bool is_higher, is_idle;
     const char *counters;
-    bool was_kept; /* it was not compiled now; in: it has to be */
-    size_t bytes;  /* of the object */
-    uint64_t ns;   /* that this took */
+    bool was_kept;   /* it was not compiled now; in: it has to be */
+    bool is_refused; /* the client did not want the object (tn_session_options.on_object) */
+    size_t bytes;    /* of the object */
+    uint64_t ns;     /* that this took */
 };
 
 /* Compiles a part that a materializer has promised, and stages its object. */

@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "base/shown_name.h"
 #include "jit/jit.h"
+#include "link/session/contents.h"
 
 /* ---- compiling ---- */
 
@@ -49,13 +50,16 @@ void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char *name, 
 
 /* Adds an object, or releases it. One that was not made now may define something else than what was promised, which
  * shows when it is tried. */
-static int add(const struct destination *to, const struct tn_input *input, bool was_kept, struct tn_error *err)
+static int add(const struct destination *to, const struct tn_input *input, struct tn__jit_how *how,
+               struct tn_error *err)
 {
-    int code = to->responsibility ? tn_responsibility_add_object(to->responsibility, input, err)
-                                  : tn_add_object(to->library, input, err);
+    how->is_refused = false;
+    int code = to->responsibility
+                   ? tn__responsibility_add_object(to->responsibility, input, &how->is_refused, err)
+                   : tn__library_add_object(to->library, input, (struct tn__source){.refused = &how->is_refused}, err);
     if (code != TN_OK)
         input->release(input->context, input->bytes, input->length);
-    else if (was_kept && to->responsibility)
+    else if (how->was_kept && to->responsibility)
         code = tn_responsibility_try(to->responsibility, err);
     return code;
 }
@@ -100,16 +104,17 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
     how->bytes = input.length;
     input.name = name;
     input.owner = to->owner;
-    return add(to, &input, how->was_kept, err);
+    return add(to, &input, how, err);
 }
 
-/* An object of an earlier run that is of no use is compiled anew. */
+/* An object of an earlier run that is of no use is compiled anew. One that the client refuses was of use: the client
+ * would have to refuse the new one too. */
 static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
                    struct tn_error *err)
 {
     uint64_t begin = tn__os_now_ns();
     int code = make(m, part, to, how, err);
-    if (how->was_kept && code != TN_OK && code != TN_ENOMEM && code != TN_EREMOVED)
+    if (how->was_kept && code != TN_OK && !how->is_refused && code != TN_ENOMEM && code != TN_EREMOVED)
         code = make(m, part, to, how, err);
     how->ns = tn__os_now_ns() - begin;
     return code;

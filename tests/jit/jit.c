@@ -283,6 +283,76 @@ static void through_the_cache(void **state)
     tn_buffer_free(&pack);
 }
 
+/* ---- clients that refuse objects ---- */
+
+static int seen;
+static const char *unwanted;
+
+static int refuse(void *context, struct tn_input *object, struct tn_error *err)
+{
+    (void)context;
+    bool is_it = unwanted && strcmp(object->name, unwanted) == 0;
+    seen += is_it;
+    return is_it ? tn__fail(err, TN_EPERM, "not this one") : TN_OK;
+}
+
+/* The outcome of adding the module, or else of looking `name` up. */
+static int run_cached(const char *ir, const char *name, bool lazy, struct tn_cache_stats *stats, struct tn_error *err)
+{
+    const struct tn_session_options in_session = {.size = sizeof in_session, .on_object = refuse};
+    struct tn_compiler *cache = open_cache(false);
+    struct tn_jit_options options = toy_options(cache, lazy);
+    struct tn_jit_module module = toy_module(ir);
+    struct tn_session *session;
+    struct tn_jit *jit;
+    void *address;
+    check(tn_session_create(&in_session, &session, err), err);
+    options.session = session;
+    options.on_error = NULL; /* it would be the session's */
+    check(tn_jit_create(&options, &jit, err), err);
+    if (strcmp(ir, "opaque") == 0) /* it needs this */
+        check(tn_define(tn_jit_library(jit), "second", (const void *)no_function, err), err);
+    int code = tn_jit_add_module(jit, NULL, &module, err);
+    if (code == TN_OK)
+        code = tn_jit_lookup(jit, name, &address, err);
+    *stats = (struct tn_cache_stats){.size = sizeof *stats};
+    tn_jit_destroy(jit);
+    tn_session_destroy(session);
+    tn_cache_stats(cache, stats);
+    tn_cache_destroy(cache);
+    return code;
+}
+
+/* What is refused was not damaged: it is neither compiled anew nor shown again, and stays in the cache. */
+static void objects_refused_by_the_client(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ir, *name, *object;
+        bool lazy;
+    } cases[] = {{"program", "first$body", "toy(first)", true},
+                 {"program", "first", "toy", false},
+                 {"opaque", "first", "toy", false}};
+    struct tn_error err;
+    struct tn_cache_stats stats;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        prepare(NULL);
+        unwanted = NULL;
+        check(run_cached(cases[i].ir, cases[i].name, cases[i].lazy, &stats, &err), &err);
+        int compiles = toy.compiles;
+        unwanted = cases[i].object;
+        seen = 0;
+        assert_int_equal(run_cached(cases[i].ir, cases[i].name, cases[i].lazy, &stats, &err), TN_EPERM);
+        assert_non_null(strstr(err.text, "not this one"));
+        assert_true(seen == 1 && toy.compiles == compiles);
+        assert_true(stats.damaged == 0 && stats.found_objects == stats.objects && stats.objects > 0);
+        unwanted = NULL;
+        check(run_cached(cases[i].ir, cases[i].name, cases[i].lazy, &stats, &err), &err);
+        assert_int_equal(toy.compiles, compiles);
+        tn_buffer_free(&pack);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup(allocations_refused, prepare),
         cmocka_unit_test_setup(from_the_cache_alone, prepare),
         cmocka_unit_test_setup(through_the_cache, prepare),
+        cmocka_unit_test(objects_refused_by_the_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,6 +241,7 @@ static int show(const struct tn_session *session, struct tn__object_data *data, 
     shown.release = NULL;
     shown.context = NULL;
     int code = session->on_object(session->context, &shown, &why);
+    data->is_refused = code != 0;
     if (code)
         return tn__fail(err, code < 0 ? code : TN_EINVAL, "%s: %s", data->name, *why.text ? why.text : "refused");
     if (shown.bytes == data->bytes && shown.length == data->size)

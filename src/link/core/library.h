@@ -153,7 +153,7 @@ static inline struct tn_tracker *tn__library_next_tracker(struct tn_library *lib
 
 /* ---- enter.c ---- */
 
-/* Reads an input into `data`; needs no lock. */
+/* Reads an input into `data`; needs no lock. On an error, only data->is_refused says anything. */
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
                      struct tn__object_data *data, struct tn_error *err);
 /* Creates an object from `data` and enters its definitions; changed entries are recorded in `journal`. The object

@@ -14,6 +14,7 @@ struct tn__partial_file;
 struct tn__source {
     bool may_change;                  /* they are those of a mapped file */
     struct tn__partial_file *partial; /* they have to be read before they are looked at; NULL: they are there */
+    bool *refused;                    /* out: whether the client has refused the object; NULL: not wanted */
 };
 
 struct tn__archive {

@@ -164,6 +164,7 @@ struct tn__object_data {
     bool has_ifuncs;             /* likewise: indirect functions */
     bool has_commons;            /* likewise */
     bool has_groups;             /* a grouped section has a $ in its name */
+    bool is_refused;             /* by the client, and not read */
     bool relocs_sound;           /* the reader has checked that their types and symbols exist, and where they lie */
     struct tn__section *sections;
     struct tn__symbol *symbols;

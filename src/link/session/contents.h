@@ -70,6 +70,10 @@ int tn__library_add_archive(struct tn_library *library, const struct tn_input *i
 /* Enters what was read, once no link uses the names that it defines. Takes the lock. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
 
+/* responsibility.c: tn_responsibility_add_object. *refused, false before, tells whether the client refused it. */
+int tn__responsibility_add_object(struct tn_responsibility *promise, const struct tn_input *given, bool *refused,
+                                  struct tn_error *err);
+
 /* retire.c: removing code that threads may be running, of one tracker or of a library that is removed as a whole. The
  * steps are called in this order; between them it may be anything that a removal has hidden. */
 struct tn__retirement {

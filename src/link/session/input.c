@@ -74,6 +74,8 @@ int tn__library_add_object(struct tn_library *library, const struct tn_input *gi
         return code;
     uint64_t start = tn__session_clock(library->session);
     code = tn__library_read(library, &input, source.may_change, &data, err);
+    if (source.refused)
+        *source.refused = data.is_refused;
     return code ? code : enter_when_free(library, &data, start, err);
 }
 

@@ -27,7 +27,8 @@ static int stage(struct tn_responsibility *promise, struct tn__object_data *data
     return 0;
 }
 
-int tn_responsibility_add_object(struct tn_responsibility *promise, const struct tn_input *given, struct tn_error *err)
+int tn__responsibility_add_object(struct tn_responsibility *promise, const struct tn_input *given, bool *refused,
+                                  struct tn_error *err)
 {
     if (!promise)
         return tn__fail(err, TN_EINVAL, "no responsibility given");
@@ -35,9 +36,17 @@ int tn_responsibility_add_object(struct tn_responsibility *promise, const struct
     struct tn__object_data data;
     int code = tn__library_take_input(promise->library, given, &input, err);
     input.owner = NULL;
-    if (!code)
-        code = tn__library_read(promise->library, &input, false, &data, err);
+    if (code)
+        return code;
+    code = tn__library_read(promise->library, &input, false, &data, err);
+    *refused = data.is_refused;
     return code ? code : stage(promise, &data, err);
+}
+
+int tn_responsibility_add_object(struct tn_responsibility *promise, const struct tn_input *given, struct tn_error *err)
+{
+    bool refused;
+    return tn__responsibility_add_object(promise, given, &refused, err);
 }
 
 int tn_responsibility_define(struct tn_responsibility *promise, const struct tn_definition *definitions, size_t count,

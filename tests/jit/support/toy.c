@@ -20,12 +20,14 @@ static const struct program {
     size_t count;
     struct tn__described_symbol *symbols;
     bool has_parts, fails;
+    uint32_t flags;
 } programs[] = {
     {"program", "whole", 4, WHOLE({.name = "total"}, {.name = "number"}, {.name = "first"}, {.name = "second"}), true},
     {"fails", "whole", 4, WHOLE({.name = "total"}, {.name = "number"}, {.name = "first"}, {.name = "second"}), true,
      true},
     {"alone", "alone", 1, WHOLE({.name = "first"})},
     {"weak", "weak", 2, WHOLE({.name = "first"}, {.name = "second", .flags = TN__SYMBOL_WEAK})},
+    {"opaque", "alone", 1, WHOLE({.name = "first"}), .flags = TN__DESCRIBED_OPAQUE},
     {"data", "data", 2, WHOLE({.name = "total"}, {.name = "number"})},
 };
 
@@ -49,7 +51,7 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
 
 static bool describe(const struct module *m, struct tn_buffer *out)
 {
-    struct tn__description d = {.flags = m->whole ? TN__DESCRIBED_WHOLE : 0,
+    struct tn__description d = {.flags = (m->whole ? TN__DESCRIBED_WHOLE : 0) | m->program->flags,
                                 .parts = m->whole ? 1 : TOY_PARTS,
                                 .count = m->whole ? m->program->count : sizeof parts / sizeof parts[0],
                                 .symbols = m->whole ? m->program->symbols : parts};

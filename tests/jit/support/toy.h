@@ -4,6 +4,7 @@
  * number that `first` adds to what it returns:
  *     program    `first`, which calls `second`, and variables; also as parts. first(1) is 42
  *     alone      `first` only, in one piece
+ *     opaque     the same, and added to the library at once
  *     weak       both, `second` weak, in one piece
  *     data       the variables only, in one piece
  *     fails      is described like the first one, and cannot be compiled
