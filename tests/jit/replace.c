@@ -3,6 +3,7 @@
 /* Functions that are replaced while threads call them. */
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -366,6 +367,70 @@ static void while_threads_call(void **state)
     }
 }
 
+/* ---- a first call under way ---- */
+
+static sem_t is_held, goes_on;
+
+static void hold_old_version(const char *program, long number)
+{
+    (void)program;
+    if (number)
+        return;
+    toy.before = NULL;
+    sem_post(&is_held);
+    sem_wait(&goes_on);
+}
+
+/* The version has given way, and its removal waits for the thread that is held. */
+static void let_it_go_on(void *context, const struct tn_delay *delay)
+{
+    (void)context, (void)delay;
+    sem_post(&goes_on);
+}
+
+struct first_call {
+    const void *function;
+    long result;
+};
+
+static void *call_for_the_first_time(void *context)
+{
+    struct first_call *c = context;
+    tn_thread_attach();
+    c->result = call(c->function, 1);
+    tn_thread_detach();
+    return NULL;
+}
+
+/* A call that has reached a version ends in that version, although the rest of it is linked only when another one has
+ * taken its place. */
+static void first_call_under_way(void **state)
+{
+    (void)state;
+    const struct tn_session_options in_session = {.size = sizeof in_session, .on_delay = let_it_go_on};
+    struct tn_jit_options options = options_for(true);
+    struct tn_error err;
+    struct tn_jit *jit;
+    pthread_t thread;
+    check(tn_session_create(&in_session, &options.session, &err), &err);
+    options.on_error = NULL; /* it would be the session's */
+    check(tn_jit_create(&options, &jit, &err), &err);
+    sem_init(&is_held, 0, 0);
+    sem_init(&goes_on, 0, 0);
+    replace(jit, "program 0");
+    struct first_call first = {.function = find(jit, "first")};
+    toy.before = hold_old_version;
+    assert_int_equal(pthread_create(&thread, NULL, call_for_the_first_time, &first), 0);
+    sem_wait(&is_held);
+    replace(jit, "program 1");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(first.result, 42);
+    assert_int_equal(call(first.function, 1), 43);
+    tn_jit_destroy(jit);
+    tn_session_destroy(options.session);
+    assert_int_equal(toy.opens, toy.closes);
+}
+
 struct editor {
     struct tn_jit *jit;
     long from;
@@ -413,7 +478,7 @@ int main(void)
         cmocka_unit_test(names_of_others),    cmocka_unit_test(mistakes),
         cmocka_unit_test(lazy_failures),      cmocka_unit_test(allocations_refused),
         cmocka_unit_test(ten_thousand),       cmocka_unit_test(while_threads_call),
-        cmocka_unit_test(by_several_threads),
+        cmocka_unit_test(by_several_threads), cmocka_unit_test(first_call_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

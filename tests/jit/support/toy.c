@@ -97,6 +97,8 @@ static int compile(void *module, const struct tn_part_request *request, struct t
     const struct module *m = module;
     char bytes[20000], path[300];
     count(&m->toy->compiles);
+    if (m->toy->before)
+        m->toy->before(m->program->name, m->number);
     if (m->program->fails)
         return tn__fail(err, TN_ECOMPILE, "%s: cannot be compiled", request->name);
     snprintf(path, sizeof path, DATA "/%s.o", m->whole ? m->program->file : files[request->part]);

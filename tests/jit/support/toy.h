@@ -30,7 +30,8 @@ enum { TOY_DATA, TOY_FIRST, TOY_SECOND, TOY_PARTS };
 /* Its calls so far, counted atomically. */
 struct toy {
     int opens, closes, compiles, writes;
-    int refuses; /* not 0: `check` fails with this code */
+    int refuses;                                      /* not 0: `check` fails with this code */
+    void (*before)(const char *program, long number); /* NULL, or called before something is compiled */
 };
 
 struct tn_compiler toy_compiler(struct toy *toy);
