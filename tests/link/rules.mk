@@ -147,7 +147,7 @@ $(BUILD)/tests/link/lazy/lazy_object: | $(call data_of,matrix_a matrix_b)
 $(BUILD)/tests/link/memory/memory_client: | $(call data_of,memory)
 $(BUILD)/tests/link/memory/strategies: | $(call data_of,matrix_a matrix_b low)
 $(BUILD)/tests/link/session/faults $(BUILD)/tests/link/session/allocator: | \
-	$(call data_of,matrix_a small low gather_1 gather_2) \
+	$(call data_of,matrix_a small $(if $(HOST),,low) gather_1 gather_2) \
 	$(link_data)/matrix_b.a
 
 $(link_data)/matrix_b.a: $(link_data)/matrix_b.o

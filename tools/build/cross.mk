@@ -17,7 +17,7 @@ cross_tests := $(addprefix base/,error faults fork memory options sha256 thread 
 	$(addprefix link/instance/,instance instance_calls instance_storm) \
 	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads litmus) \
 	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
-	$(addprefix link/session/,libraries options order thread_exits) \
+	$(addprefix link/session/,faults libraries options order thread_exits) \
 	$(addprefix link/,tls/tls unwind/unwind unwind/unwind_data unwind/unwind_sets)
 cross_llvm_tests := $(addprefix codegen/,compile/emit jit/jit llvm/fatal llvm/stack)
 cross_programs = $(foreach host,$(cross_hosts),$(cross_tests:%=$(BUILD)/$(host)/tests/%))
@@ -28,7 +28,7 @@ cross_suites = $(cross_llvm_hosts:%=tests/tool:%)
 # thread-local data of the main thread, but qemu has mapped that page only up to the next 4 KiB. Heaps and images take
 # long under emulation, and run once.
 large_pages := 65536
-large_page_tests := $(filter-out base/memory $(addprefix link/,session/thread_exits tls/tls) gc/heap/% image/%, \
+large_page_tests := $(filter-out base/memory $(addprefix link/,session/faults session/thread_exits tls/tls) gc/heap/% image/%, \
 	$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
 cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384,core/matrix lazy/lazy_calls memory/ranges)

@@ -64,9 +64,14 @@ static int add_first(struct state *s, struct tn_error *err)
     return tn_add_file(s->f.library, data_file("matrix_a.o"), err);
 }
 
+/* Position-dependent code, which has to lie low: an object for x86-64. */
 static int add_low(struct state *s, struct tn_error *err)
 {
+#ifdef __x86_64__
     return tn_add_file(s->f.library, data_file("low.o"), err);
+#else
+    return tn_define(s->f.library, "low", s->f.library, err);
+#endif
 }
 
 static int add_small(struct state *s, struct tn_error *err)
@@ -207,7 +212,9 @@ static int run_steps(const char *plan, enum tn_strategy strategy, const int *all
     assert_int_equal(run(host), 0);
     assert_int_equal(call(&s.f, "small"), 2 + 3);
     assert_int_equal(call(&s.f, "lazy_small"), 2 + 3);
+#ifdef __x86_64__
     assert_int_equal(call(&s.f, "low"), 77);
+#endif
     assert_int_equal(call(&s.f, "other_name"), 1234);
     check_maps();
     tn_run_finalizers(s.f.library);
@@ -216,8 +223,8 @@ static int run_steps(const char *plan, enum tn_strategy strategy, const int *all
     assert_int_equal(count_tenon_mappings(), 0);
     if (!space_at_start) /* by now the allocator has its own reserve */
         space_at_start = address_space();
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer keeps what it knew of memory that was given back */
-    assert_true(address_space() < space_at_start + (32 << 20));
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer keeps what it knew of memory that was given back; so does an emulator */
+    assert_true(address_space() < space_at_start + (32 << 20) || getenv("EMULATOR"));
 #endif
     return failed;
 }
@@ -236,9 +243,17 @@ static const struct row rows[] = {
     {"mprotect", TN_STRATEGY_MPROTECT},
 };
 
-static void each_allocation_fails(void **state)
+static const struct row *take_row(void **state)
 {
     const struct row *row = *state;
+    if (row->strategy != TN_STRATEGY_MPROTECT && files_are_limited())
+        skip();
+    return row;
+}
+
+static void each_allocation_fails(void **state)
+{
+    const struct row *row = take_row(state);
     const int allowed[] = {TN_ENOMEM, 0};
     int n = 1;
     for (; n < MOST_ALLOCATIONS; n++) {
@@ -267,19 +282,19 @@ static void each_request_fails(const struct row *row, char fault, const int *all
 static void each_request_is_out_of_memory(void **state)
 {
     const int allowed[] = {TN_ENOMEM, 0};
-    each_request_fails(*state, 'F', allowed);
+    each_request_fails(take_row(state), 'F', allowed);
 }
 
 static void each_request_is_forbidden(void **state)
 {
     const int allowed[] = {TN_EPERM, TN_EIO, TN_ENOMEM, 0}; /* reserving address space is not subject to policy */
-    each_request_fails(*state, 'P', allowed);
+    each_request_fails(take_row(state), 'P', allowed);
 }
 
 static void executable_memory_is_refused_from_the_start(void **state)
 {
     static const char *const policies[] = {"vm.memfd_noexec", "PR_SET_MDWE"};
-    const struct row *row = *state;
+    const struct row *row = take_row(state);
     const struct tn_session_options options = {.size = sizeof options, .strategy = row->strategy};
     struct tn_session *session;
     struct tn_error err;
@@ -295,7 +310,7 @@ static void executable_memory_is_refused_from_the_start(void **state)
 
 static void executable_memory_is_refused_later(void **state)
 {
-    const struct row *row = *state;
+    const struct row *row = take_row(state);
     const struct tn_session_options options = {.size = sizeof options, .strategy = row->strategy};
     struct fixture f = open_fixture(&options);
     struct tn_stats before = stats_of(&f);
