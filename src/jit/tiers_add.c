@@ -62,7 +62,7 @@ static void free_tiers(struct tn_jit *jit)
 const char *tn__tiered_name(const struct tn__tiered_part *part, const struct tn__described_symbol *function,
                             size_t tier, struct tn__arena *arena)
 {
-    size_t size = strlen(function->body) + sizeof TN__NAME_TIER + 1;
+    size_t size = strlen(function->body) + sizeof TN__NAME_TIER "-2147483648";
     char *name = tn__arena_alloc(arena, size);
     if (name && tier == part->first)
         memcpy(name, function->body, strlen(function->body) + 1);
@@ -141,7 +141,7 @@ struct promising {
 
 static const char *join(struct promising *p, const char *prefix, int level)
 {
-    size_t size = strlen(prefix) + 4 + sizeof p->tiered->tag;
+    size_t size = strlen(prefix) + sizeof "-2147483648." + sizeof p->tiered->tag;
     char *name = tn__arena_alloc(&p->arena, size);
     if (name && level >= 0)
         snprintf(name, size, "%s%d.%s", prefix, level, p->tiered->tag);

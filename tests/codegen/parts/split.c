@@ -54,19 +54,21 @@ static void define_plain_names(struct linked *linked, const struct tn__module *m
     }
 }
 
-static int compile_part(struct tn__module *module, size_t part, bool stubs, struct tn_buffer *object,
+static int compile_part(struct tn__module *module, size_t part, int level, bool stubs, struct tn_buffer *object,
                         struct tn_error *err)
 {
     static const struct tn_compile_observer nobody = {.size = sizeof nobody};
-    struct tn__extraction how = {.stubs = stubs, .inline_size = 20};
+    const struct tn__part_compilation how = {
+        .name = "part", .how = {.stubs = stubs, .inline_size = 20}, .opt_level = level, .observer = &nobody};
     uint64_t extract_ns;
-    return tn__module_compile_part(module, part, "part", &how, &nobody, object, &extract_ns, NULL, err);
+    return tn__module_compile_part(module, part, &how, object, &extract_ns, NULL, err);
 }
 
 /* One of so many threads, each of which compiles every so-manieth part. */
 struct worker {
     struct tn__module *module;
     size_t first, step;
+    int level;
     bool stubs;
     struct tn_buffer *objects;
     struct tn_error err;
@@ -76,18 +78,19 @@ static void *work(void *context)
 {
     struct worker *worker = context;
     for (size_t i = worker->first; i < tn__split_parts(tn__module_split(worker->module)); i += worker->step)
-        if (compile_part(worker->module, i, worker->stubs, &worker->objects[i], &worker->err))
+        if (compile_part(worker->module, i, worker->level, worker->stubs, &worker->objects[i], &worker->err))
             return worker->err.text;
     return NULL;
 }
 
-/* One thread compiles all where the module is. Two come into each other's way, and go on with copies. */
-static void compile_parts(struct tn__module *module, size_t threads, bool stubs, struct tn_buffer *objects)
+/* One thread compiles all where the module is. Two, at level 1, come into each other's way, and go on with copies. */
+static void compile_parts(struct tn__module *module, int level, bool stubs, struct tn_buffer *objects)
 {
+    const size_t threads = level == 1 ? 2 : 1;
     struct worker workers[2];
     pthread_t thread[2];
     for (size_t i = 0; i < threads; i++) {
-        workers[i] = (struct worker){module, i, threads, stubs, objects, {0}};
+        workers[i] = (struct worker){module, i, threads, level, stubs, objects, {0}};
         assert_int_equal(pthread_create(&thread[i], NULL, work, &workers[i]), 0);
     }
     for (size_t i = 0; i < threads; i++) {
@@ -108,7 +111,7 @@ static void add_parts(struct linked *linked, const void *ir, size_t length, int 
     assert_false(tn__module_is_whole(module));
     size_t parts = tn__split_parts(tn__module_split(module));
     struct tn_buffer *objects = calloc(parts, sizeof *objects);
-    compile_parts(module, level == 1 ? 2 : 1, stubs, objects);
+    compile_parts(module, level, stubs, objects);
     for (size_t i = 0; i < parts; i++) {
         add(linked, &objects[i]);
         define_plain_names(linked, module, i, stubs);
@@ -271,7 +274,7 @@ static void given_up(void **state)
         fail_msg("%s", linked.err.text);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tn_buffer object;
-        if (compile_part(module, rows[i].part, true, &object, &linked.err) != rows[i].code)
+        if (compile_part(module, rows[i].part, options.opt_level, true, &object, &linked.err) != rows[i].code)
             fail_msg("row %zu: %s", i, linked.err.text);
         if (rows[i].code == TN_OK) {
             add(&linked, &object);
