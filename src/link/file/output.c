@@ -207,6 +207,8 @@ static int run_link(struct tn__output_link *o, const struct tn_input *inputs, si
         code = add_inputs(o->options, library, inputs, count, o->err);
     if (!code)
         code = tn_link(library, o->err);
+    if (o->lacks_memory) /* a weak reference would be null */
+        code = tn__output_no_memory(o);
     tn_session_destroy(session);
     return code;
 }

@@ -108,6 +108,7 @@ struct tn__output_link {
     } * origins;          /* of the output's symbols */
     const char **imports; /* by number */
     size_t import_count, import_capacity;
+    bool lacks_memory;  /* for an import, which then looks undefined */
     uint64_t functions; /* that the unwind data of all objects describes */
     struct tn__arena arena;
 };

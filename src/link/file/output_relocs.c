@@ -21,9 +21,12 @@ enum { MOST_BITS = 45, PAGE_BITS = 12 };
 void *tn__output_import(void *context, const char *name)
 {
     struct tn__output_link *o = context;
-    if (o->import_count == MOST_IMPORTS ||
-        !tn__grow(NULL, &o->imports, &o->import_capacity, o->import_count + 1, sizeof *o->imports))
+    if (o->import_count == MOST_IMPORTS)
         return NULL; /* reported as undefined */
+    if (!tn__grow(NULL, &o->imports, &o->import_capacity, o->import_count + 1, sizeof *o->imports)) {
+        o->lacks_memory = true; /* a resolver has no other answer */
+        return NULL;
+    }
     o->imports[o->import_count] = name;
     return (void *)(uintptr_t)(FIRST_IMPORT + IMPORT_STEP * o->import_count++); /* never dereferenced */
 }
