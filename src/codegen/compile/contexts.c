@@ -3,8 +3,8 @@
 /* Contexts are used again after modest modules, because making one takes a tenth of the time of compiling a small
  * function. A context keeps the types, constants and metadata of all modules that it has had, so it is used a number of
  * times only: what the idle ones keep together is bounded by tens of megabytes for hostile modules, and is about a
- * megabyte for ordinary ones. They also number types of equal names, so modules whose IR is shown to the client have
- * contexts of their own. */
+ * megabyte for ordinary ones. They also number types of equal names, and bitcode lists the kinds of metadata that its
+ * context has, so modules whose IR is shown to the client, and those of images, have contexts of their own. */
 
 #include "codegen/compile/unit.h"
 #include "codegen/llvm/idle.h"
@@ -21,7 +21,7 @@ static atomic_uintptr_t idle[MOST_IDLE];
 static bool shows_ir(const struct tn__unit *unit)
 {
     const struct tn_compile_observer *o = unit->observer;
-    return unit->options->emit != TN_EMIT_OBJECT || unit->options->hook ||
+    return unit->is_written || unit->options->emit != TN_EMIT_OBJECT || unit->options->hook ||
            (o && (o->stage || o->before_pass || o->after_pass));
 }
 

@@ -25,6 +25,7 @@ struct tn__unit {
     LLVMContextRef context;
     LLVMModuleRef module;
     struct tn__target *target;
+    bool is_written;          /* set by the caller: IR is written that has to be the same each time, see contexts.c */
     bool is_guest;            /* the context is another unit's and stays */
     bool is_modest;           /* the context may be used again: little of the module stays in it */
     struct tn__context *kept; /* what the context is used again by, or NULL */

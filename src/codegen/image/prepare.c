@@ -15,7 +15,7 @@
 
 static int join_input(struct tn__image_build *b, const struct tn_image_input *input)
 {
-    struct tn__unit other = {.name = input->name, .file = b->options.name, .options = &b->compile};
+    struct tn__unit other = {.name = input->name, .file = b->options.name, .options = &b->compile, .is_written = true};
     int code = tn__unit_read(&other, input->ir, input->length, TN__READ, b->err);
     if (code == TN_OK && strcmp(other.target->triple, b->unit.target->triple) != 0)
         code = tn__fail(b->err, TN_EINVAL, "%s is for %s, %s for %s", input->name, other.target->triple, b->unit.name,
@@ -42,8 +42,8 @@ static int read_inputs(struct tn__image_build *b)
     b->unit.name = b->inputs[0].name;
     b->unit.file = b->options.name; /* not the input's name, which may differ in another process */
     b->unit.options = &b->compile;
+    b->unit.is_written = true;
     int code = tn__unit_read(&b->unit, b->inputs[0].ir, b->inputs[0].length, TN__READ, b->err);
-    b->unit.is_modest = false; /* the other inputs come into its context */
     for (size_t i = 1; i < b->input_count && code == TN_OK; i++)
         code = join_input(b, &b->inputs[i]);
     return code;
