@@ -2,7 +2,8 @@
 #
 # Random C programs of csmith (X. Yang et al., "Finding and understanding bugs in C compilers", PLDI 2011), at each
 # optimisation level: each prints the same as clang's own build. SEEDS=FIRST:COUNT, or else 300 programs, others each
-# day. Programs that do not end within seconds are left out, and others take their place.
+# day. Programs that do not end well within seconds are left out, and others take their place: csmith makes loops without
+# end too, which compilers may turn into anything.
 #
 # time limit: 7200
 
@@ -13,12 +14,12 @@ clang="$LLVM_BIN/clang -w -I/usr/include/csmith"
 mkdir -p "$out"
 . tests/records.bash
 
-# program SEED: makes $out/SEED.bc, and the record of the ordinary program; not if that takes too long
+# program SEED: makes $out/SEED.bc, and the record of the ordinary program; not if that does not end well
 program() {
     local stem=$out/$1
     (cd "$out" && csmith --seed "$1" --max-funcs 6 --max-block-depth 4) >"$stem.c" &&
         $clang -O1 "$stem.c" -o "$stem.plain" && record "$stem.plain" timeout 5 "$stem.plain" &&
-        [ "$(cat "$stem.plain.status")" != 124 ] &&
+        [ "$(cat "$stem.plain.status")" = 0 ] &&
         $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$stem.c" -o "$stem.bc"
 }
 
@@ -33,4 +34,4 @@ for (( ; done < count && seed < last; seed++)); do
     done
     [ "$bad" ] || { echo "ok codegen/csmith $seed"; rm -f "$out/$seed".*; }
 done
-[ $done = "$count" ] || echo "not ok codegen/csmith: only $done of $count programs end within 5 s"
+[ $done = "$count" ] || echo "not ok codegen/csmith: only $done of $count programs end well within 5 s"
