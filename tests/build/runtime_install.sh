@@ -54,6 +54,7 @@ share/doc/tenon/doc/PORTING.md
 share/doc/tenon/doc/PASSES.md
 share/doc/tenon/doc/RELOCATIONS.md
 share/doc/tenon/doc/SESSION.md
+share/doc/tenon/doc/TIERS.md
 share/doc/tenon/examples/heap/Makefile
 share/doc/tenon/examples/heap/host.c
 share/doc/tenon/examples/plugin/Makefile
