@@ -102,6 +102,8 @@ static int open_version(struct replacing *r)
  * later call. */
 static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, bool waits)
 {
+    /* Not the wait of tn_tracker_retire: that one takes the names before it waits, and has to wait after that, for what
+     * a first call that ends meanwhile stores. So a replacement takes the time of two, if threads are attached. */
     if (waits)
         tn__session_quiesce(version->library->session);
     int code = waits ? tn_tracker_retire(tn_library_tracker(version->library), NULL) : TN_OK;

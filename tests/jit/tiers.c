@@ -204,7 +204,7 @@ static void objects_without_the_body(void **state)
     assert_int_equal(call_first(jit, 1), 42);
     check(tn_jit_request_tier(jit, "first", 2, &err), &err);
     for (uint64_t end = tn__os_now_ns() + UINT64_C(100000000000);
-         !__atomic_load_n(&toy_reported, __ATOMIC_RELAXED) && tn__os_now_ns() < end;)
+         !__atomic_load_n(&toy_reported, __ATOMIC_ACQUIRE) && tn__os_now_ns() < end;)
         tn__os_relax();
     assert_int_not_equal(toy_reported, 0);
     assert_int_equal(call_first(jit, 1), 42);

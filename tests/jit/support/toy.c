@@ -150,7 +150,7 @@ int toy_reported;
 static void report(void *context, const struct tn_error *err)
 {
     (void)context;
-    toy_reported = err->code;
+    __atomic_store_n(&toy_reported, err->code, __ATOMIC_RELEASE); /* by a thread of tiers, too */
 }
 
 struct tn_jit_options toy_options(const struct tn_compiler *compiler, bool lazy)
