@@ -2,8 +2,8 @@
 #
 # Random C programs of csmith (X. Yang et al., "Finding and understanding bugs in C compilers", PLDI 2011), at each
 # optimisation level: each prints the same as clang's own build. SEEDS=FIRST:COUNT, or else 300 programs, others each
-# day. Programs that do not end well within seconds are left out, and others take their place: csmith makes loops without
-# end too, which compilers may turn into anything.
+# day. Programs that do not end well within seconds are left out, and others take their place: csmith makes loops
+# without end too, which compilers may turn into anything.
 #
 # time limit: 7200
 
