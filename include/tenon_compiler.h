@@ -210,11 +210,14 @@ struct tn_part_request {
      * (doc/TIERS.md). */
     const char *counters;
     int is_idle; /* not 0: no call waits for it, so it may hold no lock for long that another compilation needs */
+    /* Not NULL: when the number there is not 0 any more, the object is not wanted, and passes may have been skipped.
+     * The compiler may stop, and returns TN_ECANCELLED instead of the object. Set during calls of the observer only. */
+    const int *cancelled;
 };
 
-/* A compiler. All functions may be called from any thread, also for one module at a time; the JIT calls `open` and
- * `close` once for each module. The struct is copied. What it makes of IR depends on nothing but its identity, the
- * options, the IR's bytes, `whole`, `digest` and `copy`. */
+/* A compiler. Any thread may call all functions, also for one module at a time; the JIT calls `open` and `close` once
+ * for each module, and once more to compile ahead (tenon_ahead.h). The struct is copied. What it makes of IR depends on
+ * nothing but its identity, the options, the IR's bytes, `whole`, `digest` and `copy`. */
 struct tn_compiler {
     size_t size; /* sizeof(struct tn_compiler) */
     void *context;

@@ -65,7 +65,7 @@ void tn__key_write(const uint8_t key[TN__SHA256_SIZE], char text[65]);
 /* ---- pack.c ---- */
 
 /* Kinds; those of objects have more above their low byte (tn__variant_of). */
-enum { TN__PACK_DESCRIPTION = 0, TN__PACK_OBJECT = 1, TN__PACK_KIND = 0xff };
+enum { TN__PACK_DESCRIPTION = 0, TN__PACK_OBJECT = 1, TN__PACK_ORDER = 2, TN__PACK_KIND = 0xff };
 
 /* Something that a pack contains; bytes are borrowed. */
 struct tn__pack_item {

@@ -134,6 +134,7 @@ const struct tn__variant_row tn__variant_rows[] = {
     MEMBER(is_higher, TN__VARIANT_NUMBER, 1, 12),
     MEMBER(counters, TN__VARIANT_IS_SET, 1, 16),
     NO_MEMBER(is_idle),
+    NO_MEMBER(cancelled), /* there is no object then */
 };
 const size_t tn__variant_row_count = TN_COUNT(tn__variant_rows);
 

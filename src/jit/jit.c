@@ -126,6 +126,8 @@ void tn__jit_release(struct tn_jit *jit)
         next = each->next;
         tn__free(NULL, each);
     }
+    if (jit->ahead)
+        tn__ahead_hooks_of(jit)->free(jit->ahead);
     tn__arena_free(&jit->name_memory);
     tn__jit_free_tags(jit);
     if (jit->tiering)
@@ -140,6 +142,8 @@ void tn_jit_destroy(struct tn_jit *jit)
         return;
     if (jit->tiering)
         jit->tiering->close(jit);
+    if (jit->ahead)
+        tn__ahead_hooks_of(jit)->end(jit->ahead);
     if (jit->owns_session)
         tn_session_destroy(jit->session); /* NULL if it could not be created */
     tn__jit_release(jit);
@@ -246,8 +250,11 @@ static void on_stage(void *context, const char *module, enum tn_stage stage, con
 
 static int on_before_pass(void *context, const struct tn_pass *pass)
 {
-    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
-    return client->before_pass(client->context, pass);
+    const struct tn__jit_watch *watch = context;
+    const struct tn_compile_observer *client = &watch->jit->observer;
+    if (watch->is_cancelled && watch->is_cancelled(watch->context))
+        return 1;
+    return client->before_pass ? client->before_pass(client->context, pass) : 0;
 }
 
 static void on_after_pass(void *context, const struct tn_pass *pass)
@@ -284,7 +291,7 @@ void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *obse
         .compiled = client->compiled ? on_compiled : NULL,
         .stage = client->stage ? on_stage : NULL,
         .stages = client->stages,
-        .before_pass = client->before_pass ? on_before_pass : NULL,
+        .before_pass = client->before_pass || watch->is_cancelled ? on_before_pass : NULL,
         .after_pass = client->after_pass ? on_after_pass : NULL,
         .remark = client->remark ? on_remark : NULL,
         .warning = client->warning ? on_warning : NULL,

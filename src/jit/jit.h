@@ -2,9 +2,10 @@
 
 /* The JIT, which knows compilers by struct tn_compiler only: options.c (options of compilations), jit.c (creating,
  * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules apart),
- * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them), and what
- * only programs with tiers have: tiers.c (which functions are compiled again, and when), tiers_add.c (modules),
- * tiers_queue.c (what counters tell), tiers_view.c (requests, samples, lists of functions).
+ * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them), what only
+ * programs with tiers have: tiers.c (which functions are compiled again, and when), tiers_add.c (modules),
+ * tiers_queue.c (what counters tell), tiers_view.c (requests, samples, lists of functions), and ahead*.c (compiling
+ * ahead), which only programs that call it have.
  * src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images of the modules that were added, and
  * views of their functions. */
 
@@ -22,6 +23,8 @@
 #include "tenon_jit.h"
 
 #pragma GCC visibility push(hidden)
+
+struct tn__jit_module;
 
 struct tn_jit {
     atomic_size_t users; /* its owner and every module */
@@ -43,6 +46,20 @@ struct tn_jit {
     struct tn__jit_version *versions;
     const struct tn_tiering *tiering; /* NULL: no tiers */
     struct tn__tiers *tiers;          /* tiers.h */
+    struct tn__ahead *ahead;          /* NULL: it does not compile ahead */
+};
+
+/* What a JIT that compiles ahead calls (ahead.h); of modules whose `ahead` is set. */
+struct tn__ahead_hooks {
+    /* A module was opened from this IR. NULL: nothing of it is compiled ahead. */
+    struct tn__ahead_module *(*added)(struct tn_jit *jit, const struct tn__jit_module *module, const struct tn_ir *ir);
+    /* A part is needed. True: it was compiled ahead, and the object is the caller's. */
+    bool (*take)(struct tn__ahead_module *module, size_t part, struct tn_buffer *object);
+    /* It is there; NULL: it had been compiled ahead. `begin`: when it was needed. */
+    void (*made)(struct tn__ahead_module *module, size_t part, const struct tn_input *object, uint64_t begin);
+    void (*closing)(struct tn__ahead_module *module);
+    void (*end)(struct tn__ahead *ahead);  /* the client destroys the JIT */
+    void (*free)(struct tn__ahead *ahead); /* and the last user is gone */
 };
 
 /* What tells a module apart from others of the same IR in its library (tags.c). */
@@ -91,6 +108,7 @@ struct tn__jit_module {
     const char *name;                        /* the module's own copy */
     const struct tn_jit_instance *instances; /* a copy, for the signatures in traces */
     size_t instance_count;
+    struct tn__ahead_module *ahead; /* or NULL */
     struct tn__jit_part {
         struct tn__jit_module *owner;
     } parts[]; /* materializers' contexts */
@@ -100,6 +118,20 @@ struct tn__jit_module {
 void tn__jit_lock(void);
 void tn__jit_unlock(void);
 
+/* FNV-1a. */
+static inline uint64_t tn__jit_hash(uint64_t seed, const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+enum { TN__JIT_NAME_SIZE = 300 };
+
+/* What a part is called: as a member of an archive would be, without what lazy compilation has added to the name. */
+void tn__jit_name_part(const struct tn__jit_module *module, size_t part, char name[TN__JIT_NAME_SIZE]);
+
 void tn__jit_use(struct tn_jit *jit);
 void tn__jit_release(struct tn_jit *jit);
 
@@ -108,6 +140,8 @@ void tn__jit_release(struct tn_jit *jit);
 struct tn__jit_watch {
     struct tn_jit *jit;
     const struct tn__jit_module *module;
+    bool (*is_cancelled)(void *context); /* NULL, or asked before each pass; true: it and all later ones are skipped */
+    void *context;
 };
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
@@ -136,8 +170,6 @@ struct tn__jit_how {
 int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
                  struct tn_responsibility *responsibility, struct tn_error *err);
 const struct tn__described_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count);
-/* Names its object as a member of an archive would be called, without what lazy compilation has added to the name. */
-void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size);
 /* Users and makers; the former stay. A maker is a user as well. */
 void tn__jit_hold(struct tn__jit_module *m, bool makes);
 void tn__jit_drop(struct tn__jit_module *m, bool makes);
@@ -161,6 +193,12 @@ bool tn__jit_tag(struct tn_jit *jit, const struct tn_library *library, const uin
 /* Takes it back: nothing of the module remains. */
 void tn__jit_untag(struct tn_jit *jit, const struct tn_library *library, const struct tn__jit_tagged *tagged);
 void tn__jit_free_tags(struct tn_jit *jit);
+
+/* Its first member. */
+static inline const struct tn__ahead_hooks *tn__ahead_hooks_of(const struct tn_jit *jit)
+{
+    return (const struct tn__ahead_hooks *)(const void *)jit->ahead;
+}
 
 #pragma GCC visibility pop
 #endif

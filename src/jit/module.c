@@ -38,14 +38,14 @@ struct destination {
     struct tn_tracker *owner;
 };
 
-void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size)
+void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char name[TN__JIT_NAME_SIZE])
 {
     size_t count;
     const char *function = part == 0 ? "data" : tn__jit_symbols(m, part, &count)[0].name;
     if (is(m, TN__DESCRIBED_WHOLE))
-        snprintf(name, size, "%s", m->name);
+        snprintf(name, TN__JIT_NAME_SIZE, "%s", m->name);
     else
-        snprintf(name, size, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
+        snprintf(name, TN__JIT_NAME_SIZE, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
 }
 
 /* Adds an object, or releases it. One that was not made now may define something else than what was promised, which
@@ -68,9 +68,11 @@ static int add(const struct destination *to, const struct tn_input *input, struc
 static int make(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
                 struct tn_error *err)
 {
-    char name[300];
+    char name[TN__JIT_NAME_SIZE];
     struct tn_jit *jit = m->jit;
-    struct tn__jit_watch watch = {jit, m};
+    const struct tn__ahead_hooks *ahead = m->ahead ? tn__ahead_hooks_of(jit) : NULL;
+    uint64_t begin = ahead ? tn__os_now_ns() : 0;
+    struct tn__jit_watch watch = {.jit = jit, .module = m};
     struct tn_compile_observer observer;
     struct tn_compile_stats stats = {.size = sizeof stats};
     struct tn_buffer object = {0};
@@ -86,12 +88,13 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
                                             .is_higher = how->is_higher,
                                             .counters = how->counters,
                                             .is_idle = how->is_idle};
-    tn__jit_name_part(m, part, name, sizeof name);
+    tn__jit_name_part(m, part, name);
     tn__jit_watch(&watch, &observer);
-    int code = jit->compiler.compile(m->module, &request, &object, err);
+    bool is_ready = ahead && !how->was_kept && ahead->take(m->ahead, part, &object);
+    int code = is_ready ? TN_OK : jit->compiler.compile(m->module, &request, &object, err);
     tn__count(&jit->counters.extract_ns, stats.extract_ns);
     tn__count(&jit->counters.free_ns, stats.free_ns);
-    if (code == TN_OK && part > 0 && stats.functions && !how->is_higher) /* it was compiled now, not long ago */
+    if (code == TN_OK && part > 0 && (stats.functions || is_ready) && !how->is_higher) /* now, not long ago */
         tn__count(&jit->counters.taken, 1);
     if (code != TN_OK)
         return code;
@@ -104,6 +107,8 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
     how->bytes = input.length;
     input.name = name;
     input.owner = to->owner;
+    if (ahead)
+        ahead->made(m->ahead, part, is_ready ? NULL : &input, begin);
     return add(to, &input, how, err);
 }
 
@@ -155,6 +160,8 @@ void tn__jit_drop(struct tn__jit_module *m, bool makes)
         m->jit->compiler.close(m->module);
     if (atomic_fetch_sub(&m->users, 1) != 1)
         return;
+    if (m->ahead)
+        tn__ahead_hooks_of(m->jit)->closing(m->ahead);
     tn__arena_free(&m->tables);
     tn_buffer_free(&m->described);
     tn__jit_release(m->jit);
@@ -341,6 +348,8 @@ struct given {
 
 static void close_opened(struct given *g)
 {
+    if (g->opened.ahead)
+        tn__ahead_hooks_of(g->jit)->closing(g->opened.ahead);
     if (g->opened.module)
         g->jit->compiler.close(g->opened.module);
     tn__arena_free(&g->opened.tables);
@@ -371,6 +380,8 @@ static int read_module(struct given *g, struct tn_error *err)
                                     &opened->description, err);
     if (code != TN_OK)
         close_opened(g);
+    else if (g->jit->ahead)
+        opened->ahead = tn__ahead_hooks_of(g->jit)->added(g->jit, opened, &ir);
     return code;
 }
 

@@ -220,20 +220,11 @@ static int find_functions(struct replacing *r)
 
 /* ---- names ---- */
 
-/* FNV-1a. */
-static uint64_t key_of(const struct replacing *r, const char *name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ tn_library_number(r->library);
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* NULL: out of memory. */
 static struct tn__jit_name *find_name(const struct replacing *r, const char *name)
 {
     struct tn_jit *jit = r->jit;
-    uint64_t key = key_of(r, name), library = tn_library_number(r->library);
+    uint64_t library = tn_library_number(r->library), key = tn__jit_hash(library, name);
     struct tn__tree *node = tn__tree_find(jit->names, key);
     struct tn__jit_name *first = node ? tn__container_of(node, struct tn__jit_name, node) : NULL;
     for (struct tn__jit_name *each = first; each; each = each->same)

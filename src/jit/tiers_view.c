@@ -98,7 +98,7 @@ static bool count_known(const struct tn__tiers *tiers, uint64_t pc)
 
 /* Where a part has its code, as objects know that. */
 struct place {
-    char name[300];
+    char name[TN__JIT_NAME_SIZE];
     uint64_t library, begin, end;
 };
 
@@ -127,7 +127,7 @@ static void learn(const struct tn__tiers *tiers, const struct place *place)
         for (size_t i = 1; i < tiered->m->description.parts; i++) {
             if (tn_library_number(tiered->library) != place->library)
                 break;
-            tn__jit_name_part(tiered->m, i, name, sizeof name);
+            tn__jit_name_part(tiered->m, i, name);
             for (size_t tier = 0; tier < TN__TIERS_MOST && strcmp(name, place->name) == 0; tier++) {
                 struct tn__tiered_body *body = &tiered->parts[i].bodies[tier];
                 if (body->code.bytes && !body->end) {

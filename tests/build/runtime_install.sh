@@ -24,6 +24,7 @@ include/tenon/observe.h
 include/tenon/session.h
 include/tenon/thread.h
 include/tenon/tracker.h
+include/tenon_ahead.h
 include/tenon_cache.h
 include/tenon_compiler.h
 include/tenon_cpu.h

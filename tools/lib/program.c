@@ -16,7 +16,7 @@
 #include "link/file/detached.h"
 #include "base/os.h"
 #include "lib/watch.h"
-#include "tenon_cache.h"
+#include "tenon_ahead.h"
 
 struct program tool_program;
 
@@ -29,6 +29,7 @@ static struct {
     pid_t process;
     bool is_windows; /* some object is COFF, */
     bool is_mixed;   /* and some is not */
+    bool looks_ahead;
 } self;
 
 /* ---- undefined symbols ---- */
@@ -185,6 +186,18 @@ static void print_cache(void)
             s.found, s.modules, s.found_objects, s.objects, s.damaged, s.excluded);
 }
 
+static void print_ahead(void)
+{
+    enum { MICROSECOND = 1000 };
+    struct tn_ahead_stats s = {.size = sizeof s};
+    tn_ahead_stats(tool_program.jit, &s);
+    fprintf(stderr,
+            "ahead       %" PRIu64 " compiled, %" PRIu64 " used, %" PRIu64 " unused, %" PRIu64 " cancelled, %" PRIu64
+            " failed; %" PRIu64 " us spent, %" PRIu64 " us used, %" PRIu64 " us waited\n",
+            s.compiled, s.used, s.unused, s.cancelled, s.failed, s.spent_ns / MICROSECOND, s.used_ns / MICROSECOND,
+            s.waited_ns / MICROSECOND);
+}
+
 /* A child that the program forked leaves through the same atexit functions; it is not the one that was measured. */
 static void print_stats(void)
 {
@@ -195,6 +208,8 @@ static void print_stats(void)
     tool_print_stats(&tool_program.stats, tool_program.session, stderr);
     if (tool_program.cache)
         print_cache();
+    if (self.looks_ahead)
+        print_ahead();
 }
 
 /* Errors on other threads, or within calls; the call that needs what failed goes to end_program. */
@@ -209,20 +224,46 @@ static void end_program(void)
     exit(STATUS_FAILURE);
 }
 
-/* Not closed: what the program compiles at its very end goes there too. */
-static bool use_cache(const char *path)
+/* Not closed: what the program compiles at its very end goes there too. NULL: that was reported. */
+static struct tn_store *open_folder(const char *option, const char *path)
 {
     enum { LIMIT = 1 << 30 };
     struct tn_folder_options folder = {.size = sizeof folder, .path = path, .limit = LIMIT};
     struct tn_store *store;
     struct tn_error error;
-    if (tn_store_open_folder(&folder, &store, &error))
-        return tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false;
+    if (!tn_store_open_folder(&folder, &store, &error))
+        return store;
+    tool_fail(STATUS_FAILURE, "option '%s': %s", option, error.text);
+    return NULL;
+}
+
+static bool use_cache(struct tn_store *store)
+{
+    struct tn_error error;
     const struct tn_cache_options options = {
         .size = sizeof options, .stores = &store, .store_count = 1, .compiler = tn_codegen_compiler()};
-    if (tn_cache_create(&options, &tool_program.cache, &error))
-        return tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false;
-    return true;
+    return store && (!tn_cache_create(&options, &tool_program.cache, &error) ||
+                     (tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false));
+}
+
+/* What the options' value other than "none" mean. */
+static bool look_ahead(int kind, const struct tn_store *store)
+{
+    enum { CALLS = 1, ORDER, ALL };
+    struct tn_error error;
+    const struct tn_ahead_options options = {.size = sizeof options,
+                                             .callees = kind == CALLS || kind == ALL,
+                                             .orders = kind == ORDER || kind == ALL ? store : NULL};
+    self.looks_ahead = true;
+    if (options.orders == NULL && kind >= ORDER)
+        return tool_fail(STATUS_FAILURE, "option '--ahead': an order of calls needs --orders or --cache"), false;
+    return !tn_jit_compile_ahead(tool_program.jit, &options, &error) ||
+           (tool_fail(STATUS_FAILURE, "option '--ahead': %s", error.text), false);
+}
+
+static void end_ahead(void)
+{
+    tn_jit_end_ahead(tool_program.jit);
 }
 
 static void flush_cache(void)
@@ -234,13 +275,16 @@ bool tool_program_use_jit(const struct settings *settings)
 {
     struct tn_compile_options compile;
     struct tn_error error;
-    if (!tool_compile_options(settings, &compile) || (settings->cache && !use_cache(settings->cache)))
+    struct tn_store *cached = settings->cache ? open_folder("--cache", settings->cache) : NULL;
+    struct tn_store *orders = settings->orders ? open_folder("--orders", settings->orders) : cached;
+    if (!tool_compile_options(settings, &compile) || (settings->cache && !use_cache(cached)) ||
+        (settings->orders && !orders))
         return false;
     struct tn_jit_options options = {.size = sizeof options,
                                      .session = tool_program.session,
                                      .compiler = tool_program.cache,
                                      .compile = &compile,
-                                     .lazy = settings->lazy || settings->tiers,
+                                     .lazy = settings->lazy || settings->tiers || settings->ahead,
                                      .on_failure = end_program};
     const struct tn_tier tiers[] = {tool_first_tier, {.opt_level = settings->opt_level}};
     if (settings->tiers) {
@@ -250,7 +294,7 @@ bool tool_program_use_jit(const struct settings *settings)
     }
     if (tn_jit_create(&options, &tool_program.jit, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
-    return true;
+    return !settings->ahead || look_ahead(settings->ahead, orders);
 }
 
 bool tool_program_create(const struct settings *settings, struct tn__detached *where, bool with_host, size_t threads)
@@ -363,7 +407,8 @@ int tool_program_call(const struct settings *settings, void *entry)
     int argc = settings->argument_count + 1;
     self.process = getpid();
     if (!argv || !tool_profile_start(settings) || (tool_program.cache && atexit(flush_cache) != 0) ||
-        (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
+        (self.looks_ahead && atexit(end_ahead) != 0) || (settings->stats && atexit(print_stats) != 0) ||
+        atexit(run_finalizers) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory");
     tool_thread_data_run();
     tool_use_built_in_name_services();

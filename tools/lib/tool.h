@@ -45,8 +45,9 @@ struct settings {
     const char *trace_compile, *trace_optimize, *remarks, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
     int time_passes, lazy, tiers, timings;
+    int ahead; /* what is compiled ahead, as in options.c; 0: nothing */
     const char *profile;
-    const char *threads, *cache, *limit, *base, *base_salt;
+    const char *threads, *cache, *orders, *limit, *base, *base_salt;
     const char *passes;
     int polls, weak;
     int no_debug_info;

@@ -141,6 +141,10 @@ static int compile_part(void *module, const struct tn_part_request *request, str
                                                        &stats, err);
     stats.extract_ns = extract_ns;
     *request->stats = stats;
+    if (code == TN_OK && request->cancelled && *request->cancelled) {
+        tn_buffer_free(object);
+        code = tn__fail(err, TN_ECANCELLED, "%s: the object is not wanted any more", request->name);
+    }
     return code;
 }
 

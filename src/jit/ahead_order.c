@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The order in which the parts of a module were needed first, kept as a pack of its own (doc/CACHE.md): it is good for
+ * all options, and small. */
+
+#include "cache/cache.h"
+#include "jit/ahead.h"
+
+enum { ROW = 8, UNUSED_RUNS_MOST = 2 };
+
+/* False: nothing can be kept of the module. */
+static bool key_of(const struct tn__ahead_module *m, uint8_t key[TN__SHA256_SIZE])
+{
+    static const char format[] = "tenon order 1";
+    const struct tn_compiler *compiler = &m->ahead->jit->compiler;
+    struct tn_buffer identity = {0};
+    struct tn__sha256 sha;
+    uint8_t whole = m->ir.whole != 0;
+    if (m->ir.copy || !compiler->identify || compiler->identify(compiler->context, &identity, NULL) != TN_OK)
+        return false;
+    tn__sha256_begin(&sha);
+    tn__sha256_add(&sha, format, sizeof format);
+    tn__sha256_add(&sha, m->digest, sizeof m->digest);
+    tn__sha256_add(&sha, &whole, sizeof whole);
+    tn__sha256_add(&sha, identity.data, identity.size);
+    tn__sha256_end(&sha, key);
+    tn_buffer_free(&identity);
+    return true;
+}
+
+/* ---- reading ---- */
+
+/* Each part once, as often unused as an order may say. */
+static bool is_sound(const struct tn__ahead_module *m, const struct tn__pack_item *item)
+{
+    const uint8_t *rows = item->bytes;
+    bool good = item->size % ROW == 0 && item->size / ROW <= m->description.parts;
+    for (size_t i = 0; i < item->size / ROW && good; i++)
+        good = tn__get32(rows + i * ROW) < m->description.parts && tn__get32(rows + i * ROW + 4) < UNUSED_RUNS_MOST;
+    return good;
+}
+
+void tn__ahead_read_order(struct tn__ahead_module *m)
+{
+    const struct tn_store *store = m->ahead->options.orders;
+    uint8_t key[TN__SHA256_SIZE];
+    struct tn_buffer bytes = {0};
+    struct tn__pack pack;
+    struct tn__pack_item item;
+    bool is_damaged;
+    if (!store || !key_of(m, key) || store->get(store->context, key, &bytes) != TN_OK)
+        return;
+    if (tn__pack_read(bytes.data, bytes.size, key, &pack) &&
+        tn__pack_find(&pack, TN__PACK_ORDER, 0, &item, &is_damaged) && is_sound(m, &item) &&
+        tn__buffer_fill(&m->last_order, item.bytes, item.size))
+        for (size_t i = 0; i < item.size / ROW; i++)
+            m->parts[tn__get32((const uint8_t *)item.bytes + i * ROW)].place = (uint32_t)i + 1;
+    tn_buffer_free(&bytes);
+}
+
+/* ---- writing ---- */
+
+static size_t put(uint8_t *rows, size_t count, uint32_t part, uint32_t unused)
+{
+    tn__put32(rows + count * ROW, part);
+    tn__put32(rows + count * ROW + 4, unused);
+    return count + 1;
+}
+
+void tn__ahead_write_order(struct tn__ahead_module *m)
+{
+    const struct tn_store *store = m->ahead->options.orders;
+    const uint8_t *last = m->last_order.data;
+    uint8_t key[TN__SHA256_SIZE];
+    struct tn_buffer bytes = {0};
+    size_t count = 0;
+    if (!store || !store->put || !m->called || !key_of(m, key))
+        return;
+    uint8_t *rows = tn__alloc(NULL, ((size_t)m->description.parts + m->last_order.size / ROW) * ROW);
+    for (uint32_t i = 0; i < m->called && rows; i++)
+        count = put(rows, count, m->order[i], 0);
+    for (size_t i = 0; i < m->last_order.size / ROW && rows; i++) {
+        uint32_t part = tn__get32(last + i * ROW), unused = tn__get32(last + i * ROW + 4) + 1;
+        if (!m->parts[part].is_listed && unused < UNUSED_RUNS_MOST) {
+            m->parts[part].is_listed = true;
+            count = put(rows, count, part, unused);
+        }
+    }
+    bool differs = rows && (count * ROW != m->last_order.size || memcmp(rows, last, count * ROW) != 0);
+    struct tn__pack_item item = {TN__PACK_ORDER, 0, rows, count * ROW, NULL};
+    if (differs && tn__pack_write(key, &item, 1, &bytes))
+        store->put(store->context, key, bytes.data, bytes.size);
+    tn_buffer_free(&bytes);
+    tn__free(NULL, rows);
+}
