@@ -72,6 +72,7 @@ static void on_death(void)
 {
     void *trace[32];
     struct tn_error err;
+    __msan_scoped_disable_interceptor_checks(); /* the library is not instrumented, so its memory looks unwritten */
     snprintf(report.description, sizeof report.description, "use-of-uninitialized-value");
     for (int i = 0, count = backtrace(trace, 32); i < count && !report.count; i++)
         if (!tn_symbolize_source(NULL, (char *)trace[i] - 1, ignore_source, NULL, &err))
