@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Counters of calls and back edges, shared by the pass that inserts them (src/codegen/managed/lower/counters.c) and by
- * the function that code calls when one runs out (tiers_count.c). Each part of a module has one such record in its own
+ * the function that code calls when one runs out (tiers_queue.c). Each part of a module has one such record in its own
  * data. Three symbols tell it apart, all of them absolute and local to the library, which the JIT defines when the
  * module is added: so objects do not depend on thresholds, and no address of the JIT is in them. */
 

@@ -9,14 +9,15 @@
 ; CHECK: @tenon.module.0 = external hidden global i8
 ; CHECK: @tenon.counter = internal global { i32, i32, ptr, ptr, i32, i32, i32, i32 } { i32 0, i32 0, ptr @tenon.limits.0.0, ptr @tenon.module.0, i32 0, i32 0, i32 0, i32 0 }, align 64
 
-; Variables of the frame stay where the code generator knows them.
+; Variables of the frame stay where the code generator knows them; an argument is stored before.
 ; CHECK-LABEL: define i64 @plain(
 ; CHECK-NEXT: %a = alloca i64
 ; CHECK-NEXT: store i64 %n, ptr %a
 ; CHECK-NEXT: %b = alloca i64
-; CHECK-NEXT: %[[LEFT:.*]] = load atomic i32, ptr @tenon.counter monotonic, align 4
+; CHECK-NEXT: store i64 %n, ptr %b
+; CHECK-NEXT: %[[LEFT:.*]] = load i32, ptr @tenon.counter, align 4
 ; CHECK-NEXT: %[[LESS:.*]] = sub i32 %[[LEFT]], 1
-; CHECK-NEXT: store atomic i32 %[[LESS]], ptr @tenon.counter monotonic, align 4
+; CHECK-NEXT: store i32 %[[LESS]], ptr @tenon.counter, align 4
 ; CHECK-NEXT: %[[SOME:.*]] = icmp sge i32 %[[LESS]], 0
 ; CHECK-NEXT: br i1 %[[SOME]], label %[[REST:.*]], label %[[TOLD:.*]], !prof
 ; CHECK: [[TOLD]]:
@@ -28,6 +29,7 @@ define i64 @plain(i64 %n) {
   %a = alloca i64
   store i64 %n, ptr %a
   %b = alloca i64
+  store i64 %n, ptr %b
   %v = load i64, ptr %a
   ret i64 %v
 }
@@ -37,7 +39,7 @@ define i64 @plain(i64 %n) {
 ; CHECK: call void @tenon.told.0(ptr @tenon.counter, i32 0)
 ; CHECK: outer:
 ; CHECK: inner:
-; CHECK: load atomic i32, ptr getelementptr inbounds (i8, ptr @tenon.counter, i64 4) monotonic
+; CHECK: load i32, ptr getelementptr inbounds (i8, ptr @tenon.counter, i64 4), align 4
 ; CHECK: call void @tenon.told.0(ptr @tenon.counter, i32 2)
 ; CHECK: second:
 ; CHECK: call void @tenon.told.0(ptr @tenon.counter, i32 2)

@@ -66,6 +66,17 @@ static void make_record(struct counting *c)
 
 /* ---- counting ---- */
 
+/* At level 0 they are plain: FastISel gives atomic ones, and with them the rest of their block, to SelectionDAG, which
+ * takes longer than all of the counters. No pass over IR comes after this one, and those of level 0 over machine code
+ * neither merge nor move accesses. */
+static void relax(const struct counting *c, LLVMValueRef access)
+{
+    bool is_quick = !c->gc->counters || c->gc->counters->level == 0;
+    if (!is_quick)
+        LLVMSetOrdering(access, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(access, 4);
+}
+
 static void count_before(struct counting *c, LLVMValueRef instruction, size_t member, uint32_t loop)
 {
     struct tn__gc *gc = c->gc;
@@ -74,12 +85,10 @@ static void count_before(struct counting *c, LLVMValueRef instruction, size_t me
     LLVMValueRef offset = LLVMConstInt(gc->i64, member, 0);
     LLVMValueRef place = member ? LLVMConstInBoundsGEP2(gc->i8, c->record, &offset, 1) : c->record;
     LLVMValueRef left = LLVMBuildLoad2(b, gc->i32, place, "");
-    LLVMSetOrdering(left, LLVMAtomicOrderingMonotonic);
-    LLVMSetAlignment(left, 4);
+    relax(c, left);
     LLVMValueRef less = LLVMBuildSub(b, left, LLVMConstInt(gc->i32, 1, 0), "");
     LLVMValueRef store = LLVMBuildStore(b, less, place);
-    LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
-    LLVMSetAlignment(store, 4);
+    relax(c, store);
     LLVMValueRef some = LLVMBuildICmp(b, LLVMIntSGE, less, LLVMConstNull(gc->i32), "");
     tn__likely(gc, LLVMBuildCondBr(b, some, behind, slow));
     LLVMPositionBuilderAtEnd(b, slow);
@@ -88,7 +97,8 @@ static void count_before(struct counting *c, LLVMValueRef instruction, size_t me
     LLVMBuildBr(b, behind);
 }
 
-/* Variables of the frame have to stay in the first block. */
+/* Variables of the frame have to stay in the first block. Arguments that are stored there at once are stored before: at
+ * level 0 all that another block uses goes to the stack and back. */
 static LLVMValueRef find_entry(LLVMValueRef function)
 {
     LLVMBasicBlockRef first = LLVMGetEntryBasicBlock(function);
@@ -96,6 +106,8 @@ static LLVMValueRef find_entry(LLVMValueRef function)
     for (TN__EACH_INSTRUCTION(i, first))
         if (LLVMIsAAllocaInst(i))
             at = LLVMGetNextInstruction(i);
+    while (LLVMIsAStoreInst(at) && LLVMIsAArgument(LLVMGetOperand(at, 0)))
+        at = LLVMGetNextInstruction(at);
     return at;
 }
 
