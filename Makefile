@@ -23,7 +23,7 @@
 #   make test-aarch64  the code generator and the command on AArch64, under qemu-user; fetches 48 MB
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file
 #                 lengths, cppcheck
-#   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-cache, bench-passes,
+#   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-cache, bench-tiers, bench-passes,
 #                 bench-image, bench-heap and bench-gc: some of them.
 #                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh
 #                 install peers
@@ -77,7 +77,7 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow \
-	test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-cache bench-passes \
+	test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-cache bench-tiers bench-passes \
 	bench-image bench-heap bench-gc bench-instructions size clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
@@ -137,7 +137,7 @@ demo:
 	@$(setup) install build demo
 	@$(make_in) demo
 
-bench bench-link bench-jit bench-cache bench-passes bench-image bench-heap bench-gc bench-instructions:
+bench bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions:
 	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) $@

@@ -9,6 +9,9 @@
  *     jit query MODE BITCODE [LEVEL]    SQLite, `lazy` or `eager`: until it has answered a first query
  *     jit kept DIR KEY BITCODE    SQLite, lazily, with a cache in the folder: until it has answered, what the cache
  *                                 took of that and to write; the module has this key, or none ("-")
+ *     jit tiers WAY FILE ROUNDS   SQLite lazily: until it has answered a first query, then so many rounds of others.
+ *                                 WAY is a LEVEL, or CALLS,TURNS: tiers from -O0 to -O2. With `object`, FILE is linked
+ *                                 in one piece
  *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
  * Without LEVEL, codegen is that of -O2 without passes over the IR, as the peer's is. */
 
@@ -16,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <tenon_cache.h>
 #include <tenon_codegen.h>
@@ -46,6 +50,10 @@ static void failed(void)
 /* `small` and `query`: at which level, with its passes. */
 static struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2, .passes = ""};
 
+/* `tiers`: count 0 means one level, that of `compile`. */
+static struct tn_tier tiers[] = {{.opt_level = 0}, {.opt_level = 2}};
+static size_t tier_count;
+
 static struct tn_jit *create_with(int lazy, size_t threads, const struct tn_compiler *compiler)
 {
     struct tn_jit_options options = {.size = sizeof options,
@@ -54,6 +62,9 @@ static struct tn_jit *create_with(int lazy, size_t threads, const struct tn_comp
                                      .lazy = lazy,
                                      .compiler = compiler,
                                      .on_failure = failed,
+                                     .tiers = tiers,
+                                     .tier_count = tier_count,
+                                     .tiering = tier_count ? tn_jit_tiering() : NULL,
                                      .resolver = tn_resolve_dlsym};
     struct tn_jit *jit;
     check(tn_jit_create(&options, &jit, &error));
@@ -219,6 +230,62 @@ static void kept(const char *path, const char *key, const char *bitcode_path)
     printf("kept_put_us %.1f\nkept_put_bytes %llu\n", (double)stats.put_ns / 1e3, (unsigned long long)stats.put_bytes);
 }
 
+/* ---- tiers ---- */
+
+static double spent_ms(clockid_t clock)
+{
+    struct timespec at;
+    clock_gettime(clock, &at);
+    return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
+}
+
+static void add_file(struct tn_jit *jit, const char *path, int is_object)
+{
+    size_t length;
+    const void *bytes = read_touched(path, &length);
+    if (!bytes)
+        exit(1);
+    if (!is_object)
+        return add(jit, NULL, path, bytes, length);
+    struct tn_input input = {.size = sizeof input, .name = path, .bytes = bytes, .length = length};
+    check(tn_add_object(tn_jit_library(jit), &input, &error));
+}
+
+/* The time of a round is that of the thread; what tiers compile beside it counts in all. */
+static void measure_tiers(const char *way, const char *path, size_t rounds)
+{
+    const int is_object = strcmp(way, "object") == 0;
+    double *round_ms = calloc(rounds, sizeof *round_ms);
+    if (!round_ms || !rounds)
+        fail("no rounds");
+    if (sscanf(way, "%u,%u", &tiers[0].calls, &tiers[0].loops) == 2)
+        tier_count = 2;
+    compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = tier_count ? 2 : atoi(way)};
+    uint64_t start = now_ns();
+    struct tn_jit *jit = create(1, 0);
+    struct database database;
+    add_file(jit, path, is_object);
+    if (!run_query(find, jit))
+        fail("wrong answer");
+    printf("query_ms %.1f\ntiers query_cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6,
+           spent_ms(CLOCK_THREAD_CPUTIME_ID));
+    if (!open_database(&database, find, jit))
+        fail("no database");
+    for (size_t i = 0; i < rounds; i++) {
+        double begin = spent_ms(CLOCK_THREAD_CPUTIME_ID);
+        if (!run_round(&database))
+            fail("wrong answer of a round");
+        round_ms[i] = spent_ms(CLOCK_THREAD_CPUTIME_ID) - begin;
+    }
+    struct tn_jit_stats stats = {.size = sizeof stats};
+    tn_jit_stats(jit, &stats);
+    printf("tiers first_ms %.2f\n", round_ms[0]);
+    printf("tiers last_ms %.2f\n", median(round_ms + rounds - rounds / 4 - 1, rounds / 4 + 1));
+    printf("tiers raised %llu\ntiers raised_ms %.1f\n", (unsigned long long)stats.raised,
+           (double)stats.raised_ns / 1e6);
+    printf("tiers ms %.1f\ntiers cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6, spent_ms(CLOCK_PROCESS_CPUTIME_ID));
+}
+
 /* ---- pair ---- */
 
 struct pair {
@@ -280,12 +347,13 @@ int main(int argc, char **argv)
         query(strcmp(argv[2], "lazy") == 0, argv[3]);
     else if (strcmp(mode, "kept") == 0 && argc == 5)
         kept(argv[2], argv[3], argv[4]);
+    else if (strcmp(mode, "tiers") == 0 && argc == 5)
+        measure_tiers(argv[2], argv[3], (size_t)atoi(argv[4]));
     else if (strcmp(mode, "pair") == 0 && argc == 4)
         measure_pair((size_t)atoi(argv[2]), argv[3]);
     else
-        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE [LEVEL] | kept DIR KEY BITCODE | pair "
-             "THREADS "
-             "BITCODE");
+        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE [LEVEL] | kept DIR KEY BITCODE | "
+             "tiers WAY FILE ROUNDS | pair THREADS BITCODE");
     fflush(stdout);
     _Exit(0); /* taking everything down again is nobody's figure */
 }

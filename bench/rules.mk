@@ -11,13 +11,14 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: peers all start link lazy jit cache passes kernels maps corpus gc image exe size
-all: start link lazy jit cache passes gc image exe size
+.PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus gc image exe size
+all: start link lazy jit cache tiers passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link calls throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
+tiers: $(addprefix $(out)/,jit orc corpus/sqlite.o corpus/lua.clang) $(BUILD)/tenon
 passes: $(out)/sqlite3.bc kernels corpus
 kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
 corpus: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,ours clang))
@@ -137,6 +138,8 @@ $(out)/corpus/%.bc:
 	$(LLVM_BIN)/llvm-link $(@D)/$*/*.bc -o $@
 $(out)/corpus/%.ours: $(out)/corpus/%.bc $(BUILD)/tenon
 	$(BUILD)/tenon compile -O2 $< -o $@.o && $(CC) $@.o -lm -o $@
+$(out)/corpus/%.o: $(out)/corpus/%.bc
+	$(LLVM_BIN)/clang -O2 -fPIC -c $< -o $@
 $(out)/corpus/%.clang: $(out)/corpus/%.bc
 	$(LLVM_BIN)/clang -O2 $< -lm -o $@
 

@@ -7,8 +7,8 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu test-aarch64 demo bench bench-link bench-jit bench-cache bench-passes \
-	bench-image bench-heap bench-gc bench-instructions size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow test-qemu test-aarch64 demo bench bench-link bench-jit bench-cache bench-tiers \
+	bench-passes bench-image bench-heap bench-gc bench-instructions size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -348,7 +348,7 @@ bench-link bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 bench-instructions: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/instructions
-bench-jit bench-cache bench-passes bench-image bench-gc: all
+bench-jit bench-cache bench-tiers bench-passes bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
 # The limit is for the smallest tool.
