@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What lazy_*.sh share: a program's bitcode, compiled function by function while it already runs, prints what the
-# ordinary command prints; no function is compiled twice, and some never are.
+# ordinary command prints; no function is compiled twice, and some never are. With tiers, some are compiled again.
 
 . "$(dirname "${BASH_SOURCE[0]}")/programs.bash"
 
@@ -27,5 +27,21 @@ check_lazy() {
         echo "ok $name: compiled $compiled of $all functions"
     else
         echo "not ok $name: compiled $compiled of $all functions, twice: $twice"
+    fi
+}
+
+# $1 name, $2 record of the ordinary program, $3 how many functions have to be compiled again at least, then what stands
+# after `tenon run`. Standard input as above. Two checks; one if that is 0, as for a program that may end before.
+check_tiers() {
+    local name="programs/$1, with tiers" stem=$out/$1.tiers ordinary=$2 least=$3 again
+    shift 3
+    record "$stem" "$BUILD/tenon" run --tiers --profile="$stem.profile" "$@" <"${input:-/dev/null}"
+    same "$name" "$ordinary" "$stem"
+    [ "$least" -gt 0 ] || return 0
+    again=$(awk '$2 == 1 && $NF != "main"' "$stem.profile" | wc -l)
+    if [ "$again" -ge "$least" ]; then
+        echo "ok $name: compiled $again functions again"
+    else
+        echo "not ok $name: compiled $again functions again, not $least"
     fi
 }

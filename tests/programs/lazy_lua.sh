@@ -4,7 +4,7 @@
 # Lua from its source, a module for each file of it: a program of numbers, and one of strings and patterns.
 
 . "$(dirname "$0")/lazy.bash"
-echo 1..8
+echo 1..10
 source=build/deps/lua5.4/src
 bitcode lua -I$source || exit 1
 ls $source/*.c | grep -v -e '/lua\.c$' -e '/luac\.c$' |
@@ -15,4 +15,5 @@ for script in nbody strings; do
     for threads in 0 2; do
         check_lazy $script "$out/$script.ordinary" $threads 75 "$out"/*.bc -- $here/$script.lua
     done
+    check_tiers $script "$out/$script.ordinary" 0 "$out"/*.bc -- $here/$script.lua
 done
