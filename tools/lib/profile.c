@@ -14,7 +14,7 @@
 #include "base/os.h"
 #include "lib/tool.h"
 
-const struct tn_tier tool_first_tier = {.opt_level = 0, .calls = 1000, .loops = 20};
+const struct tn_tier tool_first_tier = {.opt_level = 0, .calls = 3000, .loops = 20};
 
 enum { PERIOD_US = 1000 };
 
