@@ -420,8 +420,14 @@ static void forks(void **state)
     (void)state;
     struct tn_jit *jit = create(&(struct setup){.tiers = two, .count = 2}, program);
     struct tn_error err;
+    /* Now the thread waits for work. The allocator of gcc's AddressSanitizer does not survive forks while it is used. */
+    check(tn_jit_request_tier(jit, "call", 1, &err), &err);
+    wait_for_tier(jit, "call", 1);
+    for (int i = 0; i < 20; i++)
+        rest();
     pid_t child = fork();
     if (!child) {
+        alarm(SECONDS);
         /* The thread is not there; a request starts it anew. */
         bool good = tn_jit_request_tier(jit, "sum", 1, &err) == TN_OK;
         while (good && about(jit, "sum").tier < 1)
