@@ -420,7 +420,7 @@ static void forks(void **state)
     (void)state;
     struct tn_jit *jit = create(&(struct setup){.tiers = two, .count = 2}, program);
     struct tn_error err;
-    /* Now the thread waits for work: the allocator of gcc's AddressSanitizer does not survive a fork while it is used. */
+    /* Now the thread waits for work: the allocator of gcc's AddressSanitizer does not survive a fork while in use. */
     check(tn_jit_request_tier(jit, "call", 1, &err), &err);
     wait_for_tier(jit, "call", 1);
     for (int i = 0; i < 20; i++)
