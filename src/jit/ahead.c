@@ -79,6 +79,21 @@ static void free_event(struct tn__ahead_event *event)
 
 /* ---- modules ---- */
 
+/* What was compiled ahead waits for a call; it waits no more. */
+static void count_waiting(struct tn__ahead *ahead, const struct tn__ahead_object *object)
+{
+    atomic_fetch_add(&ahead->waiting_parts, 1);
+    atomic_fetch_add(&ahead->waiting_bytes, object->bytes.size);
+    atomic_fetch_add(&ahead->waiting_ns, object->ns);
+}
+
+static void discount_waiting(struct tn__ahead *ahead, const struct tn__ahead_object *object)
+{
+    atomic_fetch_sub(&ahead->waiting_parts, 1);
+    atomic_fetch_sub(&ahead->waiting_bytes, object->bytes.size);
+    atomic_fetch_sub(&ahead->waiting_ns, object->ns);
+}
+
 /* It is not used any more, or was never made known. */
 static void free_module(struct tn__ahead_module *m)
 {
@@ -87,9 +102,7 @@ static void free_module(struct tn__ahead_module *m)
         struct tn__ahead_object *object = atomic_exchange(&m->parts[i].ready, &tn__ahead_taken);
         if (object && object != &tn__ahead_taken) {
             tn__count(&ahead->counters.unused, 1);
-            atomic_fetch_sub(&ahead->waiting_parts, 1);
-            atomic_fetch_sub(&ahead->waiting_bytes, object->bytes.size);
-            atomic_fetch_sub(&ahead->waiting_ns, object->ns);
+            discount_waiting(ahead, object);
             tn_buffer_free(&object->bytes);
             tn__free(NULL, object);
         }
@@ -176,9 +189,7 @@ static bool take(struct tn__ahead_module *m, size_t part, struct tn_buffer *byte
     *bytes = object->bytes;
     tn__count(&ahead->counters.used, 1);
     tn__count(&ahead->counters.used_ns, object->ns);
-    atomic_fetch_sub(&ahead->waiting_parts, 1);
-    atomic_fetch_sub(&ahead->waiting_bytes, bytes->size);
-    atomic_fetch_sub(&ahead->waiting_ns, object->ns);
+    discount_waiting(ahead, object);
     tn__free(NULL, object);
     return true;
 }
@@ -235,7 +246,7 @@ static bool open_again(struct tn__ahead_module *m)
     return !m->is_broken;
 }
 
-/* Hands an object over. False: a call has compiled it meanwhile. */
+/* Hands an object over. False: a call has compiled it meanwhile, or memory is out. */
 static bool publish(struct tn__ahead_module *m, uint32_t part, const struct tn_buffer *bytes, uint64_t ns)
 {
     struct tn__ahead *ahead = m->ahead;
@@ -243,14 +254,10 @@ static bool publish(struct tn__ahead_module *m, uint32_t part, const struct tn_b
     if (!object)
         return false;
     *object = (struct tn__ahead_object){*bytes, ns};
-    atomic_fetch_add(&ahead->waiting_parts, 1);
-    atomic_fetch_add(&ahead->waiting_bytes, bytes->size);
-    atomic_fetch_add(&ahead->waiting_ns, ns);
+    count_waiting(ahead, object);
     if (atomic_compare_exchange_strong(&m->parts[part].ready, &none, object))
         return true;
-    atomic_fetch_sub(&ahead->waiting_parts, 1);
-    atomic_fetch_sub(&ahead->waiting_bytes, bytes->size);
-    atomic_fetch_sub(&ahead->waiting_ns, ns);
+    discount_waiting(ahead, object);
     tn__free(NULL, object);
     return false;
 }
@@ -291,9 +298,9 @@ static void finish(struct compilation *c, int code, struct tn_buffer *bytes, uin
         ahead->gap -= ahead->gap < GAP_LESS ? ahead->gap : GAP_LESS;
         return;
     } else {
+        c->overtaken = atomic_load(&part->ready) == &tn__ahead_taken;
         tn__count(&ahead->counters.cancelled, 1);
-        tn__count(&ahead->counters.overtaken, 1);
-        c->overtaken = true;
+        tn__count(&ahead->counters.overtaken, c->overtaken);
     }
     if (c->overtaken)
         ahead->gap = ahead->gap + GAP_MORE < GAP_MOST ? ahead->gap + GAP_MORE : GAP_MOST;
@@ -381,7 +388,7 @@ static void run(void *context, int is_cancelled_now)
     struct tn__ahead_candidate next;
     bool found = false;
     int one = 1;
-    atomic_store(&ahead->runs, true); /* before it looks whether it may */
+    atomic_fetch_add(&ahead->running, 1); /* before it looks whether it may */
     if (!is_cancelled_now && !is_over(ahead)) {
         atomic_store(&ahead->work, 1);
         handle_events(ahead);
@@ -393,7 +400,7 @@ static void run(void *context, int is_cancelled_now)
         if (found || !atomic_compare_exchange_strong(&ahead->work, &one, 0))
             start(ahead);
     }
-    atomic_store(&ahead->runs, false);
+    atomic_fetch_sub(&ahead->running, 1); /* the next one may be at work already */
     tn__jit_release(jit);
 }
 
@@ -509,7 +516,7 @@ void tn_jit_end_ahead(struct tn_jit *jit)
     const uint32_t word = 0;
     if (!ahead || ahead->process != tn__os_process_id() || atomic_exchange(&ahead->ended, true))
         return;
-    while (atomic_load(&ahead->runs))
+    while (atomic_load(&ahead->running))
         tn__os_wait(&word, 0, MILLISECOND);
     handle_events(ahead);
     for (struct tn__ahead_module *m = ahead->modules; m; m = m->next)

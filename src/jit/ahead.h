@@ -28,8 +28,8 @@ struct tn__ahead_name {
     bool is_hidden;
 };
 
-/* A module, until the JIT and the idle tasks have let go of it. Only `users`, `gone` and `parts[].ready` are for all
- * threads; events hand the rest over to the idle task. */
+/* A module, until the JIT and the idle tasks have let go of it. Only `gone` and `parts[].ready` are for all threads;
+ * events hand the rest over to the idle task. */
 struct tn__ahead_module {
     struct tn__ahead_module *next;
     struct tn__ahead *ahead;
@@ -90,7 +90,7 @@ struct tn__ahead {
     struct tn_ahead_options options;
     uint32_t process;
     atomic_bool ended;
-    atomic_bool runs;    /* an idle task is at work */
+    atomic_uint running; /* idle tasks: two for a moment, when one has started the next */
     atomic_bool written; /* the orders of first calls are */
     _Atomic(struct tn__ahead_event *) events;
     atomic_int work;                     /* 0: no task is under way, 1: one is, 2: and there are events behind it */
