@@ -23,10 +23,9 @@ static struct {
     size_t count;     /* of JITs */
     bool is_ready, runs;
     pthread_t thread;
-    const struct tn__tiers *busy_for;
     struct tn__tiered_part *busy; /* what the thread compiles: it uses the module and the library */
     struct tn__tiered_part *left; /* what it was compiling when the process forked */
-    pthread_cond_t idle;          /* `busy_for` has changed */
+    pthread_cond_t idle;          /* a JIT has a use less */
     uint32_t stops;               /* the thread has to end; for tn__os_wait */
 } all;
 
@@ -38,7 +37,9 @@ static void after_fork(bool in_child)
     all.stops = 0;
     all.left = all.busy ? all.busy : all.left;
     all.busy = NULL;
-    all.busy_for = NULL;
+    if (all.is_ready)
+        for (TN_EACH(struct tn__tiers, tiers, &all.jits, listed))
+            tiers->uses = 0; /* those threads are not here */
     pthread_cond_init(&all.idle, NULL);
 }
 
@@ -132,22 +133,18 @@ static struct tn__tiered_part *choose(void)
 static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn__arena *arena, size_t *raised,
                       struct tn_error *err)
 {
-    int code = TN_OK;
     TN__EACH_BODY(s, part)
     {
         const char *bodies[TN__TIERS_MOST];
         size_t count = 0;
         for (size_t t = part->first; t <= tier; t++)
-            bodies[count++] = tn__tiered_name(part, s, t, arena);
-        for (size_t i = 0; i < count && code == TN_OK; i++)
-            code = bodies[i] ? TN_OK : tn__no_memory(err, s->name);
-        if (code != TN_OK)
-            return code;
+            if (!(bodies[count++] = tn__tiered_name(part, s, t, arena)))
+                return tn__no_memory(err, s->name);
         bool changed; /* the client may have redirected it; that is no error */
         tn__lazy_raise(part->of->library, s->name, bodies, count, &changed, NULL);
         *raised += changed;
     }
-    return code;
+    return TN_OK;
 }
 
 /* One body is enough: they are compiled together. */
@@ -195,7 +192,7 @@ static void release(struct tn__tiered_part *part)
 static uint64_t compile_chosen(struct tn__tiered_part *part, size_t tier)
 {
     struct tn_error err;
-    const struct tn__tiers *tiers = part->of->tiers;
+    struct tn__tiers *tiers = part->of->tiers;
     struct tn_session *session = part->of->library->session;
     const unsigned share = tiers->share;
     bool raised;
@@ -213,7 +210,7 @@ static uint64_t compile_chosen(struct tn__tiered_part *part, size_t tier)
     all.busy = NULL;
     tn__tiers_unlock();
     release(part);
-    tn__tiers_end(); /* until then the JIT may not go */
+    tn__tiers_end(tiers); /* until then the JIT may not go */
     return ns * (100 - share) / share;
 }
 
@@ -226,15 +223,16 @@ struct tn__tiers *tn__tiers_begin(const struct tn_jit *jit)
     for (TN_EACH(struct tn__tiers, tiers, &all.jits, listed))
         if (tiers->jit == jit && tiers->is_open)
             found = tiers;
-    all.busy_for = found;
+    if (found)
+        found->uses++;
     tn__tiers_unlock();
     return found;
 }
 
-void tn__tiers_end(void)
+void tn__tiers_end(struct tn__tiers *tiers)
 {
     tn__tiers_lock();
-    all.busy_for = NULL;
+    tiers->uses--;
     pthread_cond_broadcast(&all.idle);
     tn__tiers_unlock();
 }
@@ -264,7 +262,7 @@ static bool work_once(uint64_t *rest)
         tier = part->wanted;
         forget(part);
         all.busy = part;
-        all.busy_for = part->of->tiers;
+        part->of->tiers->uses++;
     }
     tn__tiers_unlock();
     *rest = part ? compile_chosen(part, tier) : 0;
@@ -347,7 +345,7 @@ void tn__tiers_close(struct tn__tiers *tiers)
         if (part->of->tiers == tiers)
             forget(part);
     }
-    while (all.busy_for == tiers)
+    while (tiers->uses)
         pthread_cond_wait(&all.idle, &lock);
     tn__list_remove(&tiers->listed);
     if (!--all.count && all.runs && !all.stops)

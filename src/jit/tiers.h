@@ -23,6 +23,7 @@ struct tn__tiers {
     uint64_t most_bytes; /* UINT64_MAX: any number */
     unsigned share;      /* percent */
     bool is_open;
+    unsigned uses;           /* of threads that are at work for it; the end waits for them */
     uint64_t bytes;          /* of objects of higher tiers */
     struct tn__list modules; /* struct tn__tiered, oldest first */
 };
@@ -70,9 +71,9 @@ int tn__tiers_open(struct tn__tiers *tiers, struct tn_error *err);
 void tn__tiers_close(struct tn__tiers *tiers);
 /* Empties the queue: notes what counters have told, and answers samples. */
 size_t tn__tiers_take(struct tn__told *samples, size_t room);
-/* The tiers of a JIT, which is not destroyed until the end; NULL: it was. By the thread only. */
+/* The tiers of a JIT, which is not destroyed until the end; NULL: it was. */
 struct tn__tiers *tn__tiers_begin(const struct tn_jit *jit);
-void tn__tiers_end(void);
+void tn__tiers_end(struct tn__tiers *tiers);
 /* A module begins, under a number of its own, and ends. In the child of a fork, the former starts the thread anew. */
 void tn__tiers_enter(struct tn__tiered *tiered);
 void tn__tiers_leave(struct tn__tiered *tiered);
@@ -92,9 +93,9 @@ static inline size_t tn__tiered_number(const struct tn__tiered_part *part)
 }
 /* Those of a part that have stubs and bodies. */
 #define TN__EACH_BODY(s, tiered_part)                                                                                  \
-    size_t count_of_##s, *at_##s = &count_of_##s;                                                                      \
+    size_t count_of_##s;                                                                                               \
     for (const struct tn__described_symbol *                                                                           \
-             s = tn__jit_symbols((tiered_part)->of->m, tn__tiered_number(tiered_part), at_##s),                        \
+             s = tn__jit_symbols((tiered_part)->of->m, tn__tiered_number(tiered_part), &count_of_##s),                 \
             *end_of_##s = s + count_of_##s;                                                                            \
          s < end_of_##s; s++)                                                                                          \
         if (s->body)

@@ -222,15 +222,22 @@ static uint8_t first_tier(const struct tn__tiered_part *part)
     return (uint8_t)(first + (once && first < last));
 }
 
+static void prepare_parts(struct tn__tiered *tiered)
+{
+    for (size_t i = 1; i < tiered->m->description.parts; i++) {
+        struct tn__tiered_part *part = &tiered->parts[i];
+        part->of = tiered;
+        for (size_t tier = 0; tier < TN__TIERS_MOST; tier++)
+            part->bodies[tier].part = part;
+        part->first = part->now = first_tier(part);
+    }
+}
+
 static int promise_bodies(struct promising *p)
 {
     int code = TN_OK;
     for (size_t i = 1; i < p->tiered->m->description.parts && code == TN_OK; i++) {
         struct tn__tiered_part *part = &p->tiered->parts[i];
-        part->of = p->tiered;
-        for (size_t tier = 0; tier < TN__TIERS_MOST; tier++)
-            part->bodies[tier].part = part;
-        part->first = part->now = first_tier(part);
         for (size_t tier = part->first + 1U; tier < p->tiered->tiers->count && code == TN_OK; tier++)
             code = add_body(p, part, tier);
     }
@@ -274,6 +281,7 @@ static int promise(struct tn__jit_module *m, const struct tn__jit_tagged *tag, s
     tiered->library = library;
     write_tag(tiered, tag);
     m->tiered = tiered; /* freed with the module */
+    prepare_parts(tiered);
     struct promising p = {.tiered = tiered, .owner = owner, .err = err};
     int code = enter(&p);
     if (code == TN_OK)

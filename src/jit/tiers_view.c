@@ -20,8 +20,6 @@ static struct tn__tiered_part *find_in(struct tn__tiered *tiered, const char *fu
 {
     for (size_t i = 1; i < tiered->m->description.parts; i++) {
         struct tn__tiered_part *part = &tiered->parts[i];
-        if (!part->of) /* it is being added */
-            continue;
         TN__EACH_BODY(s, part)
         if (is_named(s->name, function))
             return part;
@@ -157,9 +155,10 @@ void tn__tiers_sample(const struct tn__told *samples, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct tn__tiers *tiers = tn__tiers_begin(samples[i].jit);
-        if (tiers)
-            count_sample(tiers, samples[i].value);
-        tn__tiers_end();
+        if (!tiers)
+            continue;
+        count_sample(tiers, samples[i].value);
+        tn__tiers_end(tiers);
     }
 }
 
@@ -204,13 +203,10 @@ static int visit_module(const struct tn__tiered *tiered,
             continue;
         snprintf(name, sizeof name, "%.*s", (int)tn__shown_length(first->name), first->name);
         tn__tiers_lock();
-        struct tn_jit_function f = {.size = 0};
-        if (tiered->parts[i].of)
-            f = describe(&tiered->parts[i]);
+        struct tn_jit_function f = describe(&tiered->parts[i]);
         tn__tiers_unlock();
         f.name = name;
-        if (f.size)
-            code = visit(context, &f);
+        code = visit(context, &f);
     }
     return code;
 }
@@ -227,10 +223,8 @@ int tn_jit_each_function(struct tn_jit *jit, int (*visit)(void *context, const s
     struct tn__tiered *tiered;
     struct tn__told samples[64];
     size_t count;
-    while ((count = tn__tiers_take(samples, TN_COUNT(samples))))
-        for (size_t i = 0; i < count; i++)
-            if (samples[i].jit == jit)
-                count_sample(jit->tiers, samples[i].value);
+    while ((count = tn__tiers_take(samples, TN_COUNT(samples)))) /* of other JITs too */
+        tn__tiers_sample(samples, count);
     do {
         tn__tiers_lock();
         tiered = take_next(jit->tiers, number);

@@ -398,6 +398,7 @@ static void samples_are_counted(void **state)
 {
     (void)state;
     struct tn_jit *jit = create(&(struct setup){.tiers = two, .count = 2}, program);
+    struct tn_jit *other = create(&(struct setup){.tiers = two, .count = 2}, program);
     struct tn_error err;
     void *body;
     assert_int_equal(find(jit, "sum")(4), 10);
@@ -405,11 +406,13 @@ static void samples_are_counted(void **state)
     for (int i = 0; i < 3; i++)
         tn_jit_sample(jit, (char *)body + i);
     tn_jit_sample(jit, &err);
+    assert_int_equal(about(other, "sum").samples, 0); /* this takes samples of all JITs, and loses none */
     uint64_t end = tn__os_now_ns() + SECONDS * UINT64_C(1000000000);
     while (about(jit, "sum").samples < 3 && tn__os_now_ns() < end)
         rest();
     assert_int_equal(about(jit, "sum").samples, 3);
     assert_int_equal(about(jit, "call").samples, 0);
+    tn_jit_destroy(other);
     tn_jit_destroy(jit);
 }
 
