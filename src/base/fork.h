@@ -34,6 +34,7 @@ enum tn__fork_level {
     TN__FORK_CACHES,    /* lists of what caches have to write */
     TN__FORK_TARGETS,   /* idle target machines */
     TN__FORK_IMAGES,    /* the list of loaded images */
+    TN__FORK_FRAMES,    /* unwind tables of loaded images */
     TN__FORK_THREADS,   /* the list of attached threads */
     TN__FORK_ENDS,      /* what threads run at their end */
     TN__FORK_LEVELS,
@@ -50,7 +51,8 @@ struct tn__fork_hooks {
  * of them is of one generation. */
 uint64_t tn__fork_generation(void);
 
-/* From now on forks call these hooks. Calls after the first one do nothing. Any locks may be held. */
+/* From now on forks call these hooks, so each function that takes a lock calls this first. Calls after the first one do
+ * nothing. Any locks may be held. */
 void tn__forks_watch(enum tn__fork_level level, const struct tn__fork_hooks *hooks);
 
 #pragma GCC visibility pop

@@ -29,6 +29,15 @@ static __thread struct tn__thread_end *newest __attribute__((tls_model("initial-
 
 static uint64_t key;
 
+static void after_fork(bool in_child);
+
+static void lock_all(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &lock, .after = after_fork};
+    tn__forks_watch(TN__FORK_ENDS, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
 /* ---- one function ---- */
 
 bool tn__thread_end_waits(void)
@@ -41,7 +50,7 @@ struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
                                            bool (*wanted)(void *context, void *part), void *context)
 {
     struct tn__thread_end *found = NULL;
-    pthread_mutex_lock(&lock);
+    lock_all();
     for (struct tn__thread_end **at = &newest; *at && !found;) {
         struct tn__thread_end *end = *at;
         bool take = !owner || (end->owner == owner && (!wanted || wanted(context, end->part)));
@@ -68,7 +77,7 @@ void tn__thread_end_run(struct tn__thread_end *end)
     end->function(end->argument);
     struct tn__thread_ends *owner = __atomic_load_n(&end->owner, __ATOMIC_RELAXED);
     bool gone = owner && owner->ended(owner, end->part, true);
-    pthread_mutex_lock(&lock);
+    lock_all();
     if (gone || end->owner)
         tn__list_remove(&end->all);
     pthread_cond_broadcast(&ended);
@@ -84,12 +93,8 @@ static void run_all(void *unused)
         tn__thread_end_run(end);
 }
 
-static void after_fork(bool in_child);
-
 bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*function)(void *argument), void *argument)
 {
-    static const struct tn__fork_hooks hooks = {.lock = &lock, .after = after_fork};
-    tn__forks_watch(TN__FORK_ENDS, &hooks);
     struct tn__thread_end *end = tn__alloc(NULL, sizeof *end);
     if (!end || tn__os_at_thread_end(&key, run_all, &newest)) {
         tn__free(NULL, end);
@@ -98,7 +103,7 @@ bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*functi
     *end = (struct tn__thread_end){
         .older = newest, .thread = &newest, .owner = owner, .part = part, .function = function, .argument = argument};
     newest = end;
-    pthread_mutex_lock(&lock);
+    lock_all();
     tn__list_append(&all, &end->all);
     pthread_mutex_unlock(&lock);
     return true;
@@ -116,7 +121,7 @@ static bool is_run_elsewhere(const struct tn__thread_ends *owner)
 
 void tn__thread_end_abandon(struct tn__thread_ends *owner)
 {
-    pthread_mutex_lock(&lock);
+    lock_all();
     while (is_run_elsewhere(owner))
         pthread_cond_wait(&ended, &lock);
     for (TN_EACH_TO_REMOVE(struct tn__thread_end, end, &all, all)) {

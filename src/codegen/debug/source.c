@@ -39,6 +39,13 @@ static void after_fork(bool in_child)
         pthread_mutex_init(&lock, NULL);
 }
 
+static void lock_sources(void)
+{
+    static const struct tn__fork_hooks hooks = {.after = after_fork};
+    tn__forks_watch(TN__FORK_SOURCES, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
 /* ---- keeping ---- */
 
 static int close_dwarf(void *context)
@@ -58,7 +65,7 @@ static void free_batch(struct batch *batch)
 static void removed(void *context, const struct tn_linked_object *const *objects, size_t count)
 {
     (void)context;
-    pthread_mutex_lock(&lock);
+    lock_sources();
     for (size_t i = 0; i < count; i++) {
         struct tn__tree *node = tn__tree_find(members, objects[i]->zones[TN_ZONE_CODE].address);
         if (!node)
@@ -73,7 +80,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
 
 static void enter_objects(struct batch *batch, const struct tn_linked_object *const *objects, size_t count)
 {
-    pthread_mutex_lock(&lock);
+    lock_sources();
     for (size_t i = 0; i < count; i++) {
         const struct tn_range *code = &objects[i]->zones[TN_ZONE_CODE];
         if (!code->size)
@@ -115,7 +122,6 @@ static int linked(void *context, const struct tn_linked_object *const *objects, 
 
 int tn_observe_sources(struct tn_session *session, struct tn_error *err)
 {
-    static const struct tn__fork_hooks hooks = {.after = after_fork};
     if (!session)
         return tn__fail(err, TN_EINVAL, "no session given");
     if (tn__is_observed(session, linked))
@@ -123,7 +129,6 @@ int tn_observe_sources(struct tn_session *session, struct tn_error *err)
     int code = tn__session_check_here(session, "source lines", err); /* objects are found by their addresses */
     if (code)
         return code;
-    tn__forks_watch(TN__FORK_SOURCES, &hooks);
     const struct tn_observer observer = {
         .size = sizeof observer, .context = session, .linked = linked, .removed = removed};
     return tn_add_observer(session, &observer, err);
@@ -176,7 +181,7 @@ int tn_symbolize_source(const struct tn_session *session, const void *address,
         return tn__fail(err, TN_EINVAL, "no function to be told of frames");
     struct question question = {
         .session = session, .address = (uintptr_t)address, .frame = frame, .context = context, .err = err};
-    pthread_mutex_lock(&lock);
+    lock_sources();
     int code = tn__contain(find_frames, &question, err);
     struct batch *batch = find_batch(&question);
     if (batch && (code == TN_EFATAL || code == TN_ENOMEM))

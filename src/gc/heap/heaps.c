@@ -147,13 +147,18 @@ static void after_fork(bool in_child)
 
 /* ---- the list ---- */
 
-void tn__heaps_add(struct tn_heap *heap)
+static void watch_forks(void)
 {
     static const struct tn__fork_hooks hooks = {.before = before_fork, .after = after_fork};
     static const struct tn__fork_hooks handle_hooks = {
         .lock = &all.ranges, .before = lock_handles, .after = unlock_handles};
     tn__forks_watch(TN__FORK_HEAPS, &hooks);
     tn__forks_watch(TN__FORK_HANDLES, &handle_hooks);
+}
+
+void tn__heaps_add(struct tn_heap *heap)
+{
+    watch_forks();
     struct tn_gc_anchor *left = tn__outside_begin();
     pthread_mutex_lock(&all.lock);
     pthread_mutex_lock(&all.ranges);
@@ -194,6 +199,7 @@ bool tn__is_of_another_heap(const struct tn_heap *own, const void *object)
 
 struct tn_heap *tn__default_heap(struct tn_heap *otherwise)
 {
+    watch_forks();
     pthread_mutex_lock(&chosen.lock);
     if (!chosen.heap)
         chosen.heap = otherwise;
@@ -204,6 +210,7 @@ struct tn_heap *tn__default_heap(struct tn_heap *otherwise)
 
 void tn_heap_set_default(struct tn_heap *heap)
 {
+    watch_forks();
     pthread_mutex_lock(&chosen.lock);
     chosen.heap = heap;
     pthread_mutex_unlock(&chosen.lock);

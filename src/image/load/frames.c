@@ -5,8 +5,10 @@
  * up to a length of zero; that there is one is checked here. The rest is trusted like the code that it describes:
  * reading all of it would take longer than the rest of loading. */
 
+#include <pthread.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "base/os.h"
 #include "image/load/image.h"
 
@@ -64,6 +66,17 @@ static uint64_t first_code(const struct tn__image_mapping *m)
     return m->start;
 }
 
+/* Unwinders may have a lock of their own (libgcc before version 13), which would stay locked in the child of a fork: so
+ * forks wait until this one is free. Sessions have theirs. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_frames(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &lock};
+    tn__forks_watch(TN__FORK_FRAMES, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
 int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err)
 {
     const struct tn__image_mapping *m = &file->mapping;
@@ -77,16 +90,20 @@ int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err)
                         "%s: its unwind table (.eh_frame) does not end with a zero: link it without -nostdlib",
                         m->name);
     file->unwind.free = &file->table; /* else it would be allocated */
-    if (!tn__unwind_prepare(&file->unwind, 1, 0, &file->tables))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
+    lock_frames();
+    bool good = tn__unwind_prepare(&file->unwind, 1, 0, &file->tables);
     struct tn__unwind_table as = {.address = m->bias + index.table, .code = first_code(m), .size = UINT32_MAX};
-    tn__unwind_register(&file->unwind, file->tables, as);
-    return TN_OK;
+    if (good)
+        tn__unwind_register(&file->unwind, file->tables, as);
+    pthread_mutex_unlock(&lock);
+    return good ? TN_OK : tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
 }
 
 void tn__image_forget_frames(struct tn__image_file *file)
 {
+    lock_frames();
     tn__unwind_remove(&file->unwind, file->tables);
     tn__unwind_close(&file->unwind);
+    pthread_mutex_unlock(&lock);
     file->tables = NULL;
 }
