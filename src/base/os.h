@@ -126,9 +126,10 @@ int tn__os_system_call(uint32_t thread);
 /* Reads a word that another thread may be changing or unmapping. False: it cannot be read. */
 bool tn__os_peek(uint64_t address, uint64_t *word);
 
-/* An access to memory that is not there, or not for that: the address, and the thread's stack and frame pointers. */
+/* An access to memory that is not there, or not for that: the address, the thread's stack and frame pointers, and the
+ * instruction. */
 struct tn__os_access {
-    uint64_t address, stack, frame, code; /* the address, the stack and frame pointers, the instruction */
+    uint64_t address, stack, frame, code;
 };
 /* Fills in all but the address from the context that a signal handler is given (host_*.c). */
 void tn__os_read_registers(const void *context, struct tn__os_access *access);

@@ -111,7 +111,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
 
 uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
 {
-    /* The stub has loaded the target, but no processor has to let a branch order loads. */
+    /* The stub's load acquires, on every machine; this one lets ThreadSanitizer see that. */
     (void)atomic_load_explicit(&frame->slot->target, memory_order_acquire);
     const struct tn__lazy_record *record = frame->slot->record;
     int kept = errno; /* the function that was called may want to know */

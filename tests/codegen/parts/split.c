@@ -57,9 +57,9 @@ static void define_plain_names(struct linked *linked, const struct tn__module *m
 static int compile_part(struct tn__module *module, size_t part, int level, bool stubs, struct tn_buffer *object,
                         struct tn_error *err)
 {
-    static const struct tn_compile_observer nobody = {.size = sizeof nobody};
+    static const struct tn_compile_observer silent = {.size = sizeof silent};
     const struct tn__part_compilation how = {
-        .name = "part", .how = {.stubs = stubs, .inline_size = 20}, .opt_level = level, .observer = &nobody};
+        .name = "part", .how = {.stubs = stubs, .inline_size = 20}, .opt_level = level, .observer = &silent};
     uint64_t extract_ns;
     return tn__module_compile_part(module, part, &how, object, &extract_ns, NULL, err);
 }
