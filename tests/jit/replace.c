@@ -48,28 +48,6 @@ static void replace_with(struct tn_jit *jit, const char *program, long number)
     replace(jit, text);
 }
 
-static void *find(struct tn_jit *jit, const char *name)
-{
-    struct tn_error err;
-    void *address;
-    check(tn_jit_lookup(jit, name, &address, &err), &err);
-    return address;
-}
-
-static long call(const void *address, long x)
-{
-    long (*function)(long);
-    memcpy(&function, &address, sizeof function);
-    return function(x);
-}
-
-static uint64_t code_bytes(struct tn_jit *jit)
-{
-    struct tn_stats stats = {.size = sizeof stats};
-    tn_session_stats(tn_jit_session(jit), &stats);
-    return stats.code_bytes;
-}
-
 /* ---- what leads where ---- */
 
 static void addresses_stay(void **state)
@@ -279,22 +257,6 @@ static void allocations_refused(void **state)
 
 /* ---- many ---- */
 
-static long resident_kb(void)
-{
-    long pages = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    assert_non_null(file);
-    assert_int_equal(fscanf(file, "%ld %ld", &pages, &resident), 2);
-    fclose(file);
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-static const bool keeps_what_was_freed = true;
-#else
-static const bool keeps_what_was_freed = false;
-#endif
-
 static void ten_thousand(void **state)
 {
     (void)state;
@@ -309,7 +271,7 @@ static void ten_thousand(void **state)
             assert_int_equal(call(find(jit, "first"), 1), 42 + i);
         }
         long grown = resident_kb() - before;
-        if (grown > LIMIT_KB && !keeps_what_was_freed)
+        if (grown > LIMIT_KB && !toy_keeps_what_was_freed)
             fail_msg("%ld KB more", grown);
         tn_jit_destroy(jit);
     }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include <unistd.h>
+
 #include "cache/description.h"
 #include "toy.h"
 #include "toy_number.h"
@@ -101,7 +103,8 @@ static int compile(void *module, const struct tn_part_request *request, struct t
         m->toy->before(m->program->name, m->number);
     if (m->program->fails)
         return tn__fail(err, TN_ECOMPILE, "%s: cannot be compiled", request->name);
-    snprintf(path, sizeof path, DATA "/%s.o", m->whole ? m->program->file : files[request->part]);
+    snprintf(path, sizeof path, DATA "/%s%s.o", m->whole ? m->program->file : files[request->part],
+             m->toy->has_levels && request->is_higher ? "_2" : "");
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     size_t size = fread(bytes, 1, sizeof bytes, file);
@@ -175,15 +178,48 @@ void check(int code, const struct tn_error *err)
 
 long call_first(struct tn_jit *jit, long x)
 {
-    struct tn_error err;
-    void *address;
-    long (*first)(long);
-    check(tn_jit_lookup(jit, "first", &address, &err), &err);
-    memcpy(&first, &address, sizeof first);
-    return first(x);
+    return call(find(jit, "first"), x);
 }
 
 long no_function(void)
 {
     return -1;
 }
+
+void *find(struct tn_jit *jit, const char *name)
+{
+    struct tn_error err;
+    void *address;
+    check(tn_jit_lookup(jit, name, &address, &err), &err);
+    return address;
+}
+
+long call(const void *address, long x)
+{
+    long (*function)(long);
+    memcpy(&function, &address, sizeof function);
+    return function(x);
+}
+
+uint64_t code_bytes(struct tn_jit *jit)
+{
+    struct tn_stats stats = {.size = sizeof stats};
+    tn_session_stats(tn_jit_session(jit), &stats);
+    return stats.code_bytes;
+}
+
+long resident_kb(void)
+{
+    long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld %ld", &pages, &resident), 2);
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+const bool toy_keeps_what_was_freed = true;
+#else
+const bool toy_keeps_what_was_freed = false;
+#endif

@@ -31,6 +31,7 @@ enum { TOY_DATA, TOY_FIRST, TOY_SECOND, TOY_PARTS };
 struct toy {
     int opens, closes, compiles, writes;
     int refuses;                                      /* not 0: `check` fails with this code */
+    bool has_levels;                                  /* for tiers of levels 0 and 2; that of 2 adds 1000 in `first` */
     void (*before)(const char *program, long number); /* NULL, or called before something is compiled */
 };
 
@@ -41,10 +42,17 @@ struct tn_jit_module toy_module(const char *ir);
 struct tn_jit_options toy_options(const struct tn_compiler *compiler, bool lazy);
 extern int toy_reported;
 
+void *find(struct tn_jit *jit, const char *name);
+long call(const void *function, long x);
 /* Calls `first`, which is there as soon as the module is. */
 long call_first(struct tn_jit *jit, long x);
 /* Fails the test if there was an error. */
 void check(int code, const struct tn_error *err);
+
+/* Of the JIT's session; of the process, which says nothing if sanitizers keep what was freed. */
+uint64_t code_bytes(struct tn_jit *jit);
+long resident_kb(void);
+extern const bool toy_keeps_what_was_freed;
 
 /* In place of functions that cannot be compiled; returns -1 to them. */
 long no_function(void);
