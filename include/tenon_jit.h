@@ -95,6 +95,8 @@ struct tn_jit_module {
     const void *key;
     size_t key_length;
     int stays; /* not 0: `ir` stays readable and unchanged until the JIT is destroyed, and need not be copied */
+    struct tn_assumption *const *assumptions; /* that its code rests on, see below; read during the call */
+    size_t assumption_count;
 };
 
 /* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately; in
@@ -102,7 +104,7 @@ struct tn_jit_module {
  * they are invalid. In a lazy JIT, the address of a function is that of its stub. A module with code instances starts
  * to compile immediately, on the session's threads if it has any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP,
  * TN_EREMOVED, TN_ENOTSUP (a module in memory that the compiler cannot write; a cache that lacks it, with no compiler
- * behind), TN_ENOMEM; after an error nothing of the module remains. */
+ * behind), TN_ECANCELLED (an assumption is broken), TN_ENOMEM; after an error nothing of the module remains. */
 TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
                              struct tn_error *err);
 
@@ -123,6 +125,42 @@ TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, con
  * weak function gives way instead), and the errors of tn_jit_add_module and of tn_lookup. */
 TN_API int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
                           struct tn_error *err);
+
+/* ---- assumptions ---- */
+
+/* Something that holds for now, and that the IR of modules was made for: a class has no subclass, a global is constant,
+ * a function is not defined anew. A module that lists assumptions is right as long as all of them hold, and all of its
+ * code rests on them, at every tier (doc/TIERS.md, "Assumptions"). It needs something to call in its place:
+ *
+ * - With tn_jit_replace, it lies on top of the functions' other code, which stays: versions added by tn_jit_replace, or
+ *   functions of a module that was added to this lazy JIT by tn_jit_add_module. A function that the library does not
+ *   have otherwise is TN_EUNDEF, or if it is weak, seen by the module only. The client's tn_redirect wins until the
+ *   next tn_jit_replace.
+ * - With tn_jit_add_module, it has code instances. Other code that calls its functions by their names rests on the same
+ *   assumptions, and has to list them.
+ *
+ * A program that does not call tn_assumption_create contains nothing of this. */
+struct tn_assumption;
+
+/* Creates an assumption that holds, for modules in this session. Any thread. TN_ENOMEM. */
+TN_API int tn_assumption_create(struct tn_session *session, struct tn_assumption **out, struct tn_error *err);
+
+/* Breaks it, for ever. When this returns, no call that begins reaches code that rests on it. Stubs of functions lead to
+ * the newest code below that rests on nothing broken, or to the first call of that. Code instances have their generic
+ * entry; to publish them anew, the client calls tn_instances_withdraw first. What is being compiled is discarded when
+ * it is done: the call that adds it returns TN_ECANCELLED, instances fall back, higher tiers are not entered.
+ *
+ * Calls that have begun run to their end, with what they call within their module; after a tn_quiesce none is left. The
+ * code is freed with its tracker, or, if tn_jit_replace added it, by the next tn_jit_replace.
+ *
+ * Does nothing if it was broken; then too all is done when this returns. Waits for no thread, and takes no memory. Any
+ * thread, also in functions of compilers and materializers; not in those of observers, which run under the session's
+ * lock. Its session must exist. TN_EINVAL (NULL). */
+TN_API int tn_assumption_break(struct tn_assumption *assumption, struct tn_error *err);
+
+/* Gives up the client's handle. Modules that list it rest on it as before, and it cannot be broken any more. In any
+ * order with the ends of JITs and sessions. NULL is ignored. */
+TN_API void tn_assumption_destroy(struct tn_assumption *assumption);
 
 /* tn_lookup in the main library. Errors as for tn_lookup and tn_compile. */
 TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);

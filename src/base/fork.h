@@ -21,6 +21,7 @@ enum tn__fork_level {
     TN__FORK_HEAPS,     /* of all heaps: their locks; their threads are stopped */
     TN__FORK_REPLACED,  /* which functions of JITs are replaced by what */
     TN__FORK_SESSIONS,  /* of all sessions: their locks; no link is writing */
+    TN__FORK_ASSUMPTIONS, /* what rests on them */
     TN__FORK_INSTANCES, /* the lock of code instances */
     TN__FORK_LOADED,    /* the list of stack maps of loaded objects */
     TN__FORK_MAPS,      /* stack maps */

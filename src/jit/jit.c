@@ -124,6 +124,7 @@ void tn__jit_release(struct tn_jit *jit)
     }
     for (struct tn__jit_version *each = jit->versions, *next; each; each = next) {
         next = each->next;
+        tn__free(NULL, each->leads);
         tn__free(NULL, each);
     }
     if (jit->ahead)

@@ -2,8 +2,8 @@
 
 /* The JIT, which knows compilers by struct tn_compiler only: options.c (options of compilations), jit.c (creating,
  * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules apart),
- * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them), what only
- * programs with tiers have: tiers.c (which functions are compiled again, and when), tiers_add.c (modules),
+ * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them), assumption.c
+ * (what such functions and instances rest on, only in programs that name it), what only programs with tiers have: tiers.c (which functions are compiled again, and when), tiers_add.c (modules),
  * tiers_queue.c (what counters tell), tiers_view.c (requests, samples, lists of functions), and ahead*.c (compiling
  * ahead), which only programs that call it have.
  * src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images of the modules that were added, and
@@ -74,8 +74,11 @@ struct tn__jit_version {
     struct tn__jit_version *next;
     struct tn_library *library;
     struct tn__jit_tagged tag;
-    size_t names; /* of stubs that lead to it */
-    bool is_busy; /* a thread is making or removing it */
+    struct tn__jit_lead *leads;      /* of its functions; */
+    size_t count;                    /* 0 until they are published */
+    size_t names;                    /* of stubs that lead to it, or would if newer ones did not rest on assumptions */
+    bool is_busy;                    /* a thread is making or removing it */
+    const struct tn__resting *rests; /* NULL: on nothing. To compare with: it may be gone */
 };
 
 /* A symbol that, when it is linked, brings the initializers of a module with it. */
@@ -109,6 +112,7 @@ struct tn__jit_module {
     const struct tn_jit_instance *instances; /* a copy, for the signatures in traces */
     size_t instance_count;
     struct tn__ahead_module *ahead; /* or NULL */
+    struct tn__resting *rests;      /* NULL: on nothing (assumption.h) */
     struct tn__jit_part {
         struct tn__jit_module *owner;
     } parts[]; /* materializers' contexts */
@@ -146,14 +150,16 @@ struct tn__jit_watch {
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
 /* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls
- * back. */
+ * back. `rests` as in struct tn__jit_module. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
-                     const struct tn_jit_instance *instance);
+                     const struct tn_jit_instance *instance, struct tn__resting *rests);
 
 /* tn_jit_add_module for options that were taken. Images and views find the module in `shown`. *tagged, which may be
- * NULL, has to be given to tn__jit_untag when nothing of the module remains. */
+ * NULL, has to be given to tn__jit_untag when nothing of the module remains. `rests` is the caller's, who has it leave
+ * after an error. */
 int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_library *shown,
-                struct tn_jit_module *module, struct tn__jit_tagged *tagged, struct tn_error *err);
+                struct tn_jit_module *module, struct tn__resting *rests, struct tn__jit_tagged *tagged,
+                struct tn_error *err);
 
 /* How a part is compiled, as in struct tn_part_request, and what came of it. */
 struct tn__jit_how {

@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "base/shown_name.h"
+#include "jit/assumption.h"
 #include "jit/jit.h"
 #include "link/session/contents.h"
 
@@ -164,6 +165,8 @@ void tn__jit_drop(struct tn__jit_module *m, bool makes)
         tn__ahead_hooks_of(m->jit)->closing(m->ahead);
     tn__arena_free(&m->tables);
     tn_buffer_free(&m->described);
+    if (m->rests)
+        m->rests->hooks->drop(m->rests);
     tn__jit_release(m->jit);
     tn__free(NULL, m->tiered);
     tn__free(NULL, m);
@@ -188,6 +191,8 @@ static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_mo
     m->users = m->makers = 1;
     m->jit = jit;
     tn__jit_use(jit);
+    if (m->rests)
+        m->rests->hooks->use(m->rests);
     for (size_t i = 0; i < count; i++)
         m->parts[i].owner = m;
     if (instances)
@@ -306,7 +311,10 @@ static int note_initializers(struct adding *a)
 
 static int promise_all(struct adding *a)
 {
-    int code = note_initializers(a);
+    struct tn__resting *rests = a->m->rests;
+    int code = rests ? rests->hooks->promise(rests, a->owner, a->err) : TN_OK;
+    if (code == TN_OK)
+        code = note_initializers(a);
     size_t parts = a->m->description.parts;
     for (size_t part = 0; part < parts && code == TN_OK; part++)
         code = promise(a, part);
@@ -419,8 +427,9 @@ static int open_module(struct given *g, struct tn__jit_kept **kept, struct tn_er
         given->ir = copy.data;
         given->length = copy.size;
     }
-    *kept = code == TN_OK && jit->keeps_ir ? copy_ir(given) : NULL;
-    if (code == TN_ENOMEM || (code == TN_OK && jit->keeps_ir && !*kept))
+    const bool keeps = jit->keeps_ir && !g->opened.rests; /* an image cannot tell whether assumptions hold */
+    *kept = code == TN_OK && keeps ? copy_ir(given) : NULL;
+    if (code == TN_ENOMEM || (code == TN_OK && keeps && !*kept))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
     if (code == TN_OK)
         code = read_module(g, err);
@@ -439,17 +448,18 @@ static int add_module(struct given *g, struct tn_error *err)
         return tn__no_memory(err, g->module.name);
     }
     struct adding a = {.m = m, .tag = &g->tag, .library = g->library, .owner = g->module.owner, .err = err};
-    int code = is(m, TN__DESCRIBED_WHOLE) ? promise_all(&a) : add_in_steps(&a, g->module.owner);
+    int code = is(m, TN__DESCRIBED_WHOLE) && !m->rests ? promise_all(&a) : add_in_steps(&a, g->module.owner);
     tn__arena_free(&a.arena);
     tn__jit_drop(m, true);
     return code;
 }
 
 int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_library *shown,
-                struct tn_jit_module *module, struct tn__jit_tagged *tagged, struct tn_error *err)
+                struct tn_jit_module *module, struct tn__resting *rests, struct tn__jit_tagged *tagged,
+                struct tn_error *err)
 {
     struct tn__jit_kept *kept;
-    struct given g = {.jit = jit, .library = library, .module = *module};
+    struct given g = {.jit = jit, .library = library, .module = *module, .opened.rests = rests};
     if (!module->llvm_module == !module->ir || (module->instance_count && !module->instances) ||
         (!module->key && module->key_length))
         return tn__fail(err, TN_EINVAL, "a module is either IR or a module in memory, and has instances if counted");
@@ -471,7 +481,26 @@ int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_
     else if (tagged)
         *tagged = g.tag;
     for (size_t i = 0; i < module->instance_count && code == TN_OK; i++)
-        tn__jit_publish(library, &g.module, &module->instances[i]);
+        tn__jit_publish(library, &g.module, &module->instances[i], rests);
+    return code;
+}
+
+/* Other code calls its functions directly, so an assumption can be broken only if there is something else to call: the
+ * generic entries of instances, or with tn_jit_replace, other code of the functions. */
+static int add_resting(struct tn_jit *jit, struct tn_library *library, struct tn_jit_module *module,
+                       struct tn_error *err)
+{
+    struct tn__resting *rests;
+    if (module->assumption_count && !module->instance_count)
+        return tn__fail(err, TN_EINVAL, "a module with assumptions has instances, or is added by tn_jit_replace");
+    int code = tn__jit_rest(jit, library, library, module, NULL, &rests, err);
+    if (code != TN_OK)
+        return code;
+    code = tn__jit_add(jit, library, library, module, rests, NULL, err);
+    if (rests && code != TN_OK)
+        rests->hooks->leave(rests);
+    if (rests)
+        rests->hooks->drop(rests);
     return code;
 }
 
@@ -483,5 +512,5 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
         return tn__fail(err, TN_EINVAL, "no JIT given");
     library = library ? library : jit->library;
     int code = tn__take_options(&module, sizeof module, given, "struct tn_jit_module", err);
-    return code == TN_OK ? tn__jit_add(jit, library, library, &module, NULL, err) : code;
+    return code == TN_OK ? add_resting(jit, library, &module, err) : code;
 }

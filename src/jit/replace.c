@@ -2,12 +2,18 @@
 
 /* Functions that are replaced while threads call them. Each module is a version, in a library of its own that searches
  * the client's. There, a redirectable stub for each function leads to the newest version that defines it. A version to
- * which no stub leads is retired. */
+ * which no stub leads is retired.
+ *
+ * A version that rests on assumptions lies on top of what the function had before: other versions, below them one that
+ * rests on nothing, or the lazy function of a module that was added. When an assumption is broken, the versions that
+ * rest on it are taken out, and the stub leads to the next one below. */
 
 #include "base/fork.h"
+#include "jit/assumption.h"
 #include "jit/jit.h"
 #include "link/core/library.h"
 #include "link/core/session.h"
+#include "link/lazy/lazy.h"
 #include "link/session/contents.h"
 
 /* A function that some version has defined. It stays as long as the JIT. */
@@ -15,9 +21,17 @@ struct tn__jit_name {
     struct tn__tree node;      /* by hash and library */
     struct tn__jit_name *same; /* another one with that number */
     uint64_t library;
-    struct tn__jit_version *version; /* to which its stub leads; NULL: it never had one */
-    void *address;
+    struct tn__jit_lead *leads; /* newest first; the stub leads to the first one, unless the client has redirected it */
     char text[];
+};
+
+/* A function of a version. All that has others below it rests on assumptions. */
+struct tn__jit_lead {
+    struct tn__jit_lead *below;
+    struct tn__jit_name *name;
+    struct tn__jit_version *version;
+    const void *address;
+    bool is_listed; /* in its name's list */
 };
 
 struct function {
@@ -33,6 +47,7 @@ struct replacing {
     struct tn_library *library;
     const char *module; /* its name */
     struct tn__jit_version *version;
+    struct tn__resting *rests; /* NULL: on nothing */
     struct tn__arena arena;
     struct function *symbols; /* of the version; then its functions only */
     size_t count, room;
@@ -122,8 +137,10 @@ static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, 
         *at = version->next;
     }
     give_lock();
-    if (code == TN_OK)
+    if (code == TN_OK) {
+        tn__free(NULL, version->leads);
         tn__free(NULL, version);
+    }
     return code == TN_OK;
 }
 
@@ -246,53 +263,95 @@ static struct tn__jit_name *find_name(const struct replacing *r, const char *nam
 
 /* ---- publishing, under the lock ---- */
 
+/* NULL: it never was a version's. */
+static const struct tn__jit_lead *lowest(const struct tn__jit_name *name)
+{
+    const struct tn__jit_lead *lead = name->leads;
+    while (lead && lead->below)
+        lead = lead->below;
+    return lead;
+}
+
 /* A stub that the client has removed is made anew. */
+static int publish_general(struct replacing *r, struct function *f)
+{
+    const struct tn_stub_options options = {
+        .size = sizeof options, .owner = r->stubs, .on_failure = r->jit->on_failure};
+    const struct tn__jit_lead *general = lowest(f->entry);
+    bool has_stub = general && !general->version->rests;
+    int code = has_stub ? tn_redirect(r->library, f->name, f->address, r->err) : TN_EUNDEF;
+    f->is_redirected = code == TN_OK;
+    return code == TN_EUNDEF ? tn_define_redirectable(r->library, f->name, f->address, &options, r->err) : code;
+}
+
+/* It needs something that it can fall back to. */
+static int publish_resting(struct replacing *r, struct function *f)
+{
+    const struct tn__jit_lead *general = lowest(f->entry);
+    if (general && !general->version->rests)
+        return publish_general(r, f);
+    int code = tn__lazy_cover(r->library, f->name, f->address, r->err);
+    f->is_redirected = code == TN_OK;
+    return code;
+}
+
 static int publish(struct replacing *r, struct function *f)
 {
     f->entry = find_name(r, f->name);
     if (!f->entry)
         return tn__no_memory(r->err, r->module);
-    int code = f->entry->version ? tn_redirect(r->library, f->name, f->address, r->err) : TN_EUNDEF;
-    f->is_redirected = code == TN_OK;
-    if (code != TN_EUNDEF)
+    int code = r->rests ? publish_resting(r, f) : publish_general(r, f);
+    if (code != (r->rests ? TN_EUNDEF : TN_EDUP) || !(f->flags & TN_KNOWN_WEAK))
         return code;
-    const struct tn_stub_options options = {
-        .size = sizeof options, .owner = r->stubs, .on_failure = r->jit->on_failure};
-    code = tn_define_redirectable(r->library, f->name, f->address, &options, r->err);
-    if (code == TN_EDUP && f->flags & TN_KNOWN_WEAK) {
-        f->entry = NULL;
-        return TN_OK;
-    }
-    return code;
+    f->entry = NULL; /* its own, seen by itself only */
+    return TN_OK;
 }
 
 static void take_back(struct replacing *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->symbols[i].is_redirected)
-            tn_redirect(r->library, r->symbols[i].name, r->symbols[i].entry->address, NULL);
+        if (r->symbols[i].is_redirected) {
+            const struct tn__jit_lead *before = r->symbols[i].entry->leads;
+            tn_redirect(r->library, r->symbols[i].name, before ? before->address : NULL, NULL);
+        }
+}
+
+static void take_out(struct tn__jit_lead *lead)
+{
+    struct tn__jit_lead **at = &lead->name->leads;
+    while (*at != lead)
+        at = &(*at)->below;
+    *at = lead->below;
+    lead->is_listed = false;
+    lead->version->names--;
 }
 
 static void commit(struct replacing *r)
 {
-    for (struct function *f = r->symbols; f < r->symbols + r->count; f++) {
-        struct tn__jit_name *name = f->entry;
+    for (size_t i = 0; i < r->count; i++) {
+        struct tn__jit_name *name = r->symbols[i].entry;
+        struct tn__jit_lead *lead = &r->version->leads[i];
+        while (name && !r->rests && name->leads)
+            take_out(name->leads);
         if (!name)
             continue;
-        if (name->version)
-            name->version->names--;
-        name->version = r->version;
-        name->address = f->address;
+        *lead = (struct tn__jit_lead){name->leads, name, r->version, r->symbols[i].address, true};
+        name->leads = lead;
         r->version->names++;
     }
+    r->version->count = r->count;
     r->version->is_busy = false;
 }
 
 static int publish_all(struct replacing *r)
 {
     int code = tn_tracker_create(r->library, &r->stubs, r->err);
+    if (!(r->version->leads = tn__alloc_zeroed(NULL, r->count + 1, sizeof *r->version->leads)) && code == TN_OK)
+        code = tn__no_memory(r->err, r->module);
     r->was_seen = true;
     take_lock();
+    if (code == TN_OK && tn__is_broken(r->rests))
+        code = tn__fail(r->err, TN_ECANCELLED, "%s rests on an assumption that was broken", r->module);
     for (size_t i = 0; i < r->count && code == TN_OK; i++)
         code = publish(r, &r->symbols[i]);
     if (code == TN_OK)
@@ -308,18 +367,61 @@ static int publish_all(struct replacing *r)
     return code;
 }
 
+/* ---- assumptions that are broken ---- */
+
+static void lead_down(const struct tn__jit_version *version, struct tn_library *library)
+{
+    for (struct tn__jit_lead *lead = version->leads; lead < version->leads + version->count; lead++) {
+        if (!lead->is_listed)
+            continue;
+        take_out(lead);
+        const struct tn__jit_lead *next = lead->name->leads;
+        tn__lazy_uncover(library, lead->name->text, lead->address, next ? next->address : NULL);
+    }
+}
+
+/* A version that is not published yet sees that it is too late. The stubs of others are led to what is below, unless
+ * they lead elsewhere: the client has redirected them, or a newer version is on top. */
+static void fall(struct tn__resting *rests)
+{
+    take_lock();
+    for (struct tn__jit_version *version = rests->jit->versions; version; version = version->next)
+        if (version->rests == rests)
+            lead_down(version, rests->shown);
+    give_lock();
+}
+
+static int note_assumptions(struct replacing *r, const struct tn_jit_module *module)
+{
+    int code = tn__jit_rest(r->jit, r->version->library, r->library, module, fall, &r->rests, r->err);
+    take_lock();
+    r->version->rests = r->rests;
+    give_lock();
+    return code;
+}
+
 /* ---- all of it ---- */
 
 static int add(struct replacing *r, struct tn_jit_module *module)
 {
     int code = open_version(r);
     if (code == TN_OK)
-        code = tn__jit_add(r->jit, r->version->library, r->library, module, &r->version->tag, r->err);
+        code = note_assumptions(r, module);
+    if (code == TN_OK)
+        code = tn__jit_add(r->jit, r->version->library, r->library, module, r->rests, &r->version->tag, r->err);
     if (code == TN_OK)
         code = find_functions(r);
     if (code == TN_OK)
         code = tn_jit_run_initializers(r->jit, r->version->library, 0, NULL, NULL, r->err);
     return code == TN_OK ? publish_all(r) : code;
+}
+
+static void end_resting(const struct replacing *r, int code)
+{
+    if (r->rests && code != TN_OK)
+        r->rests->hooks->leave(r->rests);
+    if (r->rests)
+        r->rests->hooks->drop(r->rests);
 }
 
 int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
@@ -338,6 +440,7 @@ int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct 
                           .module = module.name ? module.name : "<memory>",
                           .err = err};
     code = add(&r, &module);
+    end_resting(&r, code);
     if (code == TN_OK)
         remove_unused(jit);
     else if (r.version && !r.is_stuck)

@@ -9,6 +9,7 @@
 
 #include "base/fork.h"
 #include "base/os.h"
+#include "jit/assumption.h"
 #include "jit/tiers.h"
 #include "link/core/session.h"
 #include "link/lazy/lazy.h"
@@ -66,7 +67,7 @@ void tn__tiers_unlock(void)
 void tn__tiers_want(struct tn__tiered_part *part, uint8_t tier, uint32_t heat)
 {
     const struct tn__tiers *tiers = part->of->tiers;
-    if (part->failed || tier >= tiers->count || !tiers->is_open)
+    if (part->failed || tier >= tiers->count || !tiers->is_open || tn__is_broken(part->of->m->rests))
         return;
     part->wanted = part->wanted > tier ? part->wanted : tier;
     part->heat = part->heat > heat ? part->heat : heat;
@@ -172,6 +173,8 @@ static int compile(struct tn__tiered_part *part, size_t tier, bool *raised, stru
     struct tn__arena arena = {0};
     size_t stubs = 0;
     int code = look_up(part, tier, &arena, err);
+    if (code == TN_OK && tn__is_broken(part->of->m->rests))
+        code = TN_ECANCELLED; /* only calls that have begun reach this module */
     if (code == TN_OK)
         code = raise_each(part, tier, &arena, &stubs, err);
     tn__arena_free(&arena);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/shown_name.h"
+#include "jit/assumption.h"
 #include "jit/tiers.h"
 #include "link/session/contents.h"
 
@@ -31,8 +32,10 @@ static struct tn__tiered_part *find_in(struct tn__tiered *tiered, const char *fu
 static struct tn__tiered_part *find_newest(const struct tn__tiers *tiers, const char *function)
 {
     struct tn__tiered_part *part = NULL;
-    for (struct tn__list *at = tiers->modules.previous; at != &tiers->modules && !part; at = at->previous)
-        part = find_in(tn__container_of(at, struct tn__tiered, listed), function);
+    for (struct tn__list *at = tiers->modules.previous; at != &tiers->modules && !part; at = at->previous) {
+        struct tn__tiered *tiered = tn__container_of(at, struct tn__tiered, listed);
+        part = tn__is_broken(tiered->m->rests) ? NULL : find_in(tiered, function);
+    }
     return part;
 }
 

@@ -75,6 +75,8 @@ struct tn__instances {
     void (*clear)(struct tn_tracker *tracker);
     /* Moves the instances of one tracker to another. */
     void (*move)(struct tn_tracker *from, struct tn_tracker *to);
+    /* The first step of a removal for the tracker's instances with one of these entries. */
+    void (*withdraw_entries)(struct tn_tracker *tracker, const void *const *entries, size_t count);
 };
 
 /* ---- linking for another address space (file/) ---- */

@@ -87,6 +87,7 @@ static void after_fork(bool in_child)
 static bool withdraw_all(struct tn_tracker *tracker);
 static void clear_all(struct tn_tracker *tracker);
 static void move_all(struct tn_tracker *from, struct tn_tracker *to);
+static void withdraw_entries(struct tn_tracker *tracker, const void *const *entries, size_t count);
 
 static void announce(void)
 {
@@ -94,6 +95,7 @@ static void announce(void)
         .withdraw = withdraw_all,
         .clear = clear_all,
         .move = move_all,
+        .withdraw_entries = withdraw_entries,
     };
     static const struct tn__fork_hooks fork_hooks = {.lock = &lock, .after = after_fork};
     tn__forks_watch(TN__FORK_INSTANCES, &fork_hooks);
@@ -358,6 +360,25 @@ static bool withdraw_all(struct tn_tracker *tracker)
     bool any = tracker->has_published;
     give_lock();
     return any;
+}
+
+static bool has_entry(const struct tn_instance *instance, const void *const *entries, size_t count)
+{
+    const void *specptr = get_specptr(instance), *invoke = get_invoke(instance);
+    for (size_t i = 0; i < count; i++)
+        if (entries[i] == specptr || entries[i] == invoke)
+            return true;
+    return false;
+}
+
+static void withdraw_entries(struct tn_tracker *tracker, const void *const *entries, size_t count)
+{
+    take_lock();
+    for (int which = 0; which < LINKS; which++)
+        for (struct tn_instance *i = tracker->instances[which]; i; i = i->links[which].next)
+            if (has_entry(i, entries, count))
+                withdraw(i);
+    give_lock();
 }
 
 static void clear_all(struct tn_tracker *tracker)

@@ -120,6 +120,12 @@ int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, 
 int tn__lazy_raise(struct tn_library *library, const char *name, const char *const *bodies, size_t count, bool *changed,
                    struct tn_error *err);
 
+/* Makes a lazy function lead to other code, which `uncover` takes away again: if the function, lazy or redirectable,
+ * leads to `from`, it leads to `to` then, or NULL: looks up what it did at first. TN_EUNDEF: the library has no lazy
+ * function of this name; TN_EREMOVED, TN_EINVAL. */
+int tn__lazy_cover(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
+void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to);
+
 /* ---- what observers are told (lazy_names.c) ---- */
 
 /* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an

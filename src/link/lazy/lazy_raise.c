@@ -25,6 +25,8 @@ static bool looks_up(const struct tn__lazy_slot *slot, const char *body)
     return slot->record->target && strcmp(slot->record->target, body) == 0;
 }
 
+/* ---- bodies ---- */
+
 static int raise_slot(struct tn_library *library, const char *name, const char *const *bodies, size_t count,
                       bool *changed, struct tn_error *err)
 {
@@ -54,4 +56,35 @@ int tn__lazy_raise(struct tn_library *library, const char *name, const char *con
         code = raise_slot(library, name, bodies, count, changed, err);
     tn__session_unlock(library->session);
     return code;
+}
+
+/* ---- other code ---- */
+
+static int cover(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)
+{
+    struct tn__lazy_slot *slot = find_slot(library, name);
+    if (!slot || !slot->record->target)
+        return tn__fail(err, TN_EUNDEF, "'%s' is no lazy function of library %s", name, library->name);
+    return tn__lazy_lead(tn__lazy_pool_of(library->session), slot, address, err);
+}
+
+int tn__lazy_cover(struct tn_library *library, const char *name, const void *address, struct tn_error *err)
+{
+    tn__session_lock(library->session);
+    int code = tn__library_check(library, err);
+    if (!code)
+        code = cover(library, name, (uintptr_t)address, err);
+    tn__session_unlock(library->session);
+    return code;
+}
+
+void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to)
+{
+    tn__session_lock(library->session);
+    struct tn__lazy_slot *slot = tn__library_check(library, NULL) ? NULL : find_slot(library, name);
+    if (slot && atomic_load_explicit(&slot->target, memory_order_relaxed) == (uintptr_t)from) {
+        const struct tn__lazy_pool *pool = tn__lazy_pool_of(library->session);
+        tn__lazy_lead(pool, slot, to ? (uintptr_t)to : pool->entry, NULL);
+    }
+    tn__session_unlock(library->session);
 }

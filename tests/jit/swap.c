@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Functions that are led to bodies of a higher tier, and away from them, below LLVM. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "toy.h"
+
+enum { SECONDS = 100 }; /* for what takes milliseconds on an idle machine */
+
+static const struct tn_tier tiers[] = {{0, 1000, 0}, {2, 0, 0}};
+static struct toy toy;
+static struct tn_compiler compiler;
+
+static struct tn_jit_options options_for_tiers(void)
+{
+    toy = (struct toy){.has_levels = true};
+    compiler = toy_compiler(&toy);
+    toy_reported = 0;
+    struct tn_jit_options options = toy_options(&compiler, true);
+    options.tiers = tiers;
+    options.tier_count = 2;
+    options.tiering = tn_jit_tiering();
+    return options;
+}
+
+static struct tn_jit *create(void)
+{
+    struct tn_jit_options options = options_for_tiers();
+    struct tn_jit *jit;
+    struct tn_error err;
+    check(tn_jit_create(&options, &jit, &err), &err);
+    return jit;
+}
+
+static void end(struct tn_jit *jit)
+{
+    tn_jit_destroy(jit);
+    assert_int_equal(toy.opens, toy.closes);
+}
+
+static void add(struct tn_jit *jit, struct tn_library *library, const char *program, struct tn_tracker *owner)
+{
+    struct tn_error err;
+    struct tn_jit_module module = toy_module(program);
+    module.owner = owner;
+    check(tn_jit_add_module(jit, library, &module, &err), &err);
+}
+
+static struct tn_assumption *assume(struct tn_jit *jit)
+{
+    struct tn_assumption *made;
+    struct tn_error err;
+    check(tn_assumption_create(tn_jit_session(jit), &made, &err), &err);
+    return made;
+}
+
+static int try_replace(struct tn_jit *jit, const char *program, struct tn_assumption *a, struct tn_error *err)
+{
+    struct tn_jit_module module = toy_module(program);
+    module.assumptions = &a;
+    module.assumption_count = a ? 1 : 0;
+    return tn_jit_replace(jit, NULL, &module, err);
+}
+
+static void replace(struct tn_jit *jit, const char *program, struct tn_assumption *a)
+{
+    struct tn_error err;
+    check(try_replace(jit, program, a, &err), &err);
+}
+
+static void break_it(struct tn_assumption *assumption)
+{
+    struct tn_error err;
+    check(tn_assumption_break(assumption, &err), &err);
+}
+
+static void request(struct tn_jit *jit, const char *name)
+{
+    struct tn_error err;
+    check(tn_jit_request_tier(jit, name, 1, &err), &err);
+}
+
+static void wait_for(bool (*holds)(const void *context), const void *context)
+{
+    for (uint64_t until = tn__os_now_ns() + SECONDS * UINT64_C(1000000000); !holds(context);) {
+        if (tn__os_now_ns() > until)
+            fail_msg("nothing happens");
+        tn__os_relax();
+    }
+}
+
+static bool is_raised(const void *first)
+{
+    return call(first, 1) >= 1000;
+}
+
+static bool is_done(const void *flag)
+{
+    return atomic_load((const atomic_bool *)flag);
+}
+
+/* ---- assumptions ---- */
+
+/* The function falls from one body of a higher tier to the other: general code is compiled for it while the better
+ * code lies on top. */
+static void breaks_at_a_higher_tier(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create();
+    struct tn_assumption *a = assume(jit);
+    replace(jit, "program 1", NULL);
+    void *first = find(jit, "first");
+    assert_int_equal(call(first, 1), 43);
+    request(jit, "first");
+    wait_for(is_raised, first);
+    replace(jit, "program 2", a);
+    assert_int_equal(call(first, 1), 44);
+    request(jit, "first");
+    wait_for(is_raised, first);
+    assert_int_equal(call(first, 1), 1044);
+    break_it(a);
+    assert_int_equal(call(first, 1), 1043);
+    tn_assumption_destroy(a);
+    assert_int_equal(toy_reported, 0);
+    end(jit);
+}
+
+/* Over a lazy function of a module that was added, it is as if that was called for the first time. */
+static void falls_to_the_lowest_body(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create();
+    struct tn_assumption *a = assume(jit);
+    add(jit, NULL, "program 1", NULL);
+    void *first = find(jit, "first");
+    assert_int_equal(call(first, 1), 43);
+    replace(jit, "program 2", a);
+    request(jit, "first"); /* of the newest */
+    wait_for(is_raised, first);
+    break_it(a);
+    assert_int_equal(call(first, 1), 43);
+    tn_assumption_destroy(a);
+    end(jit);
+}
+
+static struct tn_assumption *shared;
+static atomic_bool has_broken;
+
+/* The first compilation of this version is that for the higher tier. */
+static void break_while_raised(const char *program, long number)
+{
+    (void)program;
+    if (number == 2 && !has_broken) {
+        break_it(shared);
+        has_broken = true;
+    }
+}
+
+struct raised {
+    int compiled, led;
+};
+
+static int count_raised(void *context, const struct tn_jit_function *function)
+{
+    struct raised *raised = context;
+    raised->compiled += function->tiers[1].bytes != 0;
+    raised->led += function->swaps != 0;
+    return 0;
+}
+
+/* A body that is ready after the break is not entered. A request is for the general code then, and as there is one
+ * thread, what it was doing before has ended when that is there. */
+static void raised_too_late(void **state)
+{
+    (void)state;
+    struct tn_jit *jit = create();
+    struct tn_error err;
+    struct raised raised = {0};
+    shared = assume(jit);
+    replace(jit, "program 1", NULL);
+    void *first = find(jit, "first");
+    assert_int_equal(call(first, 1), 43);
+    replace(jit, "program 2", shared);
+    toy.before = break_while_raised;
+    request(jit, "first");
+    wait_for(is_done, &has_broken);
+    assert_int_equal(call(first, 1), 43);
+    request(jit, "first");
+    wait_for(is_raised, first);
+    assert_int_equal(call(first, 1), 1043);
+    check(tn_jit_each_function(jit, count_raised, &raised, &err), &err);
+    assert_int_equal(raised.compiled, 2);
+    assert_int_equal(raised.led, 1);
+    tn_assumption_destroy(shared);
+    assert_int_equal(toy_reported, 0);
+    end(jit);
+}
+
+/* ---- all at once ---- */
+
+enum { THREADS = 8, ROUNDS = 150 };
+
+static struct {
+    struct tn_jit *jit;
+    const void *first, *second;
+    atomic_bool ends;
+    atomic_long newest, broken;
+} storm;
+
+static long own_first(long x)
+{
+    return x + 5000;
+}
+
+static long own_second(long x) /* which `first` calls */
+{
+    return 2 * x;
+}
+
+static const void *address_of(long (*function)(long))
+{
+    const void *address;
+    memcpy(&address, &function, sizeof address);
+    return address;
+}
+
+/* Versions are even numbers from 2; 0 rests on nothing. */
+static void *call_on(void *unused)
+{
+    (void)unused;
+    tn_thread_attach();
+    while (!storm.ends) {
+        long broken = storm.broken, got = call(storm.first, 1), version = got % 1000 - 42;
+        if (got != own_first(1) && (got < 42 || (version && version <= broken) || version > storm.newest))
+            fail_msg("first(1) is %ld; versions up to %ld are broken", got, broken);
+        got = call(storm.second, 4);
+        if (got != 8)
+            fail_msg("second(4) is %ld", got);
+        tn_thread_quiescent();
+        usleep(20); /* otherwise they would keep the others from the processors */
+    }
+    tn_thread_detach();
+    return NULL;
+}
+
+static void looked_up(void *context, struct tn_wanted *wanted, size_t count, const struct tn_error *why)
+{
+    (void)wanted, (void)count;
+    assert_true(!why || why->code == TN_ECANCELLED);
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+/* A module comes, is raised, looked up, and retired while its lookup is cancelled. */
+static void come_and_go(struct tn_library *others, long number)
+{
+    static atomic_int answers;
+    struct tn_error err;
+    struct tn_tracker *tracker;
+    struct tn_lookup_handle *lookup;
+    char program[40];
+    struct tn_wanted wanted = {"first", 0, NULL};
+    snprintf(program, sizeof program, "program %ld", number);
+    int before = answers;
+    check(tn_tracker_create(others, &tracker, &err), &err);
+    add(storm.jit, others, program, tracker);
+    request(storm.jit, "first");
+    check(tn_lookup_start(others, &wanted, 1, looked_up, &answers, &lookup, &err), &err);
+    check(tn_lookup_cancel(lookup, &err), &err);
+    assert_int_equal(answers, before + 1);
+    check(tn_tracker_retire(tracker, &err), &err);
+    tn_tracker_destroy(tracker);
+}
+
+static void *break_again(void *context)
+{
+    break_it(context);
+    return NULL;
+}
+
+static void rest_and_break(long number)
+{
+    struct tn_assumption *a = assume(storm.jit);
+    char program[40];
+    pthread_t breaker;
+    storm.newest = number;
+    snprintf(program, sizeof program, "program %ld", number);
+    replace(storm.jit, program, a);
+    request(storm.jit, "first");
+    assert_int_equal(pthread_create(&breaker, NULL, break_again, a), 0);
+    break_it(a);
+    storm.broken = number;
+    pthread_join(breaker, NULL);
+    tn_assumption_destroy(a);
+}
+
+/* Threads call while tiers swap, the client redirects, assumptions are broken, modules retired, lookups cancelled. */
+static void storms(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    pthread_t threads[THREADS];
+    const void *const own[] = {address_of(own_second), address_of(own_first)};
+    storm.jit = create();
+    struct tn_library *library = tn_jit_library(storm.jit), *others;
+    add(storm.jit, NULL, "program", NULL);
+    storm.first = find(storm.jit, "first");
+    storm.second = find(storm.jit, "second");
+    check(tn_library_create(tn_jit_session(storm.jit), "others", &others, &err), &err);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, call_on, NULL), 0);
+    for (long round = 1; round <= ROUNDS; round++) {
+        const char *name = round % 2 ? "first" : "second";
+        check(tn_redirect(library, name, own[round % 2], &err), &err);
+        come_and_go(others, round);
+        rest_and_break(2 * round);
+        check(tn_redirect(library, name, NULL, &err), &err);
+    }
+    storm.ends = true;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(call(storm.first, 1) % 1000, 42);
+    assert_int_equal(toy_reported, 0);
+    end(storm.jit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(breaks_at_a_higher_tier),
+        cmocka_unit_test(falls_to_the_lowest_body),
+        cmocka_unit_test(raised_too_late),
+        cmocka_unit_test(storms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
