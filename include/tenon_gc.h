@@ -152,8 +152,8 @@ struct tn_gc_anchor *tn__gc_enter(uintptr_t fp);
  * TN_HEAP_STRESS it calls the function instead, with a copy of the arguments in memory, and collects afterwards. */
 void tn__gc_call_native(void);
 
-/* The same for functions that may return twice, such as setjmp; tn__gc_return_twice is called after each return,
- * because a longjmp may come from outside managed code. A safepoint; it needs no anchor. */
+/* The same for functions that may return twice. tn__gc_return_twice is called after their returns, and after second
+ * returns of setjmp, because a longjmp may come from outside managed code. A safepoint; it needs no anchor. */
 void tn__gc_call_twice(void);
 void tn__gc_return_twice(void);
 

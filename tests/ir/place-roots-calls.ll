@@ -140,8 +140,7 @@ define void @copied(ptr %p) gc "tenon" {
 ; CHECK-LABEL: define hidden i32 @never.m(
 ; CHECK: @tn__gc_call_native, i32 1, i32 0, ptr nest @marked,
 ; CHECK: @tn__gc_call_native, i32 2, i32 0, ptr nest @wait, i32 1,
-; CHECK: @tn__gc_call_twice, i32 2, i32 0, ptr nest @setjmp,
-; CHECK: [[R:%.*]] = call i32 @llvm.experimental.gc.result
+; CHECK: %r = call i32 @setjmp(ptr %p)
 ; CHECK: ptr elementtype(void ()) @tn__gc_return_twice, i32 0, i32 0, i32 0, i32 0)
 ; CHECK: @tn__gc_call_native, i32 3, i32 0, ptr nest @longjmp,
 ; CHECK: @tn__gc_call_native, i32 2, i32 0, ptr nest @_Unwind_RaiseException,

@@ -231,6 +231,9 @@ void tn__annotate_functions(struct tn__gc *gc);
 
 #define TN__LEAF "gc-leaf-function" /* attribute of functions, and of calls, in which no collection happens */
 
+/* Attribute of calls that return twice, where the second return has a way of its own, with a safepoint there. */
+#define TN__RETURNS_APART "tenon-returns-apart"
+
 /* True if a collection may happen in this call. */
 bool tn__is_safepoint(LLVMValueRef call);
 LLVMValueRef tn__find_safepoint(LLVMValueRef function); /* one of the function, or NULL */

@@ -204,7 +204,7 @@ bool tn__is_safepoint(LLVMValueRef call)
         return false;
     LLVMValueRef callee = LLVMGetCalledValue(call);
     if (tn__returns_twice(call))
-        return true;
+        return !tn__call_has_text(call, TN__RETURNS_APART);
     if (LLVMIsAInlineAsm(callee) ||
         LLVMGetCallSiteStringAttribute(call, TN__ON_FUNCTION, TN__LEAF, sizeof TN__LEAF - 1))
         return false;

@@ -194,10 +194,49 @@ static bool is_second_return(LLVMValueRef i)
     return tn__is_call(i) && tn__returns_twice(i) && tn__is_managed_function(tn__function_of(i));
 }
 
+/* The C library's functions return 0 first and another number later, and neither wait nor call back. */
+static bool is_setjmp(LLVMValueRef call)
+{
+    static const char *const names[] = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"};
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    if (!LLVMIsACallInst(call) || !tn__calls_builtin(call) || !LLVMIsDeclaration(callee) ||
+        LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMIntegerTypeKind)
+        return false;
+    for (size_t n = 0; n < TN_COUNT(names); n++)
+        if (strcmp(LLVMGetValueName2(callee, &(size_t){0}), names[n]) == 0)
+            return true;
+    return false;
+}
+
+/* A block on the way that only the second return takes. Nothing but tests and branches lie between the call and it, for
+ * a collector may be at work there; so it is an edge of the branch that the program makes at once, or a new branch. */
+static LLVMBasicBlockRef way_of_second_return(struct tn__gc *gc, LLVMValueRef call)
+{
+    LLVMValueRef behind = LLVMGetNextInstruction(call), branch = LLVMGetNextInstruction(behind);
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(call));
+    bool is_test = LLVMIsAICmpInst(behind) && LLVMGetOperand(behind, 0) == call && LLVMGetOperand(behind, 1) == zero;
+    LLVMIntPredicate predicate = is_test ? LLVMGetICmpPredicate(behind) : LLVMIntULT;
+    if ((predicate == LLVMIntEQ || predicate == LLVMIntNE) && branch && LLVMIsABranchInst(branch) &&
+        LLVMIsConditional(branch) && LLVMGetCondition(branch) == behind)
+        return tn__llvm_split_edge(branch, predicate == LLVMIntEQ);
+    LLVMBasicBlockRef rest, way = tn__make_detour(gc, behind, "again", &rest);
+    LLVMBuildCondBr(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntEQ, call, zero, ""), rest, way);
+    LLVMPositionBuilderAtEnd(gc->builder, way);
+    LLVMBuildBr(gc->builder, rest);
+    return way;
+}
+
 /* A longjmp may have come out of a transition. The runtime's function is called like a managed one: directly. */
 static void come_back(struct tn__gc *gc, LLVMValueRef call)
 {
-    LLVMPositionBuilderBefore(gc->builder, tn__place_behind(call));
+    LLVMValueRef place = tn__place_behind(call);
+    if (is_setjmp(call)) {
+        LLVMAddCallSiteAttribute(
+            call, TN__ON_FUNCTION,
+            LLVMCreateStringAttribute(gc->context, TN__RETURNS_APART, sizeof TN__RETURNS_APART - 1, "", 0));
+        place = LLVMGetFirstInstruction(way_of_second_return(gc, call));
+    }
+    LLVMPositionBuilderBefore(gc->builder, place);
     LLVMValueRef made = tn__call_runtime(gc, false, "tn__gc_return_twice", gc->nothing, NULL, 0);
     LLVMSetGC(LLVMGetCalledValue(made), TN__GC_STRATEGY);
 }

@@ -52,6 +52,24 @@ static void mark_leaf(void *context, LLVMValueRef function)
         tn__set_text(function, TN__LIBC_LEAF, "");
 }
 
+/* -fno-builtin, or -fno-builtin-NAME. */
+static bool has_no_builtin(LLVMValueRef caller, LLVMValueRef callee)
+{
+    char key[64] = "no-builtin-";
+    size_t length, prefix = strlen(key);
+    const char *name = LLVMGetValueName2(callee, &length);
+    if (prefix + length < sizeof key)
+        memcpy(key + prefix, name, length + 1);
+    return tn__has_text(caller, "no-builtins") || tn__has_text(caller, key);
+}
+
+bool tn__calls_builtin(LLVMValueRef call)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return LLVMIsAFunction(callee) && LLVMGetCalledFunctionType(call) == LLVMGlobalGetValueType(callee) &&
+           !tn__call_attribute(call, TN__ON_FUNCTION, "nobuiltin") && !has_no_builtin(tn__function_of(call), callee);
+}
+
 /* ---- annotations of C ---- */
 
 /* Rows of function, text, and where that was written. Attributes of functions come along when a module is divided, and

@@ -7,17 +7,6 @@
 #include "codegen/managed/lower/lower.h"
 #include "codegen/managed/roots/roots.h"
 
-/* -fno-builtin, or -fno-builtin-NAME. */
-static bool has_no_builtin(LLVMValueRef caller, LLVMValueRef callee)
-{
-    char key[64] = "no-builtin-";
-    size_t length, prefix = strlen(key);
-    const char *name = LLVMGetValueName2(callee, &length);
-    if (prefix + length < sizeof key)
-        memcpy(key + prefix, name, length + 1);
-    return tn__has_text(caller, "no-builtins") || tn__has_text(caller, key);
-}
-
 /* Calls that leave the frames above them: the level stays that of managed code, so nothing walks those frames
  * meanwhile. */
 static bool unwinds(LLVMValueRef callee)
@@ -142,10 +131,7 @@ static bool is_transition(const struct tn__safepoint *safepoint)
     LLVMValueRef call = safepoint->call, callee = LLVMGetCalledValue(call);
     if (tn__has_bundle(call, "gc-transition"))
         return true;
-    bool is_libc_leaf = LLVMIsAFunction(callee) && tn__has_text(callee, TN__LIBC_LEAF) &&
-                        LLVMGetCalledFunctionType(call) == LLVMGlobalGetValueType(callee) &&
-                        !tn__call_attribute(call, TN__ON_FUNCTION, "nobuiltin") &&
-                        !has_no_builtin(tn__function_of(call), callee);
+    bool is_libc_leaf = tn__calls_builtin(call) && tn__has_text(callee, TN__LIBC_LEAF);
     /* With other conventions the runtime's function would change registers that matter. */
     unsigned convention = LLVMGetInstructionCallConv(call);
     bool is_known = convention == LLVMCCallConv || convention == LLVMFastCallConv || convention == LLVMColdCallConv;

@@ -147,13 +147,22 @@ static void choose_for_landing_pad(struct moving *m, LLVMBasicBlockRef pad)
             choose(m, tn__variable_of(roots, i));
 }
 
+/* What lives behind a second return: behind the call that returns, or, if that is no safepoint, behind the one that is
+ * on the second return's way. */
+static bool is_second_return(const struct tn__safepoint *safepoint)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(safepoint->call);
+    return tn__returns_twice(safepoint->call) ||
+           (LLVMIsAFunction(callee) && strcmp(LLVMGetValueName2(callee, &(size_t){0}), "tn__gc_return_twice") == 0);
+}
+
 static bool choose_all(struct moving *m)
 {
     for (uint32_t s = 0; s < m->roots->safepoint_count; s++) {
         const struct tn__safepoint *safepoint = &m->roots->safepoints[s];
         if (LLVMIsAInvokeInst(safepoint->call))
             choose_for_landing_pad(m, LLVMGetUnwindDest(safepoint->call));
-        for (uint32_t i = 0; tn__returns_twice(safepoint->call) && i < safepoint->live_count; i++)
+        for (uint32_t i = 0; is_second_return(safepoint) && i < safepoint->live_count; i++)
             choose(m, safepoint->live[i]);
     }
     for (uint32_t v = 0; v < m->roots->variable_count; v++)
