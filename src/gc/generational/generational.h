@@ -257,6 +257,12 @@ static inline unsigned tn__highest_bit(uint64_t word)
     return (unsigned)__builtin_clzll(word) ^ 63;
 }
 
+/* Likewise. */
+static inline unsigned tn__lowest_bit(uint64_t word)
+{
+    return (unsigned)__builtin_ctzll(word);
+}
+
 /* The bits of a line are a byte of a table of starts or marks: the owner of the line writes no others. */
 static inline uint8_t *tn__bits_of(const struct tn__generational *g, uint64_t *table, const void *object)
 {

@@ -179,7 +179,7 @@ static bool is_live(const struct tn__collection *collection, const void *object)
 static void scan_items(struct tn__worker *w, void **items, uint64_t count)
 {
     if (!w->g->any_moving)
-        tn__push_items(w, items, count, tn__is_in_space, sift_stack);
+        tn__keep_top(w, tn__push_items(w, tn__top(w), items, count, tn__is_in_space, sift_stack));
     else
         for (uint64_t i = 0; i < count; i++)
             reach(w, &items[i]);
@@ -198,36 +198,39 @@ static __attribute__((noinline)) void scan_moving(struct tn__worker *w, void *ob
     }
 }
 
-static inline __attribute__((always_inline)) void scan_inline(struct tn__worker *w, void *object,
-                                                              const struct tn_type *type)
+static inline __attribute__((always_inline)) void **scan_inline(struct tn__worker *w, void **top, void *object,
+                                                                const struct tn_type *type)
 {
-    if (__builtin_expect(w->g->any_moving, false))
-        scan_moving(w, object, type);
-    else
-        tn__scan_by(w, object, type, tn__is_in_space, sift_stack, tn__gen_share_part, tn__gen_scan_any);
+    if (__builtin_expect(!w->g->any_moving, true))
+        return tn__scan_by(w, top, object, type, tn__is_in_space, sift_stack, tn__gen_share_part, tn__gen_scan_any);
+    tn__keep_top(w, top);
+    scan_moving(w, object, type);
+    return tn__top(w);
 }
 
 static __attribute__((noinline)) void scan(struct tn__worker *w, void *object, const struct tn_type *type)
 {
-    scan_inline(w, object, type);
+    tn__keep_top(w, scan_inline(w, tn__top(w), object, type));
 }
 
 /* The header is read last: to wait for it would be in vain if the object was marked before. */
-static inline void look_at(struct tn__worker *w, void *entry)
+static inline void **look_at(struct tn__worker *w, void **top, void *entry)
 {
     bool was_marked = (uintptr_t)entry & MARKED;
     void *object = (char *)entry - was_marked;
-    w->marked++;
     if (!was_marked && is_marked(w, object))
-        return;
+        return top;
     uint64_t header = tn__header_now(object);
-    if (was_marked) {
+    if (__builtin_expect(was_marked, false)) {
+        tn__keep_top(w, top);
         scan(w, object, tn__type_in(header));
-    } else if (mark(w, object, tn__type_in(header))) {
-        tn__reached(&w->all, object);
-        prepare_object(w->g, object, header);
-        scan_inline(w, object, tn__type_in(header));
+        return tn__top(w);
     }
+    if (!mark(w, object, tn__type_in(header)))
+        return top;
+    tn__reached(&w->all, object);
+    prepare_object(w->g, object, header);
+    return scan_inline(w, top, object, tn__type_in(header));
 }
 
 static bool help(struct tn__worker *w)

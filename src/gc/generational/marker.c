@@ -296,23 +296,27 @@ static void scan_others(struct tn__worker *w, void *object)
     }
 }
 
+static inline void **scan(struct tn__worker *w, void **top, void *object)
+{
+    const struct tn_type *type = tn__type_in(tn__header_now(object));
+    return tn__scan_by(w, top, object, type, follows, tn__gen_share, add_references, scan_others);
+}
+
 /* A thread that stores to an object looks at its lines after that: so these are in use before its words are read, and
  * there is a full fence between (stores.c). */
-static inline void look_at(struct tn__worker *w, void *entry)
+static inline void **look_at(struct tn__worker *w, void **top, void *entry)
 {
     bool was_marked = (uintptr_t)entry & MARKED;
     void *object = (char *)entry - was_marked;
-    w->marked++;
     if (!was_marked && is_marked(w->g, object))
-        return;
-    uint64_t header = tn__header_now(object);
-    use_lines(w, object, tn__size_by(object, header));
+        return top;
+    use_lines(w, object, tn__size_by(object, tn__header_now(object)));
     if (was_marked)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     else if (!set_mark(w, object))
-        return;
+        return top;
     tn__reached(&w->all, object);
-    tn__scan_by(w, object, tn__type_in(header), follows, tn__gen_share, add_references, scan_others);
+    return scan(w, top, object);
 }
 
 /* ---- what threads have left ---- */
@@ -320,10 +324,8 @@ static inline void look_at(struct tn__worker *w, void *entry)
 /* All objects that begin in a line. */
 static void scan_line(struct tn__worker *w, char *line)
 {
-    for (unsigned rest = tn__bits(w->g, w->g->starts, line); rest; rest &= rest - 1) {
-        void *object = line + 8 * __builtin_ctz(rest);
-        tn__scan_by(w, object, tn__type_of(object), follows, tn__gen_share, add_references, scan_others);
-    }
+    for (unsigned rest = tn__bits(w->g, w->g->starts, line); rest; rest &= rest - 1)
+        tn__keep_top(w, scan(w, tn__top(w), line + 8 * __builtin_ctz(rest)));
 }
 
 /* A part of a span. False: there are none. */
