@@ -173,6 +173,7 @@ struct tn__generational {
     bool any_moving, is_huge;
     uint64_t next_huge, huge_end; /* units that are to get large pages */
     uint64_t new_bytes;           /* that threads got since one of them did */
+    uint32_t untried;             /* new units that get small pages, as a large one took long */
 
     uint8_t pieces[TN__PIECES];
     uint32_t piece_used[TN__PIECES];

@@ -172,6 +172,36 @@ static void allocation_brings_them(void **state)
     tn_heap_destroy(store.heap);
 }
 
+/* A new unit is asked for with a large page, once the heap is not small; if that took long, the next ones are not. */
+static void new_units_are_tried(void **state)
+{
+    enum { SMALL = 8 << 20, SKIPPED = 3, TRIED = 40 };
+    (void)state;
+    struct store store = make_store(1, SMALL);
+    struct tn__generational *g = store.g;
+    uint64_t unit = g->size / TN__UNIT - 1;
+    assert_true(tn__gen_commit(g, unit-- * TN__UNIT, TN__BLOCK));
+    assert_int_equal(count_huge_units(g), 0);
+    tn_heap_destroy(store.heap);
+
+    store = make_store(1, TOO_LITTLE);
+    g = store.g;
+    g->untried = SKIPPED;
+    for (uint64_t i = 1, wanted = 0; i <= TRIED; i++) {
+        uint32_t untried = g->untried;
+        wanted += !untried;
+        assert_true(tn__gen_commit(g, unit-- * TN__UNIT + TN__BLOCK, TN__BLOCK));
+        assert_int_equal(count_huge_units(g), wanted);
+        if (untried)
+            assert_int_equal(g->untried, untried - 1);
+        assert_int_equal(i <= SKIPPED, wanted == 0);
+    }
+    uint64_t before = count_huge_units(g); /* several at once are an array, which may never be touched */
+    assert_true(tn__gen_commit(g, (unit - 1) * TN__UNIT, (uint64_t)2 * TN__UNIT));
+    assert_int_equal(count_huge_units(g), before);
+    tn_heap_destroy(store.heap);
+}
+
 /* ---- a system without them ---- */
 
 /* From now on, in this process, madvise refuses large pages. False: no filter can be set. */
@@ -230,6 +260,7 @@ int main(void)
         cmocka_unit_test(large_heaps_whose_marking_has_become_slow_get_them),
         cmocka_unit_test(each_unit_gets_them_in_its_turn),
         cmocka_unit_test(allocation_brings_them),
+        cmocka_unit_test(new_units_are_tried),
         cmocka_unit_test(a_system_may_refuse_them),
     };
     return cmocka_run_group_tests_name("large_pages", tests, NULL, NULL);
