@@ -281,12 +281,14 @@ static double square_root(double x)
 
 /* M. Kirisame et al., "Optimal heap limits for reducing browser memory use", OOPSLA 2022: beyond what is live, a heap
  * takes the root of live bytes times the rate at which they grow, divided by the rate at which they are marked. Of
- * programs that do little but allocate, this takes too much: MOST_RATIO. */
+ * programs that do little but allocate, this takes too much: MOST_RATIO. Of those whose heaps grow slowly, it takes so
+ * little that they would be marked often for no gain: LEAST_EIGHTHS. */
 __attribute__((cold)) void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, uint64_t time)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    const double UNIT = 220e6; /* bytes: trades time for memory */
-    const double MOST_RATIO = 1.9;
+    const double UNIT = 180e6; /* bytes: trades time for memory */
+    const double MOST_RATIO = 2.2;
+    enum { LEAST_EIGHTHS = 3 }; /* of what is live */
     uint64_t now = tn__os_now_ns(), live = g->used;
     double growth =
         (double)(before > g->live_before ? before - g->live_before : 1) / (double)(start - g->last_full + 1);
@@ -296,7 +298,8 @@ __attribute__((cold)) void tn__gen_set_budget(struct tn_heap *heap, uint64_t bef
     double ratio = g->growth_rate / g->mark_rate;
     double extra = square_root((double)live * UNIT * (ratio < MOST_RATIO ? ratio : MOST_RATIO));
     uint64_t most = tn__max64(3 * live, heap->options.minimum);
-    uint64_t bytes = (extra < (double)most ? (uint64_t)extra : most) / 100 * heap->options.extra;
+    uint64_t wanted = tn__max64(extra < (double)most ? (uint64_t)extra : most, live / 8 * LEAST_EIGHTHS);
+    uint64_t bytes = wanted / 100 * heap->options.extra;
     g->budget = live + tn__max64(bytes, heap->options.minimum / 2);
     g->budget = tn__max64(tn__min64(g->budget, heap->options.limit), live + live / 8);
     g->budget = tn__within_soft_limit(heap, live, g->budget);

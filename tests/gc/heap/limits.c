@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "gc/generational/generational.h"
+
 enum { MB = 1 << 20 };
 
 static struct tn_heap *make_limited(void **state, uint64_t limit, uint64_t soft_limit)
@@ -174,6 +176,30 @@ static void extra_memory(void **state)
     assert_int_equal(tn_heap_create(&too_much, &heap, &err), TN_EINVAL);
 }
 
+/* However slowly a heap grows, and however fast it is marked: not before three eighths of what lives are allocated. */
+static void the_least_budget(void **state)
+{
+    enum { LIVE = 64 << 20 };
+    static const uint64_t extras[] = {50, 100, 400};
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(extras); i++) {
+        struct tn_heap *heap;
+        const struct tn_heap_options options = {
+            .size = sizeof options, .minimum = 1 * MB, .extra = extras[i], .collector = &tn_collector_generational};
+        assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+        assert_int_equal(tn_heap_attach(heap, &err), 0);
+        make(heap, &bytes_type, LIVE);
+        struct tn__generational *g = tn__generational_of(heap);
+        for (int round = 0; round < 64; round++) { /* the rates of the past count for half each time */
+            g->last_full = 0;
+            tn__gen_set_budget(heap, g->live_before, UINT32_MAX, 1);
+        }
+        assert_in_range(g->budget - g->used, g->used / 8 * 3 / 100 * extras[i] - MB,
+                        g->used / 8 * 3 / 100 * extras[i] + MB);
+        tn_heap_destroy(heap);
+    }
+}
+
 /* ---- on demand ---- */
 
 static void partial_and_full(void **state)
@@ -280,6 +306,7 @@ int main(void)
         BOTH(partial_and_full),
         {"soft_limits", soft_limits, NULL, NULL, &plain},
         {"extra_memory", extra_memory, NULL, NULL, &plain},
+        {"the_least_budget", the_least_budget, NULL, NULL, &plain},
         {"idle_heaps_shrink", idle_heaps_shrink, NULL, NULL, &plain},
         {"partly_used_memory_shrinks", partly_used_memory_shrinks, NULL, NULL, &plain},
     };
