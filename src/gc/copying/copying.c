@@ -87,11 +87,27 @@ static void retire(struct tn__mutator *mutator)
     __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_RELAXED);
 }
 
+/* True if `bytes` more stay within the limit. */
+static bool is_within_limit(const struct tn_heap *heap, uint64_t bytes)
+{
+    return heap->in_use <= heap->options.limit && bytes <= heap->options.limit - heap->in_use;
+}
+
+static uint32_t take_chunk(struct tn_heap *heap)
+{
+    struct tn__copying *own = tn__copying_of(heap);
+    uint32_t chunk = 0;
+    if (is_within_limit(heap, TN__CHUNK_SIZE))
+        chunk = tn__space_take(&own->space, &own->space.small, false);
+    own->allocated += chunk ? TN__CHUNK_SIZE : 0;
+    return chunk;
+}
+
 static bool refill(struct tn_heap *heap, struct tn__mutator *mutator)
 {
     struct tn__copying *own = tn__copying_of(heap);
     retire(mutator);
-    uint32_t chunk = tn__space_take(&own->space, &own->space.small, false);
+    uint32_t chunk = take_chunk(heap);
     if (!chunk)
         return false;
     char *start = (char *)tn__chunk_address(&own->space, chunk);
@@ -101,8 +117,23 @@ static bool refill(struct tn_heap *heap, struct tn__mutator *mutator)
     /* Under the lock, so no stop request is lost. In stress mode every allocation takes the slow path. */
     bool stress = heap->options.flags & TN_HEAP_STRESS;
     __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
-    own->allocated += TN__CHUNK_SIZE;
     return true;
+}
+
+/* For a thread that is not attached to this heap, which has no chunk of its own in it: all such threads share one. */
+static void *bump_common(struct tn_heap *heap, uint64_t size, const struct tn_type *type)
+{
+    struct tn__copying *own = tn__copying_of(heap);
+    struct tn__chunk *chunks = own->space.chunks;
+    uint64_t most = size + (type->alignment == 16 ? 8 : 0);
+    if (!own->common || most > TN__CHUNK_SIZE - chunks[own->common].used)
+        own->common = take_chunk(heap);
+    if (!own->common)
+        return NULL;
+    char *start = (char *)tn__chunk_address(&own->space, own->common);
+    char *header = place(start + chunks[own->common].used, type);
+    chunks[own->common].used = (uint32_t)(header + size - start);
+    return header + TN_GC_HEADER_SIZE;
 }
 
 /* ---- large objects ---- */
@@ -120,24 +151,18 @@ static void *take_large(struct tn__copying *own, uint64_t size, const struct tn_
 
 /* ---- both ---- */
 
-/* True if `bytes` more stay within the limit. */
-static bool is_within_limit(const struct tn_heap *heap, uint64_t bytes)
-{
-    return heap->in_use <= heap->options.limit && bytes <= heap->options.limit - heap->in_use;
-}
-
-/* A thread that is not attached to this heap has no chunk in it: its objects are treated as large, whatever their
- * size. */
 static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
 {
     void *object = NULL;
-    if (size > TN__LARGE || !mutator) {
+    if (size > TN__LARGE) {
         if (is_within_limit(heap, size))
             object = take_large(tn__copying_of(heap), size, type);
-    } else {
+    } else if (mutator) {
         object = bump(mutator, size, type);
-        if (!object && is_within_limit(heap, TN__CHUNK_SIZE) && refill(heap, mutator))
+        if (!object && refill(heap, mutator))
             object = bump(mutator, size, type);
+    } else {
+        object = bump_common(heap, size, type);
     }
     count_use(heap);
     return object;
@@ -161,6 +186,7 @@ static bool is_object(const struct tn_heap *heap, const void *address)
 static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
 {
     struct tn__copying *own = tn__copying_of(heap);
+    own->common = 0; /* what was allocated in it moves elsewhere, or stays alone */
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     tn__copy(heap, done);

@@ -14,6 +14,7 @@
 struct tn__copying {
     struct tn__space space;
     uint64_t allocated, threshold; /* bytes since the last collection; how many start the next one */
+    uint32_t common;               /* the chunk in which threads that are not attached allocate, or 0 */
 };
 
 static inline struct tn__copying *tn__copying_of(const struct tn_heap *heap)

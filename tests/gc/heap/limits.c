@@ -88,6 +88,23 @@ static void each_size_runs_out(void **state)
         }
 }
 
+/* A thread that is not attached gets as much of a heap as one that is, whatever the size of its objects. */
+static void without_attaching(void **state)
+{
+    static const uint64_t sizes[] = {8, 240, 4000, 16384, 65536};
+    bool is_stressed = *(uint64_t *)*state & TN_HEAP_STRESS;
+    for (size_t i = is_stressed ? TN_COUNT(sizes) - 2 : 0; i < TN_COUNT(sizes); i++) {
+        struct tn_heap *heap = make_limited(state, is_stressed ? MB : 4 * MB, 0);
+        uint64_t attached = fill(heap, sizes[i]);
+        tn_heap_detach();
+        uint64_t first = fill(heap, sizes[i]), again = fill(heap, sizes[i]);
+        if (first < attached / 2 || again < first - first / 8 || again > first + first / 8)
+            fail_msg("size %llu: %llu objects of an attached thread, then %llu and %llu", (unsigned long long)sizes[i],
+                     (unsigned long long)attached, (unsigned long long)first, (unsigned long long)again);
+        tn_heap_destroy(heap);
+    }
+}
+
 static void too_large_ones_are_errors(void **state)
 {
     static const uint64_t sizes[] = {4 * MB,         5 * MB,         1ull << 32, 1ull << 47,
@@ -301,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(each_size_runs_out),
+        BOTH(without_attaching),
         BOTH(too_large_ones_are_errors),
         BOTH(small_heaps_last),
         BOTH(partial_and_full),

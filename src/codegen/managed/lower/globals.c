@@ -84,9 +84,16 @@ static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct rang
 }
 
 /* What the module is compiled for: the runtime and linkers of images compare it with theirs. */
+static const char abi_name[] = "tn.abi";
+
+bool tn__has_abi(LLVMModuleRef module)
+{
+    return LLVMGetNamedGlobal(module, abi_name);
+}
+
 static void write_abi(struct tn__gc *gc)
 {
-    LLVMValueRef abi = LLVMAddGlobal(gc->module, gc->i32, "tn.abi");
+    LLVMValueRef abi = LLVMAddGlobal(gc->module, gc->i32, abi_name);
     LLVMSetInitializer(abi, LLVMConstInt(gc->i32, TN_GC_ABI, 0));
     LLVMSetLinkage(abi, LLVMPrivateLinkage);
     LLVMSetGlobalConstant(abi, 1);
