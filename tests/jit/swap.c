@@ -199,6 +199,86 @@ static void raised_too_late(void **state)
     end(jit);
 }
 
+/* ---- faults in the thread of tiers ---- */
+
+static int note_first(void *context, const struct tn_jit_function *function)
+{
+    if (strcmp(function->name, "first") == 0)
+        *(struct tn_jit_function *)context = *function;
+    return 0;
+}
+
+static bool is_settled(const void *context)
+{
+    struct tn_error err;
+    struct tn_jit_function first = {0};
+    struct tn_jit *jit;
+    memcpy(&jit, context, sizeof(struct tn_jit *));
+    check(tn_jit_each_function(jit, note_first, &first, &err), &err);
+    return first.swaps || first.failed;
+}
+
+/* One request refused while the function is compiled again: its answer stays right, whichever body that comes from,
+ * and what could not be had is reported once. The rest of the module goes on. True if it was refused. */
+static bool attempt(const char *plan, bool was_called)
+{
+    struct tn_jit *jit = create();
+    struct tn_assumption *a = assume(jit);
+    replace(jit, "program 1", NULL);
+    replace(jit, "program 2", a);
+    void *first = find(jit, "first");
+    assert_int_equal(was_called ? call(first, 1) : 44, 44);
+    assert_int_equal(tn__os_set_faults(plan), 0);
+    request(jit, "first");
+    wait_for(is_settled, &jit);
+    tn__os_set_faults(NULL);
+    bool refused = __atomic_load_n(&toy_reported, __ATOMIC_ACQUIRE) != 0;
+    assert_int_equal(call(first, 1), refused ? 44 : 1044);
+    assert_true(!refused || toy_reported == TN_ENOMEM || toy_reported == TN_EPERM);
+    break_it(a);
+    toy_reported = 0;
+    assert_int_equal(call(first, 1), 43);
+    request(jit, "first");
+    wait_for(is_raised, first);
+    assert_int_equal(toy_reported, 0);
+    tn_assumption_destroy(a);
+    end(jit);
+    return refused;
+}
+
+static void allocations_refused(void **state)
+{
+    (void)state;
+    int refused = 0;
+    for (int number = 1, granted = 0; granted < 4; number++) {
+        char plan[16];
+        snprintf(plan, sizeof plan, "a%d", number);
+        bool was = attempt(plan, true);
+        refused += was;
+        granted = was ? 0 : granted + 1;
+    }
+    assert_true(refused > 10);
+}
+
+/* The thread links the first code of the session, for which there is no memory yet. */
+static void system_calls_refused(void **state)
+{
+    (void)state;
+    enum { MOST = 8 };
+    int refused = 0;
+    static const char faults[] = {'F', 'P'};
+    for (size_t f = 0; f < sizeof faults; f++)
+        for (int number = 0; number < MOST; number++) {
+            char plan[2 * MOST + 3] = "";
+            for (int i = 0; i < number; i++)
+                memcpy(plan + 2 * i, ". ", 3);
+            plan[2 * number] = faults[f]; /* and all further ones: a single one has something to fall back on */
+            plan[2 * number + 1] = '*';
+            refused += attempt(plan, false);
+        }
+    assert_true(refused > 3);
+}
+
 /* ---- all at once ---- */
 
 enum { THREADS = 8, ROUNDS = 150 };
@@ -329,10 +409,9 @@ static void storms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(breaks_at_a_higher_tier),
-        cmocka_unit_test(falls_to_the_lowest_body),
-        cmocka_unit_test(raised_too_late),
-        cmocka_unit_test(storms),
+        cmocka_unit_test(breaks_at_a_higher_tier), cmocka_unit_test(falls_to_the_lowest_body),
+        cmocka_unit_test(raised_too_late),         cmocka_unit_test(allocations_refused),
+        cmocka_unit_test(system_calls_refused),    cmocka_unit_test(storms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
