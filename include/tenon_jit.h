@@ -54,6 +54,9 @@ struct tn_jit_options {
     const struct tn_tiering *tiering;
     size_t tier_bytes;   /* objects of higher tiers may have so many bytes in all; 0: any number */
     unsigned tier_share; /* of one processor that compiling for higher tiers may take, in percent; 0: all of it */
+    /* Not 0: code that has given way to a higher tier is freed, where that can be done (doc/TIERS.md), when attached
+     * threads have been quiescent. So all threads that run code of the JIT have to be attached. */
+    int retire_bodies;
 };
 
 /* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; options of compilations that the compiler does not

@@ -3,9 +3,10 @@
 /* The JIT, which knows compilers by struct tn_compiler only: options.c (options of compilations), jit.c (creating,
  * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules apart),
  * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them), assumption.c
- * (what such functions and instances rest on, only in programs that name it), what only programs with tiers have: tiers.c (which functions are compiled again, and when), tiers_add.c (modules),
- * tiers_queue.c (what counters tell), tiers_view.c (requests, samples, lists of functions), and ahead*.c (compiling
- * ahead), which only programs that call it have.
+ * (what such functions and instances rest on, only in programs that name it), what only programs with tiers have:
+ * tiers.c (which functions are compiled again, and when), tiers_add.c (modules), tiers_retire.c (bodies that have given
+ * way), tiers_queue.c (what counters tell), tiers_view.c (requests, samples, lists of functions), and ahead*.c
+ * (compiling ahead), which only programs that call it have.
  * src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images of the modules that were added, and
  * views of their functions. */
 

@@ -206,6 +206,8 @@ static uint64_t compile_chosen(struct tn__tiered_part *part, size_t tier)
         tn__append(&err, ", for tier %zu", tier);
         tn__session_report(session, &err);
     }
+    if (raised && tiers->retires)
+        tn__tiers_retire(part, tier);
     tn__tiers_lock();
     part->failed = is_removal(code) ? 0 : code;
     part->swaps += raised;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Tiers (doc/TIERS.md): tiers.c has the thread that compiles functions again and leads their stubs to the new code,
- * tiers_add.c makes what it has to know of a module, tiers_queue.c takes what code and signal handlers tell, without a
- * lock, tiers_view.c answers the client. */
+ * tiers_add.c makes what it has to know of a module, tiers_retire.c frees bodies that have given way, tiers_queue.c
+ * takes what code and signal handlers tell, without a lock, tiers_view.c answers the client. */
 
 #ifndef TENON_JIT_TIERS_H
 #define TENON_JIT_TIERS_H
@@ -22,6 +22,7 @@ struct tn__tiers {
     struct tn_tier tiers[TN__TIERS_MOST];
     uint64_t most_bytes; /* UINT64_MAX: any number */
     unsigned share;      /* percent */
+    bool retires;        /* bodies that have given way */
     bool is_open;
     unsigned uses;           /* of threads that are at work for it; the end waits for them */
     uint64_t bytes;          /* of objects of higher tiers */
@@ -99,6 +100,11 @@ static inline size_t tn__tiered_number(const struct tn__tiered_part *part)
             *end_of_##s = s + count_of_##s;                                                                            \
          s < end_of_##s; s++)                                                                                          \
         if (s->body)
+
+/* ---- tiers_retire.c ---- */
+
+/* After the part's stubs were led to a tier: frees the code of lower ones, if the client wants that and it can be. */
+void tn__tiers_retire(struct tn__tiered_part *part, size_t tier);
 
 /* ---- tiers_queue.c ---- */
 

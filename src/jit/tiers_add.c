@@ -42,6 +42,7 @@ static int open_tiers(struct tn_jit *jit, const struct tn_jit_options *options, 
     memcpy(tiers->tiers, options->tiers, tiers->count * sizeof *tiers->tiers);
     tiers->most_bytes = options->tier_bytes ? options->tier_bytes : UINT64_MAX;
     tiers->share = options->tier_share ? options->tier_share : 100;
+    tiers->retires = options->retire_bodies;
     jit->tiering = options->tiering;
     jit->tiers = tiers;
     return tn__tiers_open(tiers, err);

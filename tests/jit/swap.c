@@ -14,8 +14,10 @@ static const struct tn_tier tiers[] = {{0, 1000, 0}, {2, 0, 0}};
 static struct toy toy;
 static struct tn_compiler compiler;
 
-static struct tn_jit_options options_for_tiers(void)
+static struct tn_jit *create(bool retires)
 {
+    struct tn_jit *jit;
+    struct tn_error err;
     toy = (struct toy){.has_levels = true};
     compiler = toy_compiler(&toy);
     toy_reported = 0;
@@ -23,14 +25,7 @@ static struct tn_jit_options options_for_tiers(void)
     options.tiers = tiers;
     options.tier_count = 2;
     options.tiering = tn_jit_tiering();
-    return options;
-}
-
-static struct tn_jit *create(void)
-{
-    struct tn_jit_options options = options_for_tiers();
-    struct tn_jit *jit;
-    struct tn_error err;
+    options.retire_bodies = retires;
     check(tn_jit_create(&options, &jit, &err), &err);
     return jit;
 }
@@ -109,7 +104,7 @@ static bool is_done(const void *flag)
 static void breaks_at_a_higher_tier(void **state)
 {
     (void)state;
-    struct tn_jit *jit = create();
+    struct tn_jit *jit = create(false);
     struct tn_assumption *a = assume(jit);
     replace(jit, "program 1", NULL);
     void *first = find(jit, "first");
@@ -132,7 +127,7 @@ static void breaks_at_a_higher_tier(void **state)
 static void falls_to_the_lowest_body(void **state)
 {
     (void)state;
-    struct tn_jit *jit = create();
+    struct tn_jit *jit = create(false);
     struct tn_assumption *a = assume(jit);
     add(jit, NULL, "program 1", NULL);
     void *first = find(jit, "first");
@@ -176,7 +171,7 @@ static int count_raised(void *context, const struct tn_jit_function *function)
 static void raised_too_late(void **state)
 {
     (void)state;
-    struct tn_jit *jit = create();
+    struct tn_jit *jit = create(false);
     struct tn_error err;
     struct raised raised = {0};
     shared = assume(jit);
@@ -199,22 +194,100 @@ static void raised_too_late(void **state)
     end(jit);
 }
 
-/* ---- faults in the thread of tiers ---- */
+/* ---- bodies that have given way ---- */
 
-static int note_first(void *context, const struct tn_jit_function *function)
+struct question {
+    const char *name;
+    struct tn_jit_function answer;
+};
+
+static int answer(void *context, const struct tn_jit_function *function)
 {
-    if (strcmp(function->name, "first") == 0)
-        *(struct tn_jit_function *)context = *function;
+    struct question *q = context;
+    if (strcmp(function->name, q->name) == 0)
+        q->answer = *function;
     return 0;
 }
 
-static bool is_settled(const void *context)
+static struct tn_jit_function about(struct tn_jit *jit, const char *name)
 {
     struct tn_error err;
-    struct tn_jit_function first = {0};
+    struct question q = {.name = name};
+    check(tn_jit_each_function(jit, answer, &q, &err), &err);
+    return q.answer;
+}
+
+static uint64_t bytes_without;
+
+/* The code that `first` has at both levels, and a byte less. */
+static bool has_less(const void *jit)
+{
+    return code_bytes((struct tn_jit *)(uintptr_t)jit) < bytes_without;
+}
+
+/* The names go at once, the code when the caller says that it is in none of it. A stub that is reset leads to what is
+ * there. */
+static void lower_bodies_go(void **state)
+{
+    (void)state;
+    struct tn_error err;
     struct tn_jit *jit;
-    memcpy(&jit, context, sizeof(struct tn_jit *));
-    check(tn_jit_each_function(jit, note_first, &first, &err), &err);
+    tn_thread_attach();
+    for (int retires = 0; retires < 2; retires++) {
+        jit = create(retires);
+        add(jit, NULL, "program 1", NULL);
+        void *first = find(jit, "first");
+        assert_int_equal(call(first, 1), 43);
+        request(jit, "first");
+        wait_for(is_raised, first);
+        request(jit, "second");
+        while (!about(jit, "second").swaps)
+            tn__os_relax();
+        assert_int_equal(about(jit, "first").tiers[0].bytes == 0, retires);
+        assert_true(about(jit, "second").tiers[0].bytes != 0); /* it has constants, which may be in use */
+        if (!retires)
+            bytes_without = code_bytes(jit);
+        else {
+            assert_int_equal(code_bytes(jit), bytes_without);
+            tn_thread_detach();
+            wait_for(has_less, jit);
+        }
+        int compiles = toy.compiles;
+        check(tn_redirect(tn_jit_library(jit), "first", NULL, &err), &err);
+        assert_int_equal(call(first, 1), retires ? 1043 : 43);
+        assert_int_equal(toy.compiles, compiles);
+        assert_int_equal(toy_reported, 0);
+        end(jit);
+    }
+}
+
+/* The module goes before its bodies have; another one of the same names comes. */
+static void modules_go_too(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct tn_jit *jit = create(true);
+    struct tn_tracker *owner;
+    for (int round = 0; round < 20; round++) {
+        check(tn_tracker_create(tn_jit_library(jit), &owner, &err), &err);
+        add(jit, NULL, "program 1", owner);
+        void *first = find(jit, "first");
+        assert_int_equal(call(first, 1), 43);
+        request(jit, "first");
+        if (round % 2)
+            wait_for(is_raised, first);
+        check(tn_tracker_retire(owner, &err), &err);
+        tn_tracker_destroy(owner);
+    }
+    assert_int_equal(toy_reported, 0);
+    end(jit);
+}
+
+/* ---- faults in the thread of tiers ---- */
+
+static bool is_settled(const void *jit)
+{
+    struct tn_jit_function first = about((struct tn_jit *)(uintptr_t)jit, "first");
     return first.swaps || first.failed;
 }
 
@@ -222,7 +295,7 @@ static bool is_settled(const void *context)
  * and what could not be had is reported once. The rest of the module goes on. True if it was refused. */
 static bool attempt(const char *plan, bool was_called)
 {
-    struct tn_jit *jit = create();
+    struct tn_jit *jit = create(true);
     struct tn_assumption *a = assume(jit);
     replace(jit, "program 1", NULL);
     replace(jit, "program 2", a);
@@ -230,7 +303,7 @@ static bool attempt(const char *plan, bool was_called)
     assert_int_equal(was_called ? call(first, 1) : 44, 44);
     assert_int_equal(tn__os_set_faults(plan), 0);
     request(jit, "first");
-    wait_for(is_settled, &jit);
+    wait_for(is_settled, jit);
     tn__os_set_faults(NULL);
     bool refused = __atomic_load_n(&toy_reported, __ATOMIC_ACQUIRE) != 0;
     assert_int_equal(call(first, 1), refused ? 44 : 1044);
@@ -250,7 +323,7 @@ static void allocations_refused(void **state)
 {
     (void)state;
     int refused = 0;
-    for (int number = 1, granted = 0; granted < 4; number++) {
+    for (int number = 1, granted = 0; granted < 16; number++) {
         char plan[16];
         snprintf(plan, sizeof plan, "a%d", number);
         bool was = attempt(plan, true);
@@ -377,13 +450,14 @@ static void rest_and_break(long number)
 }
 
 /* Threads call while tiers swap, the client redirects, assumptions are broken, modules retired, lookups cancelled. */
-static void storms(void **state)
+static void storm_of(bool retires)
 {
-    (void)state;
     struct tn_error err;
     pthread_t threads[THREADS];
     const void *const own[] = {address_of(own_second), address_of(own_first)};
-    storm.jit = create();
+    storm.jit = create(retires);
+    storm.ends = false;
+    storm.newest = storm.broken = 0;
     struct tn_library *library = tn_jit_library(storm.jit), *others;
     add(storm.jit, NULL, "program", NULL);
     storm.first = find(storm.jit, "first");
@@ -406,11 +480,19 @@ static void storms(void **state)
     end(storm.jit);
 }
 
+static void storms(void **state)
+{
+    (void)state;
+    storm_of(false);
+    storm_of(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(breaks_at_a_higher_tier), cmocka_unit_test(falls_to_the_lowest_body),
-        cmocka_unit_test(raised_too_late),         cmocka_unit_test(allocations_refused),
+        cmocka_unit_test(raised_too_late),         cmocka_unit_test(lower_bodies_go),
+        cmocka_unit_test(modules_go_too),          cmocka_unit_test(allocations_refused),
         cmocka_unit_test(system_calls_refused),    cmocka_unit_test(storms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

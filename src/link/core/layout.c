@@ -181,7 +181,10 @@ static void place_sections(struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
-        if (!tn__section_is_loaded(section) || section->pinned)
+        if (!tn__section_is_loaded(section))
+            continue;
+        object->has_constants |= section->kind == TN__SECTION_RODATA && section->role == TN__ROLE_NONE && section->size;
+        if (section->pinned)
             continue;
         const struct tn__range *range = object->ranges[part_of[section->kind]];
         if (tn__section_is_tls(section) && object->plan->tls_image) {

@@ -76,7 +76,8 @@ struct tn__object {
     uint64_t first_call;    /* the sequence of the first of its initializers and finalizers; 0: none */
     struct tn__unwind_table *unwind;
     uint32_t has_calls : 1;     /* the library's lists may contain these */
-    uint32_t thread_exits : 31; /* functions that threads will run when they end */
+    uint32_t has_constants : 1; /* to which data that its code has written may point */
+    uint32_t thread_exits : 30; /* functions that threads will run when they end */
     uint32_t entry_count;
     struct tn__entry **entries; /* those it defined, and those of groups it claimed; allocated behind this struct */
 

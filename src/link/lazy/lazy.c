@@ -69,10 +69,23 @@ static const char *name_of(const struct tn__lazy_record *record)
 static void free_batch(struct tn__lazy_batch *batch)
 {
     struct tn_library *library = batch->library, *targets = batch->targets;
+    for (size_t i = 0; i < batch->count; i++)
+        if (tn__lazy_has_later_target(&batch->records[i]))
+            tn__free(library->session->allocator, (void *)batch->records[i].target);
     tn__free(library->session->allocator, batch);
     tn__library_release(library);
     if (targets)
         tn__library_release(targets);
+}
+
+static int look_up(const struct tn__lazy_batch *batch, const char *target, uint64_t *address, struct tn_error *err)
+{
+    struct tn_wanted wanted = {target, batch->of_object ? TN_WANTED_HIDDEN : 0, NULL};
+    int code =
+        target ? tn_lookup_all(batch->targets, &wanted, 1, err) : tn__fail(err, TN_EUNDEF, "it leads nowhere yet");
+    if (!code)
+        *address = (uintptr_t)wanted.address;
+    return code;
 }
 
 static uint64_t resolve(struct tn__lazy_slot *slot)
@@ -85,16 +98,19 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     tn__session_lock(session);
     uint64_t address = target_of(slot);
     bool wanting = address == tn__lazy_pool_of(session)->entry;
+    const char *target = record->target;
     batch->calls += wanting;
     tn__session_unlock(session);
     if (!wanting)
         return address;
-    struct tn_wanted wanted = {record->target, batch->of_object ? TN_WANTED_HIDDEN : 0, NULL};
-    int code = record->target ? tn_lookup_all(batch->targets, &wanted, 1, &err)
-                              : tn__fail(&err, TN_EUNDEF, "it leads nowhere yet");
-    if (!code)
-        address = (uintptr_t)wanted.address;
+    int code = look_up(batch, target, &address, &err);
     tn__session_lock(session);
+    while (code && record->target != target) { /* there is another body by now, and this one was retired */
+        target = record->target;
+        tn__session_unlock(session);
+        code = look_up(batch, target, &address, &err);
+        tn__session_lock(session);
+    }
     code = settle(slot, batch, code, &address, &err);
     if (code)
         tn__append(&err, ", for a call of '%.*s'", (int)tn__shown_length(name_of(record)), name_of(record));
@@ -354,6 +370,7 @@ static struct tn__lazy_batch *new_batch(struct tn_library *library, const struct
     batch->library = library;
     batch->on_failure = (uintptr_t)options->on_failure;
     batch->count = count;
+    batch->size = fixed + count * each;
     for (size_t i = 0; i < count; i++)
         batch->records[i].batch = batch;
     return batch;

@@ -114,7 +114,7 @@ int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, 
 /* ---- bodies of one function (lazy_raise.c) ---- */
 
 /* Makes the lazy function `name` of a library lead to the last of `count` symbols of that library, if it leads to
- * another one of these, or was not called yet; *changed: it did. `bodies[0]` is the one that its first call looks up.
+ * another one of these, or was not called yet; *changed: it did. Its first call looks up one of them.
  * All of this is one step: what the client redirects, and what is removed or replaced by now, stays as it is. TN_EDUP:
  * it leads elsewhere; TN_EUNDEF: it or the last symbol is not there, or not linked; TN_EREMOVED. */
 int tn__lazy_raise(struct tn_library *library, const char *name, const char *const *bodies, size_t count, bool *changed,
@@ -125,6 +125,32 @@ int tn__lazy_raise(struct tn_library *library, const char *name, const char *con
  * function of this name; TN_EREMOVED, TN_EINVAL. */
 int tn__lazy_cover(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
 void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to);
+
+/* The slot of the lazy or redirectable function of this name; NULL: there is none. Under the lock. */
+struct tn__lazy_slot *tn__lazy_find_slot(const struct tn_library *library, const char *name);
+/* Where a symbol is linked; 0: it is not, or is not this library's. Under the lock. */
+uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name);
+
+/* ---- bodies that are not called any more (lazy_retire.c) ---- */
+
+/* A lazy function, which body it is led to, and its earlier ones. */
+struct tn__lazy_bodies {
+    const char *name, *best, **old;
+};
+
+/* Has these functions look up their best bodies from now on, whatever resets their stubs, and frees the code of
+ * `old_count` earlier ones of each once threads are quiescent, by the session's thread for that (reclaim.c). Earlier
+ * bodies are defined by objects that define nothing else. TN_ENOTSUP: such an object stays, because addresses of its
+ * constants may be kept, or a call is looking a function up; TN_EUNDEF: there is nothing to free; TN_EREMOVED,
+ * TN_ENOMEM, TN_ECANCELLED. */
+int tn__lazy_retire(struct tn_library *library, const struct tn__lazy_bodies *functions, size_t count, size_t old_count,
+                    struct tn_error *err);
+
+/* True for a name to look up that came later than the function: it is freed apart. */
+static inline bool tn__lazy_has_later_target(const struct tn__lazy_record *record)
+{
+    return record->target && (uintptr_t)record->target - (uintptr_t)record->batch >= record->batch->size;
+}
 
 /* ---- what observers are told (lazy_names.c) ---- */
 

@@ -6,23 +6,25 @@
 
 #include "link/lazy/lazy.h"
 
-/* 0: it is not linked, or is not this library's. */
-static uint64_t linked_at(const struct tn_library *library, const char *name)
+uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name)
 {
     const struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
     return entry && entry->kind == TN__ENTRY_LINKED ? entry->address : 0;
 }
 
-static struct tn__lazy_slot *find_slot(const struct tn_library *library, const char *name)
+struct tn__lazy_slot *tn__lazy_find_slot(const struct tn_library *library, const char *name)
 {
     struct tn__entry *entry = library->session->lazy ? tn__symtab_find(&library->symtab, name) : NULL;
     return entry ? tn__lazy_slot_of(tn__lazy_pool_of(library->session), entry) : NULL;
 }
 
 /* A stub that was defined anew has the name too, and might be another module's. */
-static bool looks_up(const struct tn__lazy_slot *slot, const char *body)
+static bool looks_up(const struct tn__lazy_slot *slot, const char *const *bodies, size_t count)
 {
-    return slot->record->target && strcmp(slot->record->target, body) == 0;
+    for (size_t i = 0; i < count && slot->record->target; i++)
+        if (strcmp(slot->record->target, bodies[i]) == 0)
+            return true;
+    return false;
 }
 
 /* ---- bodies ---- */
@@ -30,16 +32,16 @@ static bool looks_up(const struct tn__lazy_slot *slot, const char *body)
 static int raise_slot(struct tn_library *library, const char *name, const char *const *bodies, size_t count,
                       bool *changed, struct tn_error *err)
 {
-    struct tn__lazy_slot *slot = find_slot(library, name);
-    uint64_t best = linked_at(library, bodies[count - 1]);
+    struct tn__lazy_slot *slot = tn__lazy_find_slot(library, name);
+    uint64_t best = tn__lazy_linked_at(library, bodies[count - 1]);
     if (!slot || !best)
         return tn__fail(err, TN_EUNDEF, "'%s' has no stub, or its code is gone", name);
     const struct tn__lazy_pool *pool = tn__lazy_pool_of(library->session);
     uint64_t now = atomic_load_explicit(&slot->target, memory_order_relaxed);
     bool may = now == pool->entry || now == best;
     for (size_t i = 0; i + 1 < count && !may; i++)
-        may = now == linked_at(library, bodies[i]);
-    if (!may || !looks_up(slot, bodies[0]))
+        may = now == tn__lazy_linked_at(library, bodies[i]);
+    if (!may || !looks_up(slot, bodies, count))
         return tn__fail(err, TN_EDUP, "'%s' was redirected", name);
     int code = now == best ? 0 : tn__lazy_lead(pool, slot, best, err);
     *changed = now != best && !code;
@@ -62,7 +64,7 @@ int tn__lazy_raise(struct tn_library *library, const char *name, const char *con
 
 static int cover(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)
 {
-    struct tn__lazy_slot *slot = find_slot(library, name);
+    struct tn__lazy_slot *slot = tn__lazy_find_slot(library, name);
     if (!slot || !slot->record->target)
         return tn__fail(err, TN_EUNDEF, "'%s' is no lazy function of library %s", name, library->name);
     return tn__lazy_lead(tn__lazy_pool_of(library->session), slot, address, err);
@@ -81,7 +83,7 @@ int tn__lazy_cover(struct tn_library *library, const char *name, const void *add
 void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to)
 {
     tn__session_lock(library->session);
-    struct tn__lazy_slot *slot = tn__library_check(library, NULL) ? NULL : find_slot(library, name);
+    struct tn__lazy_slot *slot = tn__library_check(library, NULL) ? NULL : tn__lazy_find_slot(library, name);
     if (slot && atomic_load_explicit(&slot->target, memory_order_relaxed) == (uintptr_t)from) {
         const struct tn__lazy_pool *pool = tn__lazy_pool_of(library->session);
         tn__lazy_lead(pool, slot, to ? (uintptr_t)to : pool->entry, NULL);

@@ -97,6 +97,16 @@ void tn__retirement_finalize(struct tn__retirement *r);
  * the lock. */
 void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers);
 
+/* reclaim.c: tn_tracker_retire_start of a new tracker, for what `take` puts there. `give_back` undoes that if the
+ * removal cannot begin. Both are called under the lock. */
+struct tn__taking {
+    int (*take)(void *context, struct tn_tracker *tracker, struct tn_error *err);
+    void (*give_back)(void *context);
+    void *context;
+};
+int tn__tracker_retire_these(struct tn_tracker *tracker, const struct tn__taking *taking, tn_removed *done,
+                             void *context, struct tn_error *err);
+
 /* define.c, inject.c */
 /* Makes a name that no link uses an absolute symbol, whose address the caller fills in. *taken is false if it is weak
  * and there is another definition. TN_EDUP, TN_ENOMEM. */

@@ -201,7 +201,20 @@ static int start_thread(struct tn_session *session, struct tn_error *err)
 
 /* ---- public ---- */
 
-static int start(const struct tn__retirement *given, tn_removed *done, void *context, struct tn_error *err)
+/* Under the lock, which `take` does not give up; it is given up in between only while links need what was taken. */
+static int begin(struct tn__retirement *r, const struct tn__taking *taking, struct tn_error *err)
+{
+    int code = taking ? taking->take(taking->context, r->tracker, err) : TN_OK;
+    if (code)
+        return code;
+    code = tn__retirement_begin(r, err);
+    if (code && taking)
+        taking->give_back(taking->context);
+    return code;
+}
+
+static int start(const struct tn__retirement *given, const struct tn__taking *taking, tn_removed *done, void *context,
+                 struct tn_error *err)
 {
     struct tn_session *session = given->library->session;
     if (!done)
@@ -213,7 +226,7 @@ static int start(const struct tn__retirement *given, tn_removed *done, void *con
     tn__session_lock(session);
     int code = start_thread(session, err);
     if (!code)
-        code = tn__retirement_begin(&removal->retirement, err);
+        code = begin(&removal->retirement, taking, err);
     if (!code)
         tn__list_append(&session->reclaimer.begun, &removal->listed);
     tn__session_unlock(session);
@@ -233,12 +246,18 @@ int tn_tracker_retire_start(struct tn_tracker *tracker, tn_removed *done, void *
 {
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
-    return start(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, done, context, err);
+    return start(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, NULL, done, context, err);
+}
+
+int tn__tracker_retire_these(struct tn_tracker *tracker, const struct tn__taking *taking, tn_removed *done,
+                             void *context, struct tn_error *err)
+{
+    return start(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, taking, done, context, err);
 }
 
 int tn_library_remove_start(struct tn_library *library, tn_removed *done, void *context, struct tn_error *err)
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
-    return start(&(struct tn__retirement){.library = library}, done, context, err);
+    return start(&(struct tn__retirement){.library = library}, NULL, done, context, err);
 }
