@@ -9,7 +9,7 @@
 #include "codegen/compile/sizes.h"
 #include "codegen/compile/unit.h"
 #include "codegen/llvm/fatal.h"
-#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/passes/passes.h"
 #include "codegen/pipeline/pipeline.h"
 #include "jit/options.h"
 
@@ -189,6 +189,18 @@ static int run_passes(struct compilation *c)
     return code;
 }
 
+/* A pipeline of the client's own may leave managed code as it was: without barriers and without stack maps. */
+static int check_lowered(struct compilation *c)
+{
+    bool is_code = c->options.emit == TN_EMIT_OBJECT || c->options.emit == TN_EMIT_ASM;
+    if (!is_code || !c->unit->managed || !tn__gc_is_unlowered(c->unit->module))
+        return TN_OK;
+    return tn__fail(c->err, TN_ECOMPILE,
+                    "%s: error: managed code cannot become machine code without intrinsic-lowering, which the pipeline "
+                    "'%s' leaves out",
+                    c->name, c->options.passes ? c->options.passes : "tenon");
+}
+
 static int run_phases(struct compilation *c)
 {
     uint64_t begin = tn__os_now_ns();
@@ -205,6 +217,8 @@ static int run_phases(struct compilation *c)
     c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
     show_text(c, TN_STAGE_UNOPTIMIZED);
     code = run_passes(c);
+    if (code == TN_OK)
+        code = check_lowered(c);
     if (code != TN_OK)
         return code;
     show_text(c, TN_STAGE_OPTIMIZED);

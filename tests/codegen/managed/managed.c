@@ -91,7 +91,11 @@ static void options_are_checked(void **state)
     options.passes = "gc-verify,no-such-pass";
     assert_int_equal(try_compile(managed, &options, &out, NULL, &err), TN_EINVAL);
     assert_non_null(strstr(err.text, "no-such-pass"));
-    options.passes = "gc-verify";
+    options.passes = "gc-verify"; /* enough for IR, not for an object: its stores would have no barriers */
+    assert_int_equal(try_compile(managed, &options, &out, NULL, &err), TN_ECOMPILE);
+    assert_non_null(strstr(err.text, "intrinsic-lowering"));
+    assert_null(out.data);
+    options.emit = TN_EMIT_BITCODE;
     assert_int_equal(try_compile(managed, &options, &out, NULL, &err), TN_OK);
     tn_buffer_free(&out);
 }

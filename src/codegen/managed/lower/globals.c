@@ -83,14 +83,14 @@ static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct rang
                           LLVMMDNodeInContext2(gc->context, &associated, 1));
 }
 
-/* What the module is compiled for: the runtime and linkers of images compare it with theirs. */
 static const char abi_name[] = "tn.abi";
 
-bool tn__has_abi(LLVMModuleRef module)
+bool tn__is_lowered(LLVMModuleRef module)
 {
-    return LLVMGetNamedGlobal(module, abi_name);
+    return !tn__llvm_is_elf(module) || LLVMGetNamedGlobal(module, abi_name);
 }
 
+/* What the module is compiled for: the runtime and linkers of images compare it with theirs. */
 static void write_abi(struct tn__gc *gc)
 {
     LLVMValueRef abi = LLVMAddGlobal(gc->module, gc->i32, abi_name);

@@ -42,6 +42,7 @@ void tn__lower_allocations(struct tn__gc *gc);
 void tn__finish(struct tn__gc *gc);
 void tn__remove_spaces(struct tn__gc *gc);
 void tn__make_root_tables(struct tn__gc *gc);
+bool tn__is_lowered(LLVMModuleRef module); /* true if root tables were made, which comes last; true if it is not ELF */
 void tn__manage_functions(struct tn__gc *gc);
 void tn__make_transitions(struct tn__gc *gc);
 

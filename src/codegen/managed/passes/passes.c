@@ -209,6 +209,11 @@ bool tn__gc_is_managed(LLVMModuleRef module)
     return false;
 }
 
+bool tn__gc_is_unlowered(LLVMModuleRef module)
+{
+    return !tn__is_lowered(module) && tn__gc_is_managed(module);
+}
+
 /* ---- the data layout ---- */
 
 static void set_layout(struct tn__gc *gc, const char *suffix)

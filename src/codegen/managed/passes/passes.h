@@ -19,6 +19,8 @@ extern "C" {
 
 /* True if the module contains managed code (doc/IR.md); for others none of these passes runs. */
 bool tn__gc_is_managed(LLVMModuleRef module);
+/* True if it contains managed code that intrinsic lowering has not made fit for machine code. */
+bool tn__gc_is_unlowered(LLVMModuleRef module);
 bool tn__holds_managed(LLVMValueRef function); /* by its type or its values */
 
 /* True, after an error, if the module was optimised by passes for which managed pointers were integral. To be asked
