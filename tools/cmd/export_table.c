@@ -123,7 +123,7 @@ static const struct map_format map_formats[] = {{"Linker script and memory map",
 static bool read_map(struct names *names, const char *name)
 {
     struct file file;
-    if (!tool_read(name, &file))
+    if (!tool_read_any(name, &file))
         return false;
     const struct map_format *format = NULL;
     size_t state = 0;

@@ -45,7 +45,7 @@ static bool read_log(const char *name, struct log *log)
     enum { LONGEST = 4096 };
     char line[LONGEST];
     struct file file;
-    bool ok = tool_read(name, &file);
+    bool ok = tool_read_any(name, &file);
     if (!ok)
         return false;
     const char *at = file.bytes, *end = at + file.size;

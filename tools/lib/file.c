@@ -151,7 +151,7 @@ static int read_file(const char *name, struct file *file)
     return map_file(name, file);
 }
 
-bool tool_read(const char *name, struct file *file)
+bool tool_read_any(const char *name, struct file *file)
 {
     *file = (struct file){.name = strcmp(name, "-") == 0 ? "<stdin>" : name};
     int error = read_file(name, file);
@@ -159,6 +159,13 @@ bool tool_read(const char *name, struct file *file)
         return tool_fail(STATUS_FAILURE, "'%s' is a directory; name the files in it", file->name), false;
     if (error)
         return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", file->name, strerror(error)), false;
+    return true;
+}
+
+bool tool_read(const char *name, struct file *file)
+{
+    if (!tool_read_any(name, file))
+        return false;
     if (!file->size)
         tool_fail(STATUS_FAILURE, "'%s' is empty; it must be LLVM IR, an object or an archive", file->name);
     if (file->size && tell_kind(file))

@@ -137,8 +137,10 @@ struct file {
     bool is_mapped;
 };
 
-/* Reads FILE or, for "-", standard input. False: an error was reported. */
+/* Reads FILE or, for "-", standard input, and tells its kind, which it must have. False: an error was reported. */
 bool tool_read(const char *name, struct file *file);
+/* The same for logs and link maps, whatever is in them: without a kind. */
+bool tool_read_any(const char *name, struct file *file);
 void tool_release(struct file *file);
 
 /* The kind with its article, as in "an archive". */
