@@ -283,6 +283,31 @@ static void modules_go_too(void **state)
     end(jit);
 }
 
+static void ten_thousand(void **state)
+{
+    (void)state;
+    enum { WARM = 2000, ALL = 10000, LIMIT_KB = 1024 };
+    struct tn_jit *jit = create(true);
+    long before = 0;
+    for (long i = 0; i < ALL; i++) {
+        char program[40];
+        if (i == WARM)
+            before = resident_kb();
+        snprintf(program, sizeof program, "program %ld", i % 500);
+        replace(jit, program, NULL);
+        void *first = find(jit, "first");
+        assert_int_equal(call(first, 1) % 1000, 42 + i % 500);
+        request(jit, "first");
+        if (i % 10 == 0)
+            wait_for(is_raised, first);
+    }
+    long grown = resident_kb() - before;
+    if (grown > LIMIT_KB && !toy_keeps_what_was_freed)
+        fail_msg("%ld KB more", grown);
+    assert_int_equal(toy_reported, 0);
+    end(jit);
+}
+
 /* ---- faults in the thread of tiers ---- */
 
 static bool is_settled(const void *jit)
@@ -490,10 +515,15 @@ static void storms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(breaks_at_a_higher_tier), cmocka_unit_test(falls_to_the_lowest_body),
-        cmocka_unit_test(raised_too_late),         cmocka_unit_test(lower_bodies_go),
-        cmocka_unit_test(modules_go_too),          cmocka_unit_test(allocations_refused),
-        cmocka_unit_test(system_calls_refused),    cmocka_unit_test(storms),
+        cmocka_unit_test(breaks_at_a_higher_tier),
+        cmocka_unit_test(falls_to_the_lowest_body),
+        cmocka_unit_test(raised_too_late),
+        cmocka_unit_test(lower_bodies_go),
+        cmocka_unit_test(modules_go_too),
+        cmocka_unit_test(ten_thousand),
+        cmocka_unit_test(allocations_refused),
+        cmocka_unit_test(system_calls_refused),
+        cmocka_unit_test(storms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
         return address;
     int code = look_up(batch, target, &address, &err);
     tn__session_lock(session);
-    while (code && record->target != target) { /* there is another body by now, and this one was retired */
+    while (record->target != target) { /* there is another body by now, and this one is being retired */
         target = record->target;
         tn__session_unlock(session);
         code = look_up(batch, target, &address, &err);
