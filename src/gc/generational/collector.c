@@ -286,8 +286,8 @@ static double square_root(double x)
 __attribute__((cold)) void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, uint64_t time)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    const double UNIT = 180e6; /* bytes: trades time for memory */
-    const double MOST_RATIO = 2.2;
+    const double UNIT = 140e6; /* bytes: trades time for memory */
+    const double MOST_RATIO = 2.8;
     enum { LEAST_EIGHTHS = 3 }; /* of what is live */
     uint64_t now = tn__os_now_ns(), live = g->used;
     double growth =
