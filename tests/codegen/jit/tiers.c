@@ -5,134 +5,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/os.h"
-#include "support.h"
-
-enum { SECONDS = 100 }; /* for what takes milliseconds on an idle machine */
-
-static const struct tn_tier two[] = {{0, 100, 10}, {2, 0, 0}}, three[] = {{0, 50, 0}, {1, 50, 0}, {3, 0, 0}};
-
-/* sum(n) has a loop, call(n) one call of it. */
-static const char program[] =
-    "@total = global i64 0\n"
-    "define i64 @sum(i64 %n) noinline {\nentry:\n  br label %loop\nloop:\n"
-    "  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n  %s = phi i64 [ 0, %entry ], [ %t, %loop ]\n"
-    "  %t = add i64 %s, %i\n  %j = add i64 %i, 1\n  %c = icmp ule i64 %j, %n\n"
-    "  br i1 %c, label %loop, label %done\ndone:\n  ret i64 %t\n}\n"
-    "define i64 @call(i64 %n) {\n  %s = call i64 @sum(i64 %n)\n  %o = load i64, ptr @total\n"
-    "  %t = add i64 %o, 1\n  store i64 %t, ptr @total\n  ret i64 %s\n}\n";
-
-struct setup {
-    const struct tn_tier *tiers;
-    size_t count;
-    const struct tn_compiler *compiler; /* NULL: LLVM */
-    size_t bytes;
-};
-
-static int errors;
-
-static void note_error(void *context, const struct tn_error *err)
-{
-    (void)context, (void)err;
-    __atomic_fetch_add(&errors, 1, __ATOMIC_RELAXED);
-}
-
-static long no_function(void)
-{
-    return -1;
-}
-
-static void check(int code, const struct tn_error *err)
-{
-    if (code)
-        fail_msg("%s", err->text);
-}
-
-static struct tn_jit_options options_for(const struct setup *s)
-{
-    return (struct tn_jit_options){.size = sizeof(struct tn_jit_options),
-                                   .lazy = 1,
-                                   .on_failure = (void (*)(void))no_function,
-                                   .on_error = note_error,
-                                   .compiler = s->compiler,
-                                   .tiers = s->tiers,
-                                   .tier_count = s->count,
-                                   .tiering = tn_jit_tiering(),
-                                   .tier_bytes = s->bytes};
-}
-
-static void add(struct tn_jit *jit, struct tn_library *library, const char *ir, struct tn_tracker *owner)
-{
-    struct tn_error err;
-    const struct tn_jit_module module = {
-        .size = sizeof module, .name = "m.ll", .ir = ir, .length = strlen(ir), .owner = owner};
-    check(tn_jit_add_module(jit, library, &module, &err), &err);
-}
-
-static struct tn_jit *create(const struct setup *s, const char *ir)
-{
-    struct tn_error err;
-    struct tn_jit *jit;
-    struct tn_jit_options options = options_for(s);
-    errors = 0;
-    check(tn_jit_create(&options, &jit, &err), &err);
-    if (ir)
-        add(jit, NULL, ir, NULL);
-    return jit;
-}
-
-typedef long function(long);
-
-static function *find(struct tn_jit *jit, const char *name)
-{
-    struct tn_error err;
-    void *address;
-    function *found;
-    check(tn_jit_lookup(jit, name, &address, &err), &err);
-    memcpy(&found, &address, sizeof found);
-    return found;
-}
-
-/* ---- what the JIT says ---- */
-
-struct question {
-    const char *name;
-    struct tn_jit_function answer;
-};
-
-static int answer(void *context, const struct tn_jit_function *f)
-{
-    struct question *q = context;
-    assert_int_equal(f->size, sizeof *f);
-    if (strcmp(f->name, q->name) == 0)
-        q->answer = *f;
-    return 0;
-}
-
-static struct tn_jit_function about(struct tn_jit *jit, const char *name)
-{
-    struct tn_error err;
-    struct question q = {.name = name};
-    check(tn_jit_each_function(jit, answer, &q, &err), &err);
-    assert_true(q.answer.size != 0);
-    return q.answer;
-}
-
-static void rest(void)
-{
-    nanosleep(&(struct timespec){0, 2000000}, NULL);
-}
-
-static void wait_for_tier(struct tn_jit *jit, const char *name, int tier)
-{
-    uint64_t end = tn__os_now_ns() + SECONDS * UINT64_C(1000000000);
-    while (about(jit, name).tier < tier && tn__os_now_ns() < end)
-        rest();
-    assert_int_equal(about(jit, name).tier, tier);
-}
+#include "tiered.h"
 
 /* ---- counters ---- */
 
@@ -234,6 +110,12 @@ static void first_tiers(void **state)
 
 /* ---- requests ---- */
 
+static int ignore(void *context, const struct tn_jit_function *f)
+{
+    (void)context, (void)f;
+    return 0;
+}
+
 static void requests(void **state)
 {
     (void)state;
@@ -248,7 +130,7 @@ static void requests(void **state)
     assert_non_null(strstr(err.text, "none"));
     check(tn_jit_request_tier(jit, "sum", 0, &err), &err);
     assert_int_equal(tn_jit_each_function(jit, NULL, NULL, &err), TN_EINVAL);
-    assert_int_equal(tn_jit_each_function(NULL, answer, NULL, &err), TN_EINVAL);
+    assert_int_equal(tn_jit_each_function(NULL, ignore, NULL, &err), TN_EINVAL);
     /* A function that was never called is not compiled for the first tier at all. */
     check(tn_jit_request_tier(jit, "sum", 1, &err), &err);
     wait_for_tier(jit, "sum", 1);
@@ -262,7 +144,7 @@ static void requests(void **state)
     plain.tiering = NULL;
     check(tn_jit_create(&plain, &jit, &err), &err);
     assert_int_equal(tn_jit_request_tier(jit, "sum", 0, &err), TN_EINVAL);
-    assert_int_equal(tn_jit_each_function(jit, answer, NULL, &err), TN_EINVAL);
+    assert_int_equal(tn_jit_each_function(jit, ignore, NULL, &err), TN_EINVAL);
     tn_jit_sample(jit, &err);
     tn_jit_sample(NULL, &err);
     tn_jit_destroy(jit);
