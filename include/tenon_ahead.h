@@ -29,9 +29,10 @@ struct tn_ahead_options {
 };
 
 /* Has the JIT compile ahead, one function at a time; called once, before modules are added, as those that are there
- * already take no part. The JIT keeps a copy of the IR of each later module that does not `stay`. TN_EINVAL (twice),
- * TN_ENOTSUP (the session has neither threads nor those of the client: tn_jit_options.threads; or the JIT has tiers),
- * TN_ENOMEM. In the child of a fork nothing more is compiled ahead. */
+ * already take no part. The JIT keeps a copy of the IR of each later module that does not `stay`. With tiers, functions
+ * are compiled ahead for the tier with which they begin. TN_EINVAL (twice), TN_ENOTSUP (the session has neither threads
+ * nor those of the client: tn_jit_options.threads), TN_ENOMEM. In the child of a fork, nothing more is compiled
+ * ahead. */
 TN_API int tn_jit_compile_ahead(struct tn_jit *jit, const struct tn_ahead_options *options, struct tn_error *err);
 
 /* Ends it: what is being compiled ahead stops between two passes, which is waited for, and the orders of first calls

@@ -2,7 +2,17 @@
 
 #include "shown_name.h"
 
+#include <stdio.h>
 #include <string.h>
+
+void tn__tag_write(const unsigned char *digest, uint64_t copy, char text[TN__TAG_SIZE])
+{
+    int length = 0;
+    for (int i = 0; i < 8; i++)
+        length += snprintf(text + length, TN__TAG_SIZE - (size_t)length, "%02x", digest[i]);
+    if (copy)
+        snprintf(text + length, TN__TAG_SIZE - (size_t)length, ".%llu", (unsigned long long)copy);
+}
 
 /* Where the last `mark` begins, if only these characters follow it; else `length`. */
 static size_t cut(const char *name, size_t length, const char *mark, const char *after)

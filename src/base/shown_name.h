@@ -8,6 +8,7 @@
 #define TENON_SHOWN_NAME_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
@@ -17,6 +18,12 @@ extern "C" {
 #define TN__NAME_LOCAL ".tenon."
 #define TN__NAME_BODY  "$body"
 #define TN__NAME_TIER  ".."
+
+enum { TN__TAG_SIZE = 40 };
+
+/* Writes what local names of a module end in; `copy`: of how many modules of the same digest this is the last in its
+ * library, counted from 0. The digest has 8 bytes or more. */
+void tn__tag_write(const unsigned char *digest, uint64_t copy, char text[TN__TAG_SIZE]);
 
 /* How much of the symbol's name was in the module. */
 size_t tn__shown_length(const char *symbol);

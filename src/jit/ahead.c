@@ -168,6 +168,7 @@ static struct tn__ahead_module *added(struct tn_jit *jit, const struct tn__jit_m
     if (!m)
         return NULL;
     m->ahead = ahead;
+    memcpy(m->tag, of->tag, sizeof m->tag);
     struct tn__ahead_event *event = make_event(m, TN__AHEAD_ADDED);
     if (event && copy_description(m, of) && copy_ir(m, ir)) {
         push(ahead, event);
@@ -271,13 +272,15 @@ static int compile(struct compilation *c, struct tn_buffer *bytes, struct tn_inp
     struct tn_compile_observer observer;
     struct tn_compile_stats stats = {.size = sizeof stats};
     char name[TN__JIT_NAME_SIZE];
+    const struct tn__jit_how how = tn__jit_first(m->ahead->jit, &m->description, c->candidate->part, m->tag);
     const struct tn_part_request request = {.size = sizeof request,
                                             .part = c->candidate->part,
                                             .name = name,
                                             .observer = &observer,
                                             .stats = &stats,
                                             .kept = kept,
-                                            .opt_level = m->ahead->jit->compile.opt_level,
+                                            .opt_level = how.opt_level,
+                                            .counters = how.counters,
                                             .cancelled = &c->cancelled};
     tn__jit_name_part(&shown, c->candidate->part, name);
     tn__jit_watch(&watch, &observer);
@@ -438,8 +441,6 @@ int tn_jit_compile_ahead(struct tn_jit *jit, const struct tn_ahead_options *give
         return tn__fail(err, TN_EINVAL, "tn_jit_compile_ahead: the JIT compiles ahead already");
     if (options.orders && !options.orders->get)
         return tn__fail(err, TN_EINVAL, "tn_jit_compile_ahead: the store is not complete");
-    if (jit->tiers)
-        return tn__fail(err, TN_ENOTSUP, "tn_jit_compile_ahead: a JIT with tiers does not compile ahead");
     if (!jit->session->pool && !jit->session->dispatch)
         return tn__fail(err, TN_ENOTSUP, "tn_jit_compile_ahead: the session has no threads");
     struct tn__ahead *ahead = tn__alloc_zeroed(NULL, 1, sizeof *ahead);

@@ -37,6 +37,7 @@ struct tn__ahead_module {
     bool is_broken;   /* it could not be opened again */
     struct tn_ir ir;
     uint8_t digest[TN__SHA256_SIZE];
+    char tag[TN__TAG_SIZE];
     char *text; /* copies of the IR, unless it stays, and of the name */
     struct tn_buffer described;
     struct tn__arena tables;

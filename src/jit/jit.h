@@ -18,6 +18,7 @@
 
 #include "base/base.h"
 #include "base/sha256/sha256.h"
+#include "base/shown_name.h"
 #include "base/tree.h"
 #include "cache/description.h"
 #include "tenon_cpu.h"
@@ -54,7 +55,7 @@ struct tn_jit {
 struct tn__ahead_hooks {
     /* A module was opened from this IR. NULL: nothing of it is compiled ahead. */
     struct tn__ahead_module *(*added)(struct tn_jit *jit, const struct tn__jit_module *module, const struct tn_ir *ir);
-    /* A part is needed. True: it was compiled ahead, and the object is the caller's. */
+    /* A part is needed for the first time. True: it was compiled ahead, and the object is the caller's. */
     bool (*take)(struct tn__ahead_module *module, size_t part, struct tn_buffer *object);
     /* It is there; NULL: it had been compiled ahead. `begin`: when it was needed. */
     void (*made)(struct tn__ahead_module *module, size_t part, const struct tn_input *object, uint64_t begin);
@@ -110,6 +111,7 @@ struct tn__jit_module {
     struct tn_buffer described;              /* its texts */
     struct tn__arena tables;                 /* and its tables */
     const char *name;                        /* the module's own copy */
+    char tag[TN__TAG_SIZE];                  /* what its local names end in, and what its counters are called by */
     const struct tn_jit_instance *instances; /* a copy, for the signatures in traces */
     size_t instance_count;
     struct tn__ahead_module *ahead; /* or NULL */
@@ -173,6 +175,10 @@ struct tn__jit_how {
     uint64_t ns;     /* that this took */
 };
 
+/* How a part is compiled that is needed for the first time, of a module with this description and tag. */
+struct tn__jit_how tn__jit_first(const struct tn_jit *jit, const struct tn__description *description, size_t part,
+                                 const char *tag);
+
 /* Compiles a part that a materializer has promised, and stages its object. */
 int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
                  struct tn_responsibility *responsibility, struct tn_error *err);
@@ -187,10 +193,11 @@ struct tn_tiering {
     void (*close)(struct tn_jit *jit); /* the client destroys the JIT */
     void (*free)(struct tn_jit *jit);  /* nothing of it is left */
     /* Promises the bodies of higher tiers of a module that was divided. */
-    int (*promise)(struct tn__jit_module *m, const struct tn__jit_tagged *tag, struct tn_library *library,
-                   struct tn_tracker *owner, struct tn_error *err);
-    /* How the part is compiled when it is first called, and what came of that. */
-    void (*begin)(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how);
+    int (*promise)(struct tn__jit_module *m, struct tn_library *library, struct tn_tracker *owner,
+                   struct tn_error *err);
+    /* How a part with functions is compiled when it is first called, and what came of that. */
+    void (*begin)(const struct tn__tiers *tiers, const struct tn__description *description, size_t part,
+                  const char *tag, struct tn__jit_how *how);
     void (*end)(const struct tn__jit_module *m, size_t part, const struct tn__jit_how *how);
 };
 

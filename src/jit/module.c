@@ -71,7 +71,7 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
 {
     char name[TN__JIT_NAME_SIZE];
     struct tn_jit *jit = m->jit;
-    const struct tn__ahead_hooks *ahead = m->ahead ? tn__ahead_hooks_of(jit) : NULL;
+    const struct tn__ahead_hooks *ahead = m->ahead && !how->is_higher ? tn__ahead_hooks_of(jit) : NULL;
     uint64_t begin = ahead ? tn__os_now_ns() : 0;
     struct tn__jit_watch watch = {.jit = jit, .module = m};
     struct tn_compile_observer observer;
@@ -126,6 +126,15 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
     return code;
 }
 
+struct tn__jit_how tn__jit_first(const struct tn_jit *jit, const struct tn__description *d, size_t part,
+                                 const char *tag)
+{
+    struct tn__jit_how how = {.opt_level = jit->compile.opt_level};
+    if (jit->tiering && part > 0)
+        jit->tiering->begin(jit->tiers, d, part, tag, &how);
+    return how;
+}
+
 int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
                  struct tn_responsibility *responsibility, struct tn_error *err)
 {
@@ -136,14 +145,11 @@ static int materialize(void *context, struct tn_responsibility *responsibility, 
 {
     const struct tn__jit_part *part = context;
     const struct tn__jit_module *m = part->owner;
-    const struct tn_tiering *tiering = m->tiered ? m->jit->tiering : NULL;
     const size_t number = (size_t)(part - m->parts);
-    struct tn__jit_how how = {.opt_level = m->jit->compile.opt_level};
-    if (tiering)
-        tiering->begin(m, number, &how);
+    struct tn__jit_how how = tn__jit_first(m->jit, &m->description, number, m->tag);
     int code = tn__jit_make(m, number, &how, responsibility, err);
-    if (tiering && code == TN_OK)
-        tiering->end(m, number, &how);
+    if (m->tiered && code == TN_OK)
+        m->jit->tiering->end(m, number, &how);
     return code;
 }
 
@@ -207,7 +213,6 @@ static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_mo
 
 struct adding {
     struct tn__jit_module *m;
-    const struct tn__jit_tagged *tag;
     struct tn_library *library;
     struct tn_tracker *owner;
     struct tn__arena arena;
@@ -233,9 +238,10 @@ static int promise(struct adding *a, size_t part)
             promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
     bool has_initializers = part == 0 && is(a->m, TN__DESCRIBED_INITIALIZERS);
     /* What no lookup could name, or the linker has to see, is compiled now. */
-    if (is(a->m, TN__DESCRIBED_OPAQUE) || (!used && has_initializers))
-        return compile(a->m, part, &(struct destination){NULL, a->library, a->owner},
-                       &(struct tn__jit_how){.opt_level = a->m->jit->compile.opt_level}, a->err);
+    if (is(a->m, TN__DESCRIBED_OPAQUE) || (!used && has_initializers)) {
+        struct tn__jit_how how = tn__jit_first(a->m->jit, &a->m->description, part, a->m->tag);
+        return compile(a->m, part, &(struct destination){NULL, a->library, a->owner}, &how, a->err);
+    }
     if (!used)
         return TN_OK;
     struct tn_materializer materializer = {.size = sizeof materializer,
@@ -320,7 +326,7 @@ static int promise_all(struct adding *a)
         code = promise(a, part);
     if (code == TN_OK && !is(a->m, TN__DESCRIBED_WHOLE)) {
         if (a->m->jit->tiering) /* before anything can be called */
-            code = a->m->jit->tiering->promise(a->m, a->tag, a->library, a->owner, a->err);
+            code = a->m->jit->tiering->promise(a->m, a->library, a->owner, a->err);
         if (code == TN_OK)
             code = define_stubs(a);
         tn__count(&a->m->jit->counters.functions, parts - 1);
@@ -381,6 +387,7 @@ static int read_module(struct given *g, struct tn_error *err)
     if (!ir.whole && !g->tag.is_tagged)
         return tn__no_memory(err, given->name);
     ir.copy = g->tag.copy;
+    tn__tag_write(g->tag.digest, g->tag.copy, opened->tag);
     int code = g->jit->compiler.open(g->jit->compiler.context, &ir, &g->jit->compile, &opened->module,
                                      &opened->described, err);
     if (code == TN_OK)
@@ -447,7 +454,7 @@ static int add_module(struct given *g, struct tn_error *err)
         close_opened(g);
         return tn__no_memory(err, g->module.name);
     }
-    struct adding a = {.m = m, .tag = &g->tag, .library = g->library, .owner = g->module.owner, .err = err};
+    struct adding a = {.m = m, .library = g->library, .owner = g->module.owner, .err = err};
     int code = is(m, TN__DESCRIBED_WHOLE) && !m->rests ? promise_all(&a) : add_in_steps(&a, g->module.owner);
     tn__arena_free(&a.arena);
     tn__jit_drop(m, true);

@@ -36,7 +36,6 @@ struct tn__tiered {
     struct tn__jit_module *m;
     struct tn__tiers *tiers;
     struct tn_library *library;
-    char tag[40]; /* struct tn_part_request.counters */
     struct tn__tiered_part {
         struct tn__tiered *of;
         struct tn__list queued; /* to be compiled again */

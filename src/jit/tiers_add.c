@@ -72,16 +72,6 @@ const char *tn__tiered_name(const struct tn__tiered_part *part, const struct tn_
     return name;
 }
 
-/* The digits of the digest, and the number of a copy, as in names of what is local to the module (tags.c). */
-static void write_tag(struct tn__tiered *tiered, const struct tn__jit_tagged *tag)
-{
-    int length = 0;
-    for (int i = 0; i < 8; i++)
-        length += snprintf(tiered->tag + length, sizeof tiered->tag - (size_t)length, "%02x", tag->digest[i]);
-    if (tag->copy)
-        snprintf(tiered->tag + length, sizeof tiered->tag - (size_t)length, ".%llu", (unsigned long long)tag->copy);
-}
-
 /* ---- materializers ---- */
 
 static void note(struct tn__tiered_body *body, const struct tn__jit_how *how)
@@ -101,7 +91,7 @@ static int make_body(void *context, struct tn_responsibility *responsibility, st
     struct tn__jit_how how = {.opt_level = tiers->tiers[tier].opt_level,
                               .is_higher = true,
                               .is_idle = true,
-                              .counters = tier + 1 < tiers->count ? tiered->tag : NULL};
+                              .counters = tier + 1 < tiers->count ? tiered->m->tag : NULL};
     int code = tn__jit_make(tiered->m, tn__tiered_number(part), &how, responsibility, err);
     if (code != TN_OK)
         return code;
@@ -142,12 +132,12 @@ struct promising {
 
 static const char *join(struct promising *p, const char *prefix, int level)
 {
-    size_t size = strlen(prefix) + sizeof "-2147483648." + sizeof p->tiered->tag;
+    size_t size = strlen(prefix) + sizeof "-2147483648." + sizeof p->tiered->m->tag;
     char *name = tn__arena_alloc(&p->arena, size);
     if (name && level >= 0)
-        snprintf(name, size, "%s%d.%s", prefix, level, p->tiered->tag);
+        snprintf(name, size, "%s%d.%s", prefix, level, p->tiered->m->tag);
     else if (name)
-        snprintf(name, size, "%s%s", prefix, p->tiered->tag);
+        snprintf(name, size, "%s%s", prefix, p->tiered->m->tag);
     return name;
 }
 
@@ -207,13 +197,13 @@ static int add_body(struct promising *p, struct tn__tiered_part *part, size_t ti
 
 /* The tier that a part begins with. One that has other symbols than functions and their aliases is never divided like
  * this; a part that cannot be compiled twice is compiled for the last tier at once. */
-static uint8_t first_tier(const struct tn__tiered_part *part)
+static uint8_t first_tier(const struct tn__tiers *tiers, const struct tn__description *d, size_t part)
 {
-    const struct tn__tiers *tiers = part->of->tiers;
     size_t first = 0, last = tiers->count - 1;
     bool once = false;
-    TN__EACH_BODY(s, part)
-    {
+    for (const struct tn__described_symbol *s = d->symbols + d->first[part]; s < d->symbols + d->first[part + 1]; s++) {
+        if (!s->body)
+            continue;
         int level = (int)(s->flags / TN__SYMBOL_LEVEL) - 1;
         while (first < last && tiers->tiers[first].opt_level < level)
             first++;
@@ -230,7 +220,7 @@ static void prepare_parts(struct tn__tiered *tiered)
         part->of = tiered;
         for (size_t tier = 0; tier < TN__TIERS_MOST; tier++)
             part->bodies[tier].part = part;
-        part->first = part->now = first_tier(part);
+        part->first = part->now = first_tier(tiered->tiers, &tiered->m->description, i);
     }
 }
 
@@ -270,8 +260,7 @@ static int enter(struct promising *p)
     return code;
 }
 
-static int promise(struct tn__jit_module *m, const struct tn__jit_tagged *tag, struct tn_library *library,
-                   struct tn_tracker *owner, struct tn_error *err)
+static int promise(struct tn__jit_module *m, struct tn_library *library, struct tn_tracker *owner, struct tn_error *err)
 {
     size_t parts = m->description.parts;
     struct tn__tiered *tiered = tn__alloc_zeroed(NULL, 1, sizeof *tiered + parts * sizeof *tiered->parts);
@@ -280,7 +269,6 @@ static int promise(struct tn__jit_module *m, const struct tn__jit_tagged *tag, s
     tiered->m = m;
     tiered->tiers = m->jit->tiers;
     tiered->library = library;
-    write_tag(tiered, tag);
     m->tiered = tiered; /* freed with the module */
     prepare_parts(tiered);
     struct promising p = {.tiered = tiered, .owner = owner, .err = err};
@@ -295,14 +283,12 @@ static int promise(struct tn__jit_module *m, const struct tn__jit_tagged *tag, s
 
 /* ---- the first body of a part ---- */
 
-static void begin(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how)
+static void begin(const struct tn__tiers *tiers, const struct tn__description *d, size_t part, const char *tag,
+                  struct tn__jit_how *how)
 {
-    const struct tn__tiers *tiers = m->tiered->tiers;
-    const size_t first = m->tiered->parts[part].first;
-    if (!part)
-        return;
+    const size_t first = first_tier(tiers, d, part);
     how->opt_level = tiers->tiers[first].opt_level;
-    how->counters = first + 1 < tiers->count ? m->tiered->tag : NULL;
+    how->counters = first + 1 < tiers->count ? tag : NULL;
 }
 
 static void end(const struct tn__jit_module *m, size_t part, const struct tn__jit_how *how)

@@ -207,16 +207,6 @@ static void refused(void **state)
     options.orders = &incomplete;
     assert_int_equal(tn_jit_compile_ahead(jit, &options, &err), TN_EINVAL);
     tn_jit_destroy(jit);
-    static const struct tn_tier tiers[] = {{.opt_level = 0, .calls = 10}, {.opt_level = 2}};
-    struct tn_jit_options with_tiers = without_threads;
-    with_tiers.tiers = tiers;
-    with_tiers.tier_count = 2;
-    with_tiers.tiering = tn_jit_tiering();
-    options.orders = NULL;
-    check(tn_jit_create(&with_tiers, &jit, &err), &err);
-    assert_int_equal(tn_jit_compile_ahead(jit, &options, &err), TN_ENOTSUP);
-    assert_non_null(strstr(err.text, "tiers"));
-    tn_jit_destroy(jit);
 }
 int main(void)
 {

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/shown_name.h"
 #include "cache/description.h"
-#include "base/sha256/sha256.h"
 #include "codegen/compile/compile.h"
 #include "codegen/jit/compiler.h"
 #include "codegen/llvm/arguments.h"
@@ -43,19 +43,6 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
 }
 
 /* ---- opening ---- */
-
-enum { TAG_SIZE = 40 };
-
-/* What local names of a module end in (base/shown_name.h); `copy`: of how many modules of the same IR this is the last
- * in its library, counted from 0. */
-static void write_tag(const unsigned char digest[TN__SHA256_SIZE], uint64_t copy, char text[TAG_SIZE])
-{
-    int length = 0;
-    for (int i = 0; i < 8; i++)
-        length += snprintf(text + length, TAG_SIZE - (size_t)length, "%02x", digest[i]);
-    if (copy)
-        snprintf(text + length, TAG_SIZE - (size_t)length, ".%llu", (unsigned long long)copy);
-}
 
 static int no_description(const struct tn_ir *ir, struct tn_error *err)
 {
@@ -100,12 +87,12 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
                        struct tn_buffer *description, struct tn_error *err)
 {
     (void)context;
-    char tag[TAG_SIZE];
+    char tag[TN__TAG_SIZE];
     struct opened *opened = tn__alloc_zeroed(NULL, 1, sizeof *opened);
     *module = NULL;
     if (!opened)
         return tn__no_memory(err, ir->name);
-    write_tag(ir->digest, ir->copy, tag);
+    tn__tag_write(ir->digest, ir->copy, tag);
     opened->options = options;
     int code = tn__module_open(ir->name, ir->bytes, ir->length, options, tag, ir->whole, &opened->module, err);
     if (code == TN_OK)
