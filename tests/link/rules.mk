@@ -9,7 +9,7 @@ link_tests := $(filter $(BUILD)/tests/link/%,$(runtime_tests))
 
 $(link_tests): $(link_support)
 $(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link -Itests/link/support \
-	-Itests/link/support/$(machine) -Itests/base/support \
+	-Itests/link/support/$(machine) -Itests/base/support -Ibench \
 	-Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
 
 # ---- one pair of sources, compiled in many ways (matrix.c) ----

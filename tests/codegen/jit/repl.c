@@ -3,9 +3,8 @@
 /* A session at a prompt: functions that call each other are redefined again and again, and what they were before is
  * removed. Every call is right, and memory stays where it is. */
 
-#include <unistd.h>
-
 #include "support.h"
+#include "resident.h"
 
 enum { FUNCTIONS = 12, REDEFINITIONS = 10000, WARM = 2500, LIMIT_KB = 2048 };
 
@@ -75,17 +74,6 @@ static void redefine(struct prompt *p, int round)
     if (old)
         check(p, tn_tracker_remove(old, &p->err));
     tn_tracker_destroy(old);
-}
-
-static long resident_kb(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static void redefined(bool lazy)

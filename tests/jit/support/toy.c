@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-#include <unistd.h>
-
 #include "cache/description.h"
 #include "toy.h"
 #include "toy_number.h"
@@ -207,19 +205,3 @@ uint64_t code_bytes(struct tn_jit *jit)
     tn_session_stats(tn_jit_session(jit), &stats);
     return stats.code_bytes;
 }
-
-long resident_kb(void)
-{
-    long pages = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    assert_non_null(file);
-    assert_int_equal(fscanf(file, "%ld %ld", &pages, &resident), 2);
-    fclose(file);
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-const bool toy_keeps_what_was_freed = true;
-#else
-const bool toy_keeps_what_was_freed = false;
-#endif

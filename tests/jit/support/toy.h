@@ -49,10 +49,8 @@ long call_first(struct tn_jit *jit, long x);
 /* Fails the test if there was an error. */
 void check(int code, const struct tn_error *err);
 
-/* Of the JIT's session; of the process, which says nothing if sanitizers keep what was freed. */
+/* Of the JIT's session. */
 uint64_t code_bytes(struct tn_jit *jit);
-long resident_kb(void);
-extern const bool toy_keeps_what_was_freed;
 
 /* In place of functions that cannot be compiled; returns -1 to them. */
 long no_function(void);

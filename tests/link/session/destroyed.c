@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "cancelling.h"
+#include "resident.h"
 
 /* ---- a session that counts its blocks ---- */
 
@@ -154,6 +155,28 @@ static void memory_comes_back(void **state)
     }
 }
 
+/* The process does not grow, whatever the allocator and the system make of it. */
+static void twenty_thousand(void **state)
+{
+    (void)state;
+    enum { WARM = 2000, ALL = 20000, LIMIT_KB = 256 };
+    struct fixture f = open_fixture(NULL);
+    long before = 0;
+    for (int i = 0; i < ALL; i++) {
+        struct fixture made = make(&f);
+        if (i == WARM)
+            before = resident_kb();
+        add_function(made.library, "g", i, NULL, NULL);
+        assert_int_equal(call_in(made.library, "g"), i);
+        remove_and_destroy(&made);
+    }
+    long grown = resident_kb() - before;
+    print_message("%d libraries: %ld KB more\n", ALL - WARM, grown);
+    if (grown > LIMIT_KB && !KEEPS_WHAT_WAS_FREED)
+        fail_msg("%ld KB more", grown);
+    close_fixture(&f);
+}
+
 /* What still leads there is freed with the session. */
 static void session_ends_first(void **state)
 {
@@ -238,9 +261,8 @@ static void threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_comes_back), cmocka_unit_test(session_ends_first),
-        cmocka_unit_test(wrong_arguments),   cmocka_unit_test(numbers),
-        cmocka_unit_test(threads),
+        cmocka_unit_test(memory_comes_back), cmocka_unit_test(twenty_thousand), cmocka_unit_test(session_ends_first),
+        cmocka_unit_test(wrong_arguments),   cmocka_unit_test(numbers),         cmocka_unit_test(threads),
     };
     return cmocka_run_group_tests_name("destroyed", tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "bounds.h"
+#include "resident.h"
 
 /* ---- time ---- */
 
@@ -94,19 +95,6 @@ static void it_costs_the_same_among_others(void **state)
 }
 
 /* ---- memory: zeros ---- */
-
-/* Of the whole process. */
-static long resident_kb(void)
-{
-    char line[128];
-    long kb = -1;
-    FILE *rollup = fopen("/proc/self/smaps_rollup", "re");
-    assert_non_null(rollup);
-    while (kb < 0 && fgets(line, sizeof line, rollup))
-        sscanf(line, "Rss: %ld", &kb);
-    fclose(rollup);
-    return kb;
-}
 
 /* Of the pages that lie in it. */
 static size_t resident_bytes(const void *address, size_t size)
