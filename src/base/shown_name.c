@@ -24,9 +24,9 @@ static size_t cut(const char *name, size_t length, const char *mark, const char 
     return length;
 }
 
-/* A body may have the module's tag, and its managed part ends in ".m". */
+/* A body may have the module's tag and a tier, and its managed part ends in ".m". */
 size_t tn__shown_length(const char *symbol)
 {
-    size_t length = cut(symbol, strlen(symbol), TN__NAME_BODY, ".0123456789abcdefm");
+    size_t length = cut(symbol, strlen(symbol), TN__NAME_BODY, ".0123456789abcdefmt");
     return cut(symbol, length, TN__NAME_LOCAL, ".0123456789abcdef");
 }

@@ -2,7 +2,8 @@
 
 /* Names that the JIT makes of a module's names: NAME.tenon.TAG for what was local to the module, where TAG is 16 digits
  * of the module's hash, or those and the number of a copy, NAME$body for what the stub NAME leads to, and both;
- * NAME$body..2 for what it leads to after it was compiled again, at level 2. Messages show NAME. */
+ * NAME$body.t2 for what it leads to after it was compiled again, at level 2 (no digits alone, which debuggers take for
+ * an entity of Ada). Messages show NAME. */
 
 #ifndef TENON_SHOWN_NAME_H
 #define TENON_SHOWN_NAME_H
@@ -17,7 +18,7 @@ extern "C" {
 
 #define TN__NAME_LOCAL ".tenon."
 #define TN__NAME_BODY  "$body"
-#define TN__NAME_TIER  ".."
+#define TN__NAME_TIER  ".t"
 
 enum { TN__TAG_SIZE = 40 };
 

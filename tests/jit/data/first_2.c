@@ -4,7 +4,7 @@
 
 extern long total, number;
 long second(long x);
-long first(long x) __asm__("first$body..2");
+long first(long x) __asm__("first$body.t2");
 
 long first(long x)
 {
