@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A product that compiles: a calculator whose lines become machine code. parse.c writes each as IR. Functions can be
- * defined again; those that call them then call the new ones. With a folder, what was compiled is kept in it.
+ * defined again; those that call them then call the new ones. Those that are called often are compiled again, for
+ * speed, while they run. With a folder, what was compiled is kept in it.
  *
  *     printf '%s\n' 'fib(n) = n < 2 ? n : fib(n-1) + fib(n-2)' 'fib(32)' | calc [FOLDER] */
 
@@ -25,6 +26,21 @@ TN_EXPORT(pow);
 
 struct function functions[256] = {{"sqrt", 1}, {"exp", 1}, {"log", 1}, {"sin", 1}, {"cos", 1}, {"pow", 2}};
 int function_count = FIRST_DEFINED;
+
+/* A function is compiled quickly first, and well after so many calls. */
+static const struct tn_tier tiers[] = {{.opt_level = 0, .calls = 1000}, {.opt_level = 2}};
+
+/* In place of a function that cannot be compiled, which is reported. */
+static double no_function(void)
+{
+    return NAN;
+}
+
+static void report(void *context, const struct tn_error *err)
+{
+    (void)context;
+    fprintf(stderr, "calc: %s\n", err->text);
+}
 
 /* False if the line has a mistake. */
 static bool run_line(struct tn_jit *jit, const char *line, int number)
@@ -50,8 +66,14 @@ static bool run_line(struct tn_jit *jit, const char *line, int number)
 
 int main(int argc, char **argv)
 {
-    const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2};
-    struct tn_jit_options options = {.size = sizeof options, .compile = &compile, .resolver = tn_resolve_exports};
+    struct tn_jit_options options = {.size = sizeof options,
+                                     .lazy = 1,
+                                     .on_failure = (void (*)(void))no_function,
+                                     .on_error = report,
+                                     .resolver = tn_resolve_exports,
+                                     .tiers = tiers,
+                                     .tier_count = 2,
+                                     .tiering = tn_jit_tiering()};
     struct tn_folder_options folder = {.size = sizeof folder, .path = argv[1]};
     struct tn_store *store = NULL;
     struct tn_cache_options with = {
