@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The thread that compiles functions for higher tiers, one for all JITs of the process. It looks up the body of a
- * tier, which a materializer promises (tiers_add.c), as any other thread could: so a body belongs to the tracker of its
- * module, goes with it, and fails once. Then it leads the stub there, if that still leads to a lower tier.
+/* Compiling functions for higher tiers. One thread, for all JITs of the process, takes what counters tell. Where the
+ * session has threads, it hands out an idle task for each function, one at a time for each JIT; otherwise it compiles
+ * itself. Whoever compiles looks up the body of a tier, which a materializer promises (tiers_add.c), as any other
+ * thread could: so a body belongs to the tracker of its module, goes with it, and fails once. Then the stub is led
+ * there, if it still leads to a lower tier.
  *
  * No function of a session is called under the lock here, because a session's lock is released with callbacks, which
  * take this one. */
@@ -24,10 +26,8 @@ static struct {
     size_t count;     /* of JITs */
     bool is_ready, runs;
     pthread_t thread;
-    struct tn__tiered_part *busy; /* what the thread compiles: it uses the module and the library */
-    struct tn__tiered_part *left; /* what it was compiling when the process forked */
-    pthread_cond_t idle;          /* a JIT has a use less */
-    uint32_t stops;               /* the thread has to end; for tn__os_wait */
+    pthread_cond_t idle; /* a JIT has a use less */
+    uint32_t stops;      /* the thread has to end; for tn__os_wait */
 } all;
 
 static void after_fork(bool in_child)
@@ -36,11 +36,13 @@ static void after_fork(bool in_child)
         return;
     all.runs = false;
     all.stops = 0;
-    all.left = all.busy ? all.busy : all.left;
-    all.busy = NULL;
-    if (all.is_ready)
-        for (TN_EACH(struct tn__tiers, tiers, &all.jits, listed))
-            tiers->uses = 0; /* those threads are not here */
+    for (struct tn__list *at = all.is_ready ? all.jits.next : &all.jits; at != &all.jits; at = at->next) {
+        struct tn__tiers *tiers = tn__container_of(at, struct tn__tiers, listed);
+        tiers->uses = 0; /* those threads are not here */
+        tiers->left = tiers->busy ? tiers->busy : tiers->left;
+        tiers->busy = NULL;
+        tiers->has_task = false;
+    }
     pthread_cond_init(&all.idle, NULL);
 }
 
@@ -109,8 +111,8 @@ static void take_count(const struct tn__told *told)
     tn__tiers_want(part, (uint8_t)(tier + 1 > part->now ? tier + 1 : part->now), told->times);
 }
 
-/* The hottest part, with a use of its module and library. */
-static struct tn__tiered_part *choose(void)
+/* The hottest part of one JIT; NULL: of all that may go on now. *due: when the next one may. */
+static struct tn__tiered_part *find_hottest(const struct tn__tiers *only, uint64_t now, uint64_t *due)
 {
     struct tn__tiered_part *best = NULL;
     for (struct tn__list *at = all.queue.next, *next; at != &all.queue; at = next) {
@@ -119,12 +121,12 @@ static struct tn__tiered_part *choose(void)
         next = at->next;
         if (tiers->bytes >= tiers->most_bytes)
             forget(part);
+        else if (only ? tiers != only : tiers->has_task || tiers->busy)
+            continue;
+        else if (!only && tiers->rests_until > now)
+            *due = *due < tiers->rests_until ? *due : tiers->rests_until;
         else if (!best || part->heat > best->heat)
             best = part;
-    }
-    if (best) {
-        tn__jit_hold(best->of->m, false);
-        tn__library_use(best->of->library);
     }
     return best;
 }
@@ -191,13 +193,11 @@ static void release(struct tn__tiered_part *part)
     tn__jit_drop(part->of->m, false);
 }
 
-/* Returns how long the thread has to rest, in ns. */
-static uint64_t compile_chosen(struct tn__tiered_part *part, size_t tier)
+static void compile_chosen(struct tn__tiered_part *part, size_t tier)
 {
     struct tn_error err;
     struct tn__tiers *tiers = part->of->tiers;
     struct tn_session *session = part->of->library->session;
-    const unsigned share = tiers->share;
     bool raised;
     uint64_t begin = tn__os_thread_ns();
     int code = compile(part, tier, &raised, &err);
@@ -212,11 +212,63 @@ static uint64_t compile_chosen(struct tn__tiered_part *part, size_t tier)
     part->failed = is_removal(code) ? 0 : code;
     part->swaps += raised;
     part->now = raised && tier > part->now ? (uint8_t)tier : part->now;
-    all.busy = NULL;
+    tiers->rests_until = tn__os_now_ns() + ns * (100 - tiers->share) / tiers->share;
+    tiers->busy = NULL;
     tn__tiers_unlock();
     release(part);
-    tn__tiers_end(tiers); /* until then the JIT may not go */
-    return ns * (100 - share) / share;
+}
+
+/* The hottest part at the time when there is a thread for it, with a use of its module and library. A JIT that is
+ * closed, or that compiles already, which happens after a fork, has none. */
+static struct tn__tiered_part *begin_task(struct tn__tiers *tiers, size_t *tier)
+{
+    uint64_t due;
+    tn__tiers_lock();
+    struct tn__tiered_part *part = tiers->is_open && !tiers->busy ? find_hottest(tiers, 0, &due) : NULL;
+    if (part) {
+        *tier = part->wanted;
+        forget(part);
+        tn__jit_hold(part->of->m, false);
+        tn__library_use(part->of->library);
+        tiers->busy = part;
+        tiers->uses++;
+    }
+    tn__tiers_unlock();
+    return part;
+}
+
+static void wake(void)
+{
+    __atomic_fetch_add(&tn__told_events, 1, __ATOMIC_SEQ_CST);
+    tn__os_wake(&tn__told_events);
+}
+
+/* An idle task of a session. It has a use of the JIT. */
+static void compile_hottest(void *context, int is_cancelled)
+{
+    struct tn__tiers *tiers = context;
+    struct tn_jit *jit = tiers->jit;
+    size_t tier = 0;
+    struct tn__tiered_part *part = is_cancelled ? NULL : begin_task(tiers, &tier);
+    if (part)
+        compile_chosen(part, tier);
+    tn__tiers_lock();
+    tiers->has_task = false;
+    tn__tiers_unlock();
+    if (part)
+        tn__tiers_end(tiers); /* until then the client's JIT may not go */
+    wake();                   /* for the next one */
+    tn__jit_release(jit);
+}
+
+/* Where no thread can be had, the task is done here. The caller has a use of the tiers and of the JIT; both end. */
+static void hand_out(struct tn__tiers *tiers)
+{
+    struct tn_session *session = tiers->jit->session;
+    bool has_threads = session->pool || session->dispatch;
+    if (!has_threads || tn_session_run_idle(session, compile_hottest, tiers, NULL) != TN_OK)
+        compile_hottest(tiers, 0);
+    tn__tiers_end(tiers);
 }
 
 /* ---- the thread ---- */
@@ -256,22 +308,26 @@ size_t tn__tiers_take(struct tn__told *samples, size_t room)
     return count;
 }
 
-static bool work_once(uint64_t *rest)
+/* False: there is nothing to do until *due, or until something is told. */
+static bool work_once(uint64_t now, uint64_t *due)
 {
     struct tn__told samples[64];
-    size_t count = tn__tiers_take(samples, TN_COUNT(samples)), tier = 0;
+    size_t count = tn__tiers_take(samples, TN_COUNT(samples));
+    struct tn__tiers *tiers = NULL;
+    *due = UINT64_MAX;
     tn__tiers_sample(samples, count);
     tn__tiers_lock();
-    struct tn__tiered_part *part = choose();
+    struct tn__tiered_part *part = find_hottest(NULL, now, due);
     if (part) {
-        tier = part->wanted;
-        forget(part);
-        all.busy = part;
-        part->of->tiers->uses++;
+        tiers = part->of->tiers;
+        tiers->has_task = true;
+        tiers->uses++; /* so that the session stays until it has the task */
+        tn__jit_use(tiers->jit);
     }
     tn__tiers_unlock();
-    *rest = part ? compile_chosen(part, tier) : 0;
-    return part || count;
+    if (tiers)
+        hand_out(tiers);
+    return tiers || count;
 }
 
 static void *work(void *unused)
@@ -279,19 +335,11 @@ static void *work(void *unused)
     (void)unused;
     while (!__atomic_load_n(&all.stops, __ATOMIC_ACQUIRE)) {
         uint32_t events = __atomic_load_n(&tn__told_events, __ATOMIC_SEQ_CST);
-        uint64_t rest;
-        if (!work_once(&rest) && !__atomic_load_n(&all.stops, __ATOMIC_ACQUIRE))
-            tn__os_wait(&tn__told_events, events, UINT64_MAX);
-        if (rest)
-            tn__os_wait(&all.stops, 0, rest);
+        uint64_t now = tn__os_now_ns(), due;
+        if (!work_once(now, &due) && !__atomic_load_n(&all.stops, __ATOMIC_ACQUIRE))
+            tn__os_wait(&tn__told_events, events, due == UINT64_MAX ? due : due - now);
     }
     return NULL;
-}
-
-static void wake(void)
-{
-    __atomic_fetch_add(&tn__told_events, 1, __ATOMIC_SEQ_CST);
-    tn__os_wake(&tn__told_events);
 }
 
 /* Under the lock. */
@@ -302,15 +350,31 @@ static bool start(void)
     return all.runs || !all.count;
 }
 
+/* What a JIT was compiling when the process forked. */
+static bool take_left(struct tn__tiered_part **left)
+{
+    *left = NULL;
+    tn__tiers_lock();
+    for (TN_EACH(struct tn__tiers, tiers, &all.jits, listed))
+        if (tiers->left && !*left) {
+            *left = tiers->left;
+            tiers->left = NULL;
+        }
+    tn__tiers_unlock();
+    return *left;
+}
+
 int tn__tiers_wake(struct tn_error *err)
 {
+    struct tn__tiered_part *left;
     tn__tiers_lock();
     bool runs = start();
-    struct tn__tiered_part *left = all.left;
-    all.left = NULL;
     tn__tiers_unlock();
-    if (left)
+    while (take_left(&left)) {
+        struct tn_jit *jit = left->of->tiers->jit;
         release(left);
+        tn__jit_release(jit);
+    }
     wake();
     return runs ? TN_OK : tn__fail(err, TN_ENOMEM, "no thread that compiles for higher tiers");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Tiers (doc/TIERS.md): tiers.c has the thread that compiles functions again and leads their stubs to the new code,
- * tiers_add.c makes what it has to know of a module, tiers_retire.c frees bodies that have given way, tiers_queue.c
- * takes what code and signal handlers tell, without a lock, tiers_view.c answers the client. */
+/* Tiers (doc/TIERS.md): tiers.c has functions compiled again and leads their stubs to the new code, tiers_add.c makes
+ * what it has to know of a module, tiers_retire.c frees bodies that have given way, tiers_queue.c takes what code and
+ * signal handlers tell, without a lock, tiers_view.c answers the client. */
 
 #ifndef TENON_JIT_TIERS_H
 #define TENON_JIT_TIERS_H
@@ -24,9 +24,13 @@ struct tn__tiers {
     unsigned share;      /* percent */
     bool retires;        /* bodies that have given way */
     bool is_open;
-    unsigned uses;           /* of threads that are at work for it; the end waits for them */
-    uint64_t bytes;          /* of objects of higher tiers */
-    struct tn__list modules; /* struct tn__tiered, oldest first */
+    unsigned uses;                /* of threads that are at work for it; the end waits for them */
+    bool has_task;                /* to compile; it may not have begun */
+    uint64_t rests_until;         /* then the next one may be handed out (`share`) */
+    struct tn__tiered_part *busy; /* what is being compiled: it has a use of the module, the library and the JIT */
+    struct tn__tiered_part *left; /* what was being compiled when the process forked; likewise */
+    uint64_t bytes;               /* of objects of higher tiers */
+    struct tn__list modules;      /* struct tn__tiered, oldest first */
 };
 
 /* Of a module; it stays as long as the module's struct. Numbers are under the lock of tiers.c. */
