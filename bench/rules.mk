@@ -18,9 +18,10 @@ link: $(addprefix $(out)/,spawn copy link calls throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
-tiers: $(addprefix $(out)/,jit orc corpus/sqlite.o corpus/lua.clang) $(BUILD)/tenon
-passes: $(out)/sqlite3.bc kernels corpus
 kernel_names := mandelbrot nbody spectral matrix search hash trees sort half try
+tiers: $(addprefix $(out)/,jit orc corpus/sqlite.o corpus/lua.clang) $(BUILD)/tenon \
+	$(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,twin twin.bc)) $(out)/passes/handlers.o
+passes: $(out)/sqlite3.bc kernels corpus
 corpus: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,ours clang))
 # With MACHINE=aarch64, those are for that machine.
 kernels_out := $(out)/passes$(MACHINE:%=/%)
@@ -245,6 +246,8 @@ $(kernels_out)/%.bc: bench/passes/%.c $(kernel_headers)
 	$(mark_loops)
 $(kernels_out)/%.twin.o: bench/passes/%.c bench/gc/twin.h $(kernel_headers)
 	$(kernel_clang) -O2 -I. -Iinclude -include bench/gc/twin.h -c $< -o $@
+$(kernels_out)/%.twin.bc: bench/passes/%.c bench/gc/twin.h $(kernel_headers)
+	$(kernel_clang) -O2 -Xclang -disable-llvm-passes -I. -Iinclude -include bench/gc/twin.h -emit-llvm -c $< -o $@
 $(kernels_out)/%.managed.o: $(kernels_out)/%.bc $(BUILD)/tenon
 	$(kernel_native) -O2 $< -o $@
 $(kernels_out)/%.polls.o: $(kernels_out)/%.bc $(BUILD)/tenon
