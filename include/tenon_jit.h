@@ -21,7 +21,7 @@ extern "C" {
 struct tn_jit;
 
 /* A level of compilation. A lazy JIT with tiers compiles a function for the first of them when it is first called, and
- * for the next one, on a thread of its own, when it has been called often (doc/TIERS.md). */
+ * for the next one, by an idle task or a thread of its own, when it has been called often (doc/TIERS.md). */
 struct tn_tier {
     int opt_level;  /* 0..3, each higher than that of the tier before */
     uint32_t calls; /* after so many calls of a function, the next tier is due; 1 or more, not used of the last tier */
@@ -193,7 +193,7 @@ struct tn_jit_function {
     } tiers[4];
 };
 
-/* Asks for a tier of a function, whatever its counters say, and returns at once; a thread of its own compiles it. Does
+/* Asks for a tier of a function, whatever its counters say, and returns at once; it is compiled as an idle task. Does
  * nothing if the function has reached it. The function is the newest of this name in the JIT. Any thread. TN_EINVAL (no
  * tiers, or none of this number), TN_EUNDEF (no module with tiers defines it), TN_ENOTSUP (it cannot be compiled
  * twice). */
