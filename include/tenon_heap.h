@@ -173,7 +173,7 @@ struct tn_heap_options {
      * collections come earlier for it. 0: none. */
     uint64_t soft_limit;
     /* Threads that collect at the same time, if the collector can; it starts them when they are useful. 0: as many as
-     * there are cores for the process, at most 4. */
+     * there are cores for the process, at most 4. More than 16 are 16. */
     uint64_t workers;
     /* Trades memory for time: what the heap takes beyond the bytes that live before it is collected fully, in percent
      * of what the collector would choose, from 1 to 10,000; never less than half of `minimum`. 0: 100. */
@@ -198,8 +198,8 @@ TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
 TN_API void tn_heap_detach(void);
 
 /* Fills in options from the environment: TENON_GC names the collector (copy, generational or concurrent),
- * TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags, TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of bytes,
- * TENON_GC_EXTRA is a number of percent.
+ * TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags (0 does not), TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of
+ * bytes, TENON_GC_EXTRA is a number of percent.
  * TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does not contain the collector). */
 TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);
 
@@ -312,7 +312,8 @@ TN_API int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void
                            struct tn_error *err);
 
 /* Loads the reference at `offset` of the object into `to`, or stores a reference to the object of `value` (NULL: a null
- * reference) there. TN_EINVAL (no object, outside of its payload, or a handle of another heap). */
+ * reference) there. TN_EINVAL (no object, outside of its payload, an offset that is no multiple of 8, or a handle of
+ * another heap). */
 TN_API int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_handle *to, struct tn_error *err);
 TN_API int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_handle *value,
                            struct tn_error *err);

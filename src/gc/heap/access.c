@@ -138,6 +138,18 @@ static char *inside(const struct tn_handle *handle, uint64_t offset, uint64_t si
     return (char *)handle->object + offset;
 }
 
+/* References are aligned: a collection looks for one at no other place. */
+static char *reference_inside(const struct tn_handle *handle, uint64_t offset)
+{
+    return offset % sizeof(void *) ? NULL : inside(handle, offset, sizeof(void *));
+}
+
+static int no_reference(struct tn_error *err, uint64_t offset)
+{
+    return tn__fail(err, TN_EINVAL, "no reference is at %llu: not inside of an object, or not aligned",
+                    (unsigned long long)offset);
+}
+
 static int outside(struct tn_error *err, uint64_t offset, uint64_t size)
 {
     return tn__fail(err, TN_EINVAL, "%llu bytes at %llu are not inside of an object", (unsigned long long)size,
@@ -184,11 +196,11 @@ int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_ha
     int code = hold(handle, &locked, err);
     if (code)
         return code;
-    const char *at = inside(handle, offset, sizeof(void *));
+    const char *at = reference_inside(handle, offset);
     if (at)
         to->object = __atomic_load_n((void *const *)(const void *)at, __ATOMIC_RELAXED);
     tn__objects_release(handle->heap, locked);
-    return at ? TN_OK : outside(err, offset, sizeof(void *));
+    return at ? TN_OK : no_reference(err, offset);
 }
 
 int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_handle *value, struct tn_error *err)
@@ -201,7 +213,7 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
     int code = hold(handle, &locked, err);
     if (code)
         return code;
-    char *at = inside(handle, offset, sizeof(void *));
+    char *at = reference_inside(handle, offset);
     if (at) {
         void *stored = value ? value->object : NULL;
         if (tn__needs_log(handle->heap, handle->object, stored))
@@ -209,7 +221,7 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
         __atomic_store_n((void **)(void *)at, stored, __ATOMIC_RELEASE);
     }
     tn__objects_release(handle->heap, locked);
-    return at ? TN_OK : outside(err, offset, sizeof(void *));
+    return at ? TN_OK : no_reference(err, offset);
 }
 
 /* ---- staying in place ---- */

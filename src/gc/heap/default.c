@@ -8,12 +8,6 @@
 
 #include "gc/heap/heaps.h"
 
-static bool is_set(const char *name)
-{
-    const char *value = secure_getenv(name);
-    return value && *value && strcmp(value, "0") != 0;
-}
-
 /* Weak, so that looking for a collector does not make it part of the program. */
 extern const struct tn_collector tn_collector_copying __attribute__((weak));
 extern const struct tn_collector tn_collector_generational __attribute__((weak));
@@ -53,6 +47,17 @@ static int take_number(const char *variable, const char *of, uint64_t *number, s
     return TN_OK;
 }
 
+static int take_flag(const char *variable, uint64_t flag, struct tn_heap_options *options, struct tn_error *err)
+{
+    const char *text = secure_getenv(variable);
+    if (!text || !*text || strcmp(text, "0") == 0)
+        return TN_OK;
+    if (strcmp(text, "1") != 0)
+        return tn__fail(err, TN_EINVAL, "%s is neither 0 nor 1: '%s'", variable, text);
+    options->flags |= flag;
+    return TN_OK;
+}
+
 int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err)
 {
     if (!options)
@@ -60,13 +65,12 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
     const char *collector = secure_getenv("TENON_GC");
     *options = (struct tn_heap_options){.size = sizeof *options};
     int code = collector ? find_collector(collector, &options->collector, err) : 0;
-    if (code)
-        return code;
-    if (is_set("TENON_GC_STRESS"))
-        options->flags |= TN_HEAP_STRESS;
-    if (is_set("TENON_GC_VERIFY"))
-        options->flags |= TN_HEAP_VERIFY;
-    code = take_number("TENON_GC_LIMIT", "bytes", &options->limit, err);
+    if (!code)
+        code = take_flag("TENON_GC_STRESS", TN_HEAP_STRESS, options, err);
+    if (!code)
+        code = take_flag("TENON_GC_VERIFY", TN_HEAP_VERIFY, options, err);
+    if (!code)
+        code = take_number("TENON_GC_LIMIT", "bytes", &options->limit, err);
     if (!code)
         code = take_number("TENON_GC_SOFT_LIMIT", "bytes", &options->soft_limit, err);
     return code ? code : take_number("TENON_GC_EXTRA", "percent", &options->extra, err);
