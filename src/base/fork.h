@@ -18,26 +18,26 @@
  * all other code takes them: a thread that holds a lock of one level waits only for locks of later levels. Heaps come
  * first, because their threads are stopped, and a thread may need any other lock on its way to a safepoint. */
 enum tn__fork_level {
-    TN__FORK_HEAPS,     /* of all heaps: their locks; their threads are stopped */
-    TN__FORK_REPLACED,  /* which functions of JITs are replaced by what */
-    TN__FORK_SESSIONS,  /* of all sessions: their locks; no link is writing */
+    TN__FORK_HEAPS,       /* of all heaps: their locks; their threads are stopped */
+    TN__FORK_REPLACED,    /* which functions of JITs are replaced by what */
+    TN__FORK_SESSIONS,    /* of all sessions: their locks; no link is writing */
     TN__FORK_ASSUMPTIONS, /* what rests on them */
-    TN__FORK_INSTANCES, /* the lock of code instances */
-    TN__FORK_LOADED,    /* the list of stack maps of loaded objects */
-    TN__FORK_MAPS,      /* stack maps */
-    TN__FORK_HANDLES,   /* handles and pins of all heaps */
-    TN__FORK_ROOTS,     /* root ranges */
-    TN__FORK_OBSERVERS, /* tables of functions */
-    TN__FORK_SOURCES,   /* debug information */
-    TN__FORK_MODULES,   /* modules of JITs, unless they are being compiled */
-    TN__FORK_JITS,      /* lists of JITs */
-    TN__FORK_TIERS,     /* what JITs compile again */
-    TN__FORK_CACHES,    /* lists of what caches have to write */
-    TN__FORK_TARGETS,   /* idle target machines */
-    TN__FORK_IMAGES,    /* the list of loaded images */
-    TN__FORK_FRAMES,    /* unwind tables of loaded images */
-    TN__FORK_THREADS,   /* the list of attached threads */
-    TN__FORK_ENDS,      /* what threads run at their end */
+    TN__FORK_INSTANCES,   /* the lock of code instances */
+    TN__FORK_LOADED,      /* the list of stack maps of loaded objects */
+    TN__FORK_MAPS,        /* stack maps */
+    TN__FORK_HANDLES,     /* handles and pins of all heaps */
+    TN__FORK_ROOTS,       /* root ranges */
+    TN__FORK_OBSERVERS,   /* tables of functions */
+    TN__FORK_SOURCES,     /* debug information */
+    TN__FORK_MODULES,     /* modules of JITs, unless they are being compiled */
+    TN__FORK_JITS,        /* lists of JITs */
+    TN__FORK_TIERS,       /* what JITs compile again */
+    TN__FORK_CACHES,      /* lists of what caches have to write */
+    TN__FORK_TARGETS,     /* idle target machines */
+    TN__FORK_IMAGES,      /* the list of loaded images */
+    TN__FORK_FRAMES,      /* unwind tables of loaded images */
+    TN__FORK_THREADS,     /* the list of attached threads */
+    TN__FORK_ENDS,        /* what threads run at their end */
     TN__FORK_LEVELS,
 };
 
