@@ -13,8 +13,7 @@
 #include "gc/generational/cycle.h"
 
 enum {
-    SHORT_NS = 100000, /* of a pause, for what is left to be marked; LONG: if the budget is exceeded */
-    LONG_NS = 500000,
+    LONG_NS = 500000, /* of a pause, for what is left to be marked, if the budget is exceeded */
     LEAST_SLICE_NS = 50000,
     MOST_SLICE_NS = 500000,
     SOON = 2 << 20, /* bytes allocated in the old space after which a pause looks whether the cycle can end, */
@@ -172,7 +171,7 @@ static void let_mark(const struct tn__cycle *cycle)
 {
     const struct tn__generational *g = cycle->marker.g;
     if (g->used > g->budget + g->budget / 4 && !__atomic_load_n(&cycle->is_dry, __ATOMIC_RELAXED))
-        tn__os_wait(&cycle->event, __atomic_load_n(&cycle->event, __ATOMIC_RELAXED), SHORT_NS);
+        tn__os_wait(&cycle->event, __atomic_load_n(&cycle->event, __ATOMIC_RELAXED), TN__SHORT_NS);
 }
 
 static void help(struct tn_heap *heap, uint64_t bytes)
@@ -336,7 +335,7 @@ static uint64_t time_in_pause(const struct tn_heap *heap)
         return UINT64_MAX;
     const struct {
         uint64_t used, ns;
-    } rows[] = {{g->budget + g->budget / 2, SHORT_NS}, {2 * g->budget, LONG_NS}, {3 * g->budget, 4 * LONG_NS}};
+    } rows[] = {{g->budget + g->budget / 2, TN__SHORT_NS}, {2 * g->budget, LONG_NS}, {3 * g->budget, 4 * LONG_NS}};
     for (size_t i = 0; i < TN_COUNT(rows); i++)
         if (g->used <= rows[i].used)
             return rows[i].ns;
@@ -348,7 +347,7 @@ static uint64_t time_in_pause(const struct tn_heap *heap)
 static bool mark_rest(struct tn__cycle *cycle)
 {
     uint64_t start = tn__os_thread_ns(), time = time_in_pause(cycle->heap);
-    bool has_more = !cycle->is_dry && time == SHORT_NS, is_all;
+    bool has_more = !cycle->is_dry && time == TN__SHORT_NS, is_all;
     cycle->deadline = time == UINT64_MAX ? time : tn__os_now_ns() + time;
     is_all = (has_more ? tn__visit_some(cycle) : tn__mark_in_pause(cycle)) && !has_more;
     cycle->marking_ns += tn__os_thread_ns() - start;

@@ -10,6 +10,8 @@
 
 #pragma GCC visibility push(hidden)
 
+enum { TN__SHORT_NS = 100000 }; /* of a pause, for what is left to be marked; a pause that needs less ends the cycle */
+
 /* The rest of a long array, which is looked at in parts: its elements are references (no type), or structs. */
 struct tn__rest {
     char *at;

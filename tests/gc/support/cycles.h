@@ -11,9 +11,9 @@
 
 #include "gc/generational/cycle.h"
 
-/* Of the heap that was opened last. */
+/* Of the heap that was opened last; tracing_ns: in its last pause. */
 extern struct collections_seen {
-    uint64_t concurrent, full, pauses;
+    uint64_t concurrent, full, pauses, tracing_ns;
 } seen;
 
 /* With the concurrent collector; attaches the calling thread. */
