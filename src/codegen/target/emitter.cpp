@@ -17,6 +17,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include "base/base.h"
+#include "codegen/target/function_passes.h"
 #include "codegen/target/target.h"
 
 using namespace llvm;
@@ -48,12 +49,17 @@ struct kept_libcalls final : LibcallLoweringInfoWrapper {
 
 #endif
 
-/* Remembers which of the passes that LLVM adds is the printer. */
+/* Remembers which of the passes that LLVM adds is the printer, and lets our manager run those over functions. */
 struct list final : legacy::PassManager {
     AsmPrinter *printer = nullptr;
+    bool is_among_functions = false;
 
     void add(Pass *pass) override
     {
+        bool is_of_functions = pass->getPassKind() == PT_Function;
+        if (is_of_functions && !is_among_functions)
+            legacy::PassManager::add(tn__make_function_passes());
+        is_among_functions = is_of_functions || (is_among_functions && pass->getAsImmutablePass());
         if (pass->getPassName().ends_with("Assembly Printer"))
             printer = static_cast<AsmPrinter *>(pass);
         [[maybe_unused]] bool is_first_of_machine = pass->getPassID() == &MachineModuleInfoWrapperPass::ID;

@@ -6,7 +6,8 @@
  *     native.c       the meaning of "native" for LLVM
  *     attributes.c   the CPUs and features of single functions
  *     assembly.cpp   keeps assembly in modules from reading files
- *     emitter.cpp    from a module to its object, by passes that are reused */
+ *     emitter.cpp    from a module to its object, by passes that are reused
+ *     function_passes.cpp   which run those over functions without asking again what they need */
 
 #ifndef TENON_CODEGEN_TARGET_H
 #define TENON_CODEGEN_TARGET_H

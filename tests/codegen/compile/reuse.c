@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Passes of code generation are set up once for many modules, and contexts are used again. Objects must not tell: each
- * is compared with the one that a process of its own makes, which has compiled nothing before. */
+ * is compared with the one that a process of its own makes, which has compiled nothing before. In these processes
+ * LLVM runs its passes itself, as it does where they are timed (src/codegen/target/function_passes.cpp). */
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -88,11 +89,14 @@ static struct tn_buffer compile_row(const struct row *row, int *code)
     return object;
 }
 
+extern bool times_passes __asm__("_ZN4llvm19TimePassesIsEnabledE");
+
 static void compile_in_new_process(struct row *row)
 {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        times_passes = true;
         struct tn_buffer object = compile_row(row, &answer->code);
         answer->size = object.size;
         if (object.size <= LARGEST)
