@@ -8,8 +8,9 @@
 #include "codegen/image/build.h"
 #include "codegen/llvm/fatal.h"
 
-/* Functions of up to that many instructions are copied into every shard that calls them. */
-enum { INLINE_SIZE = 40, MOST_THREADS = 256 };
+/* Functions of up to that many instructions are copied into every shard that calls them, up to the budget for each
+ * function of the shard. */
+enum { INLINE_SIZE = 40, INLINE_BUDGET = 400, MOST_THREADS = 256 };
 
 /* ---- extracting ---- */
 
@@ -35,7 +36,8 @@ static int extract(void *user)
         multiply(b, b->unit.module);
         written = tn__llvm_write_bitcode(b->unit.module, out);
     } else {
-        struct tn__extraction how = {.inline_size = INLINE_SIZE, .finish = multiply, .context = b};
+        struct tn__extraction how = {
+            .inline_size = INLINE_SIZE, .inline_budget = INLINE_BUDGET, .finish = multiply, .context = b};
         const char *problem; /* there is none: all bodies were read */
         written = tn__split_extract(b->split, e->shard, &how, out, &problem);
     }

@@ -11,9 +11,13 @@
 #include "codegen/llvm/arguments.h"
 #include "tenon_gc.h"
 
-/* What callers may inline of functions that are compiled apart: about what LLVM's inliner takes without a second
- * look. */
-enum { INLINE_SIZE = 25 };
+/* What callers may inline of functions that are compiled apart: callees of up to `size` instructions, of which many will
+ * go, and up to `budget` for each function. The first time, what LLVM's inliner takes without a second look. A function
+ * that is called often is worth more: of unoptimised IR, callees of 100 instructions are about as large as that inliner
+ * takes (doc/TIERS.md, "Figures"). */
+static const struct {
+    unsigned size, budget;
+} first = {25, 400}, higher = {100, 800};
 
 struct opened {
     struct tn__module *module;
@@ -21,10 +25,14 @@ struct opened {
     bool whole;
 };
 
-struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options, int opt_level)
+struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options, int opt_level, bool is_higher)
 {
-    bool inlines = opt_level >= 2 && !options->passes;
-    return (struct tn__extraction){.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
+    struct tn__extraction how = {.stubs = true, .tier = is_higher ? opt_level : 0};
+    if (opt_level >= 2 && !options->passes) {
+        how.inline_size = is_higher ? higher.size : first.size;
+        how.inline_budget = is_higher ? higher.budget : first.budget;
+    }
+    return how;
 }
 
 static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
@@ -117,12 +125,12 @@ static int compile_part(void *module, const struct tn_part_request *request, str
     const struct tn__counters counters = {
         .tag = request->counters, .part = (uint32_t)request->part, .level = request->opt_level};
     struct tn__part_compilation how = {.name = request->name,
-                                       .how = tn__jit_extraction(opened->options, request->opt_level),
+                                       .how =
+                                           tn__jit_extraction(opened->options, request->opt_level, request->is_higher),
                                        .opt_level = request->opt_level,
                                        .counters = request->counters ? &counters : NULL,
                                        .is_background = request->is_idle,
                                        .observer = request->observer};
-    how.how.tier = request->is_higher ? request->opt_level : 0;
     int code = opened->whole ? tn__module_compile_whole(opened->module, request->observer, object, &stats, err)
                              : tn__module_compile_part(opened->module, (size_t)request->part, &how, object, &extract_ns,
                                                        &stats, err);

@@ -10,8 +10,8 @@
 /* The build of the code generator and its LLVM, generated (tools/build/rules.mk). */
 extern const char tn__codegen_build[];
 
-/* How functions are copied out of modules in a lazy JIT, for code of this level. */
-struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options, int opt_level);
+/* How functions are copied out of modules in a lazy JIT, for code of this level; of a higher tier or not. */
+struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options, int opt_level, bool is_higher);
 
 #pragma GCC visibility pop
 #endif

@@ -53,7 +53,8 @@ static int compile_part(struct viewing *v, struct tn__module *module)
 {
     struct tn_compile_stats stats = {.size = sizeof stats};
     const struct tn__part_compilation how = {.name = v->function,
-                                             .how = tn__jit_extraction(&v->jit->compile, v->jit->compile.opt_level),
+                                             .how =
+                                                 tn__jit_extraction(&v->jit->compile, v->jit->compile.opt_level, false),
                                              .opt_level = v->jit->compile.opt_level,
                                              .observer = &v->observer};
     uint64_t extract_ns;

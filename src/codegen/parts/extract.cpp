@@ -55,7 +55,8 @@ struct extraction final : public ValueMaterializer {
     extraction(tn__split &split, size_t part, const tn__extraction &how)
         : split(split), part(part), how(how), stubs(part && how.stubs),
           made(std::make_unique<Module>(split.module->getName(), split.module->getContext())), small(*made),
-          mapper(map, RF_DoNotRemapAtoms, nullptr, this, &identity), budget(400 * split.parts[part].members.size())
+          mapper(map, RF_DoNotRemapAtoms, nullptr, this, &identity),
+          budget(uint64_t(how.inline_budget) * split.parts[part].members.size())
     {
         small.setSourceFileName(split.module->getSourceFileName());
         small.setDataLayout(split.module->getDataLayout());

@@ -67,8 +67,10 @@ const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, 
 struct tn__extraction {
     /* Functions are defined under the names of their bodies, as their plain names are stubs. Not in part 0. */
     bool stubs;
-    int tier;             /* not 0: bodies have the names of a higher tier of this level (base/shown_name.h) */
-    unsigned inline_size; /* functions of up to that many instructions are copied along, to be inlined */
+    int tier; /* not 0: bodies have the names of a higher tier of this level (base/shown_name.h) */
+    /* Functions of up to that many instructions are copied along, to be inlined, and so many of these instructions for
+     * each function of the part. */
+    unsigned inline_size, inline_budget;
     /* NULL, or called with the part when it is complete. */
     void (*finish)(void *context, struct LLVMOpaqueModule *part);
     void *context;

@@ -63,6 +63,42 @@ static void loops_raise(void **state)
     tn_jit_destroy(jit);
 }
 
+/* Writes a function of so many instructions, and one that calls it. */
+static char *write_callee(char *to, const char *name, int instructions)
+{
+    to += sprintf(to, "define i64 @%s(i64 %%v0) {\n", name);
+    for (int i = 1; i < instructions; i++)
+        to += sprintf(to, "  %%v%d = %s i64 %%v%d, %d\n", i, i % 2 ? "mul" : "xor", i - 1, 2 * i + 3);
+    return to + sprintf(to,
+                        "  ret i64 %%v%d\n}\ndefine i64 @calls_%s(i64 %%x) {\n  %%r = call i64 @%s(i64 %%x)\n"
+                        "  ret i64 %%r\n}\n",
+                        instructions - 1, name, name);
+}
+
+/* Larger callees become part of functions that are compiled again than of others: these are not called any more. */
+static void callees_are_inlined(void **state)
+{
+    (void)state;
+    static char ir[20000];
+    write_callee(write_callee(ir, "small", 40), "large", 150);
+    struct tn_jit *jit = create(&(struct setup){.tiers = three, .count = 3}, ir);
+    struct tn_error err;
+    long result[2] = {find(jit, "calls_small")(1), find(jit, "calls_large")(1)};
+    check(tn_jit_request_tier(jit, "calls_small", 2, &err), &err);
+    check(tn_jit_request_tier(jit, "calls_large", 2, &err), &err);
+    wait_for_tier(jit, "calls_small", 2);
+    wait_for_tier(jit, "calls_large", 2);
+    for (int i = 0; i < 60; i++) { /* 51 calls tell */
+        assert_int_equal(find(jit, "calls_small")(1), result[0]);
+        assert_int_equal(find(jit, "calls_large")(1), result[1]);
+    }
+    wait_for_tier(jit, "large", 1);
+    rest();
+    assert_int_equal(about(jit, "small").tier, 0);
+    assert_int_equal(errors, 0);
+    tn_jit_destroy(jit);
+}
+
 /* ---- where functions begin ---- */
 
 static void first_tiers(void **state)
@@ -440,6 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_raise),
         cmocka_unit_test(loops_raise),
+        cmocka_unit_test(callees_are_inlined),
         cmocka_unit_test(first_tiers),
         cmocka_unit_test(requests),
         cmocka_unit_test(options_that_are_refused),

@@ -58,8 +58,10 @@ static int compile_part(struct tn__module *module, size_t part, int level, bool 
                         struct tn_error *err)
 {
     static const struct tn_compile_observer silent = {.size = sizeof silent};
-    const struct tn__part_compilation how = {
-        .name = "part", .how = {.stubs = stubs, .inline_size = 20}, .opt_level = level, .observer = &silent};
+    const struct tn__part_compilation how = {.name = "part",
+                                             .how = {.stubs = stubs, .inline_size = 20, .inline_budget = 400},
+                                             .opt_level = level,
+                                             .observer = &silent};
     uint64_t extract_ns;
     return tn__module_compile_part(module, part, &how, object, &extract_ns, NULL, err);
 }
