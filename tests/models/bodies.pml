@@ -127,8 +127,7 @@ proctype caller(byte me) {
         turns++;
         runs[me] = true;
         first_call(at, name);
-        assert(at != low || !freed);
-        runs[me] = false
+        atomic { assert(at != low || !freed); runs[me] = false } /* so it was there throughout */
     :: else -> break
     od
 }

@@ -76,6 +76,7 @@ struct tn_session {
     struct tn__list cancelling;             /* and threads that wait for one's callback; see demand/cancel.c */
     struct tn__reclaimer reclaimer;
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
+    struct tn__list retirements;         /* that have hidden code, which may be found again (session/contents.h) */
     struct tn__list removed_stubs;       /* removed batches that a call in another thread still uses */
     struct tn__arena arena;              /* for what stays until the session ends, */
     struct tn__unwind_table *tables;     /* its unwind tables, */

@@ -34,10 +34,42 @@ static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const s
     }
 }
 
+static bool has_function(const struct tn__lazy_slot *slot)
+{
+    return target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
+}
+
+static bool holds(const struct tn__places *places, uint64_t address)
+{
+    size_t below = TN_COUNT_UP_TO(places->items, places->count, address, address);
+    return below && address - places->items[below - 1].address < places->items[below - 1].size;
+}
+
+static bool is_hidden(const struct tn__lazy_slot *slot)
+{
+    return has_function(slot) && slot->record->batch->hidden;
+}
+
+/* Whether a stub with this target leads to code at one of the places, or to a stub that goes as well. */
+static bool leads_there(const struct tn__lazy_pool *pool, uint64_t target, const struct tn__places *places)
+{
+    const struct tn__lazy_slot *next = tn__lazy_slot_at(pool, target);
+    return next ? is_hidden(next) : holds(places, target);
+}
+
+/* Every address that is stored in a slot goes through here, and is noted if it is on its way out: whoever calls the
+ * stub from now on may not be waited for yet. */
+static void note_target(const struct tn_session *session, uint64_t target)
+{
+    for (TN_EACH(struct tn__retirement, r, &session->retirements, of_session))
+        r->is_led_to |= leads_there(tn__lazy_pool_of(session), target, &r->places);
+}
+
 int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err)
 {
     if (leads_to(pool, address, slot))
         return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", slot->record->entry->name);
+    note_target(slot->record->batch->library->session, address);
     set_target(slot, address);
     return 0;
 }
@@ -177,17 +209,6 @@ static void forget_stubs(struct tn_tracker *owner)
                      tn__container_of(owner->lazy.next, struct tn__lazy_batch, owned));
 }
 
-static bool has_function(const struct tn__lazy_slot *slot)
-{
-    return target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
-}
-
-static bool holds(const struct tn__places *places, uint64_t address)
-{
-    size_t below = TN_COUNT_UP_TO(places->items, places->count, address, address);
-    return below && address - places->items[below - 1].address < places->items[below - 1].size;
-}
-
 /* Resets the slot if it leads to one of the places. A hidden stub is left as it is: it works as long as its target is
  * there. So is a stub without a function for failures: only the client knows another target. */
 static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
@@ -195,8 +216,7 @@ static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slo
 {
     if (!has_function(slot) || slot->record->batch->hidden || !slot->record->batch->on_failure)
         return false;
-    const struct tn__lazy_slot *next = tn__lazy_slot_at(pool, target_of(slot));
-    bool leads = next ? has_function(next) && next->record->batch->hidden : holds(places, target_of(slot));
+    bool leads = leads_there(pool, target_of(slot), places);
     if (leads)
         set_target(slot, pool->entry);
     return leads;
@@ -274,6 +294,7 @@ static int take_names(struct tn__lazy_batch *batch, const struct tn_lazy_symbol 
 static int take_stubs(struct tn__lazy_batch *batch, uint64_t target, struct tn__journal *journal, struct tn_error *err)
 {
     struct tn__lazy_pool *pool = tn__lazy_pool_of(batch->library->session);
+    note_target(batch->library->session, target);
     for (size_t i = 0; i < batch->count; i++) {
         struct tn__lazy_record *record = &batch->records[i];
         if (record->stub)

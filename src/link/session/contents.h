@@ -79,17 +79,27 @@ int tn__responsibility_add_object(struct tn_responsibility *promise, const struc
 struct tn__retirement {
     struct tn_library *library;
     struct tn_tracker *tracker; /* the client's, or `going` once that is gone; NULL: the whole library */
-    struct tn__list of_tracker; /* in its list */
-    struct tn_tracker *going;   /* owns the code meanwhile */
+    struct tn__list of_tracker; /* in its list, */
+    struct tn__list of_session; /* and in the session's */
+    bool waits;                 /* `waiter` does all of it, and this is in its frame */
+    pthread_t waiter;
+    bool is_led_to;           /* a stub was led to the code since the last look, even if it leads elsewhere by now */
+    struct tn_tracker *going; /* owns the code meanwhile */
     struct tn__places places;
     struct tn__calls_list finalizers;
 };
+/* Under the lock: leaves the lists. */
+static inline void tn__retirement_leave(struct tn__retirement *r)
+{
+    tn__list_remove(&r->of_tracker);
+    tn__list_remove(&r->of_session);
+}
 /* Under the lock, which is given up while links need some of it: takes all names away. TN_EREMOVED, TN_ENOMEM: nothing
  * has changed. */
 int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err);
 /* Under the lock: redirects whatever still leads to the code; true if there was anything. Once threads are quiescent,
  * clears what led there, and looks again. */
-bool tn__retirement_lead_away(const struct tn__retirement *r);
+bool tn__retirement_lead_away(struct tn__retirement *r);
 bool tn__retirement_check(struct tn__retirement *r);
 /* Without the lock: runs what the code runs at its end. */
 void tn__retirement_finalize(struct tn__retirement *r);

@@ -25,6 +25,14 @@ static void before_fork(void)
     }
 }
 
+/* Those of threads that the child does not have lay in their frames. What they have hidden goes with the session. */
+static void retirements_after_fork(struct tn_session *session)
+{
+    for (TN_EACH_TO_REMOVE(struct tn__retirement, r, &session->retirements, of_session))
+        if (r->waits && !pthread_equal(r->waiter, pthread_self()))
+            tn__retirement_leave(r);
+}
+
 static void after_fork(bool in_child)
 {
     for (TN_EACH(struct tn_session, session, &all_sessions, listed)) {
@@ -32,6 +40,7 @@ static void after_fork(bool in_child)
             pthread_cond_init(&session->idle, NULL);
             tn__queries_after_fork(session);
             tn__promises_after_fork(session);
+            retirements_after_fork(session);
             if (session->reclaimer.hooks)
                 session->reclaimer.hooks->after_fork(session);
         }

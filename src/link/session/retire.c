@@ -5,8 +5,9 @@
  * to a tracker of its own, which keeps it apart from what the client adds meanwhile.
  *
  * Before letting go, a thread may have stored the code's address elsewhere: in a code instance, or, at the end of a
- * first call, in the slot of a lazy function. So these are checked again after the wait, and if any led to the code,
- * another wait follows. */
+ * first call, in the slot of a lazy function. There a thread may find it that the wait does not wait for any more. So
+ * after the wait it is checked whether the address was stored since the last look, and if it was, another wait follows.
+ * To look where slots lead by then would not do: a client may have redirected them meanwhile. */
 
 #include <stdlib.h>
 
@@ -83,7 +84,7 @@ static bool prepare(struct tn__retirement *r)
 static void free_parts(struct tn__retirement *r)
 {
     const struct tn_allocator *from = r->library->session->allocator;
-    tn__list_remove(&r->of_tracker);
+    tn__retirement_leave(r);
     tn__free(from, r->places.items);
     tn__free(from, r->finalizers.items);
     if (r->going)
@@ -94,6 +95,7 @@ int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err)
 {
     struct tn_library *library = r->library;
     tn__list_init(&r->of_tracker);
+    tn__list_init(&r->of_session);
     int code = tn__library_check(library, err);
     if (code)
         return code;
@@ -116,6 +118,7 @@ int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err)
         tn__library_forget_names(library);
     else
         tn__list_append(&r->tracker->retirements, &r->of_tracker);
+    tn__list_append(&library->session->retirements, &r->of_session);
     tn__library_fall_back(library);
     tn__library_use(library);
     return 0;
@@ -129,10 +132,11 @@ static bool withdraw(const struct tn__retirement *r)
     return any;
 }
 
-bool tn__retirement_lead_away(const struct tn__retirement *r)
+bool tn__retirement_lead_away(struct tn__retirement *r)
 {
     struct tn_session *session = r->library->session;
-    bool any = withdraw(r);
+    bool any = withdraw(r) || r->is_led_to;
+    r->is_led_to = false;
     return (session->lazy && session->lazy->lead_away(session, &r->places)) || any;
 }
 
@@ -141,8 +145,8 @@ bool tn__retirement_check(struct tn__retirement *r)
     for (struct tn_tracker *owner = NULL; tn__instances() && (owner = next_owner(r, owner));)
         tn__instances()->clear(owner);
     bool any = tn__retirement_lead_away(r);
-    if (!any) /* what is published for the tracker from now on does not lead to the code */
-        tn__list_remove(&r->of_tracker);
+    if (!any) /* no thread has the code's address any more */
+        tn__retirement_leave(r);
     return any;
 }
 
@@ -179,7 +183,8 @@ int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
-    struct tn__retirement r = {.library = tracker->library, .tracker = tracker};
+    struct tn__retirement r = {
+        .library = tracker->library, .tracker = tracker, .waits = true, .waiter = pthread_self()};
     tn__session_lock(session);
     int code = tn__retirement_begin(&r, err);
     tn__session_unlock(session);

@@ -74,6 +74,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
     tn__list_init(&session->removed);
+    tn__list_init(&session->retirements);
     tn__list_init(&session->removed_stubs);
     tn__list_init(&session->unplaced);
     tn__list_init(&session->lookup_handles);

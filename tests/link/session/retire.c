@@ -321,6 +321,67 @@ static void stubs_lead_elsewhere(void **state)
     close_fixture(&scene.f);
 }
 
+/* A stub that leads to the code for a moment after the wait has begun. The thread that finds the code there is attached
+ * later, so that wait does not wait for it. */
+struct moment {
+    const char *name, *stub;
+    int (*lead)(struct tn_library *library, const char *stub, const void *address);
+    pthread_t thread;
+};
+
+static int lead_old(struct tn_library *library, const char *stub, const void *address)
+{
+    return tn_redirect(library, stub, address, NULL);
+}
+
+static int lead_new(struct tn_library *library, const char *stub, const void *address)
+{
+    return tn_define_redirectable(library, stub, address, &stub_options, NULL);
+}
+
+static struct moment moments[] = {
+    {.name = "a stub is redirected", .stub = "stub", .lead = lead_old},
+    {.name = "a stub is defined", .stub = "new", .lead = lead_new},
+};
+
+static struct moment *moment;
+
+/* Returns what was wrong, or 0. */
+static void *call_at_that_moment(void *unused)
+{
+    (void)unused;
+    tn_thread_attach();
+    intptr_t wrong = call(&scene.f, moment->stub) != 1;
+    wrong |= tn_redirect(scene.f.library, moment->stub, (void *)(uintptr_t)generic, NULL) != TN_OK;
+    sem_post(&scene.held);
+    for (int i = 0; i < 50 && !__atomic_load_n(&scene.retired, __ATOMIC_ACQUIRE); i++)
+        usleep(1000);
+    wrong |= __atomic_load_n(&scene.retired, __ATOMIC_ACQUIRE) || finalized || call_at(scene.address) != 1;
+    tn_thread_detach();
+    return (void *)wrong;
+}
+
+static void lead_there_for_a_moment(void)
+{
+    usleep(10000); /* the wait has begun */
+    assert_int_equal(moment->lead(scene.f.library, moment->stub, scene.address), TN_OK);
+    assert_int_equal(pthread_create(&moment->thread, NULL, call_at_that_moment, NULL), 0);
+    sem_wait(&scene.held);
+}
+
+static void found_for_a_moment(void **state)
+{
+    moment = *state;
+    open_scene();
+    struct tn_error err;
+    void *wrong;
+    assert_ok(tn_define_redirectable(scene.f.library, "stub", (void *)(uintptr_t)generic, &stub_options, &err), &err);
+    play(lead_there_for_a_moment);
+    pthread_join(moment->thread, &wrong);
+    assert_null(wrong);
+    close_fixture(&scene.f);
+}
+
 /* Stubs that lead to stubs of the tracker. */
 static void stubs_that_lead_to_stubs(void **state)
 {
@@ -334,6 +395,55 @@ static void stubs_that_lead_to_stubs(void **state)
     assert_int_equal(call(&scene.f, "outer"), GENERIC);
     retire(scene.tracker);
     assert_int_equal(call(&scene.f, "outer"), -1);
+    close_fixture(&scene.f);
+}
+
+/* ---- forks ---- */
+
+static void *retire_in_a_thread(void *unused)
+{
+    retire(scene.tracker);
+    return unused;
+}
+
+static void *use_the_stack(void *unused)
+{
+    volatile char bytes[32 << 10];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = -1;
+    return unused;
+}
+
+/* The removal lies in the frame of a thread that the child does not have, whose stack another one gets. */
+static void use_stubs_in_child(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, use_the_stack, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_ok(tn_redirect(scene.f.library, "stub", scene.address, &err), &err);
+    assert_int_equal(call(&scene.f, "stub"), 1);
+    tn_tracker_destroy(scene.tracker);
+    close_fixture(&scene.f);
+}
+
+static void forks_meanwhile(void **state)
+{
+    (void)state;
+    open_scene();
+    struct tn_error err;
+    pthread_t thread;
+    void *address;
+    assert_ok(tn_define_redirectable(scene.f.library, "stub", (void *)(uintptr_t)generic, &stub_options, &err), &err);
+    tn_thread_attach();
+    scene.address = lookup(&scene.f, "version");
+    assert_int_equal(pthread_create(&thread, NULL, retire_in_a_thread, NULL), 0);
+    while (!tn_lookup(scene.f.library, "version", &address, NULL))
+        sched_yield();
+    assert_int_equal(in_child(use_stubs_in_child, NULL), 0);
+    tn_thread_detach();
+    pthread_join(thread, NULL);
     close_fixture(&scene.f);
 }
 
@@ -409,10 +519,12 @@ int main(void)
         cmocka_unit_test(late_publications_are_withdrawn),
         cmocka_unit_test(stubs_lead_elsewhere),
         cmocka_unit_test(stubs_that_lead_to_stubs),
+        cmocka_unit_test(forks_meanwhile),
         cmocka_unit_test(what_is_not_linked_goes_at_once),
         cmocka_unit_test(errors),
         cmocka_unit_test(without_memory_nothing_is_removed),
     };
     return cmocka_run_group_tests_name("link/retire", tests, NULL, NULL) +
+           RUN_ROWS("link/retire", moments, found_for_a_moment) +
            RUN_ROWS("link/retire", ways, replaced_while_threads_call);
 }
