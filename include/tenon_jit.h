@@ -98,7 +98,8 @@ struct tn_jit_module {
     const void *key;
     size_t key_length;
     int stays; /* not 0: `ir` stays readable and unchanged until the JIT is destroyed, and need not be copied */
-    struct tn_assumption *const *assumptions; /* that its code rests on, see below; read during the call */
+    /* That its code rests on, see below; read during the call. Such a module is in no image and no view. */
+    struct tn_assumption *const *assumptions;
     size_t assumption_count;
 };
 
@@ -141,6 +142,8 @@ TN_API int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const 
  *   next tn_jit_replace.
  * - With tn_jit_add_module, it has code instances. Other code that calls its functions by their names rests on the same
  *   assumptions, and has to list them.
+ *
+ * Images and views (keep_ir) leave such modules out: they cannot tell whether the assumptions hold.
  *
  * A program that does not call tn_assumption_create contains nothing of this. */
 struct tn_assumption;
