@@ -145,35 +145,20 @@ static int rest(struct tn_jit *jit, struct tn_library *library, struct tn_librar
 
 /* ---- the end of a module ---- */
 
-static int make_nothing(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
-{
-    (void)context, (void)responsibility;
-    return tn__fail(err, TN_EUNDEF, "this symbol stands for a module, and is no definition");
-}
-
 static void end(void *context)
 {
     leave(context);
     drop(context);
 }
 
-/* A symbol that no code needs, whose promise ends when its owner goes. */
 static int promise(struct tn__resting *r, struct tn_tracker *owner, struct tn_error *err)
 {
     static atomic_ulong numbers;
     char name[sizeof RESTS "18446744073709551615"];
-    const struct tn_promised symbol = {name, TN_SYMBOL_HIDDEN};
-    const struct tn_materializer materializer = {.size = sizeof materializer,
-                                                 .name = r->library->name,
-                                                 .context = r,
-                                                 .symbols = &symbol,
-                                                 .count = 1,
-                                                 .materialize = make_nothing,
-                                                 .destroy = end,
-                                                 .owner = owner};
+    const struct tn__jit_marker marker = {.symbol = name, .module = r->library->name, .end = end, .context = r};
     snprintf(name, sizeof name, RESTS "%lu", atomic_fetch_add(&numbers, 1));
     use(r);
-    int code = tn_add_materializer(r->library, &materializer, err);
+    int code = tn__jit_add_marker(r->library, &marker, owner, err);
     if (code != TN_OK)
         drop(r);
     return code;

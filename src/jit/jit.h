@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The JIT, which knows compilers by struct tn_compiler only: options.c (options of compilations), jit.c (creating,
- * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules apart),
- * instance.c (publishing code instances), replace.c (functions that are replaced while threads call them), assumption.c
- * (what such functions and instances rest on, only in programs that name it), what only programs with tiers have:
- * tiers.c (which functions are compiled again, and when), tiers_add.c (modules), tiers_retire.c (bodies that have given
- * way), tiers_queue.c (what counters tell), tiers_view.c (requests, samples, lists of functions), and ahead*.c
- * (compiling ahead), which only programs that call it have.
+ * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules
+ * apart), instance.c (publishing code instances), marker.c (symbols that stand for modules), replace.c (functions that
+ * are replaced while threads call them), assumption.c (what such functions and instances rest on, only in programs
+ * that name it), what only programs with tiers have: tiers.c (which functions are compiled again, and when),
+ * tiers_add.c (modules), tiers_retire.c (bodies that have given way), tiers_queue.c (what counters tell), tiers_view.c
+ * (requests, samples, lists of functions), and ahead*.c (compiling ahead), which only programs that call it have.
  * src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images of the modules that were added, and
  * views of their functions. */
 
@@ -186,6 +186,16 @@ const struct tn__described_symbol *tn__jit_symbols(const struct tn__jit_module *
 /* Users and makers; the former stay. A maker is a user as well. */
 void tn__jit_hold(struct tn__jit_module *m, bool makes);
 void tn__jit_drop(struct tn__jit_module *m, bool makes);
+
+/* A symbol that stands for a module until what its owner has of it goes; both names are copied. `end` is called then,
+ * or not at all after an error: TN_ENOMEM, TN_EDUP, TN_EREMOVED (marker.c). */
+struct tn__jit_marker {
+    const char *symbol, *module;
+    void (*end)(void *context);
+    void *context;
+};
+int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *marker, struct tn_tracker *owner,
+                       struct tn_error *err);
 
 /* What tiers do in a JIT; tn_jit_tiering answers it. */
 struct tn_tiering {

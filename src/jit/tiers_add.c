@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What a module with tiers promises besides: for each part, one body for each higher tier; the symbols that counters
- * refer to; and a symbol that no code needs, whose promise ends when the module is removed. */
+ * refer to; and a marker, whose end is that of the module (marker.c). */
 
 #include <stdio.h>
 
@@ -108,12 +108,6 @@ static int make_body(void *context, struct tn_responsibility *responsibility, st
 static void destroy_body(void *context)
 {
     tn__jit_drop(((struct tn__tiered_body *)context)->part->of->m, true);
-}
-
-static int make_nothing(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
-{
-    (void)context, (void)responsibility;
-    return tn__fail(err, TN_EUNDEF, "this symbol stands for a module, and is no definition");
 }
 
 static void leave(void *context)
@@ -240,21 +234,13 @@ static int enter(struct promising *p)
 {
     struct tn__tiered *tiered = p->tiered;
     const char *alive = join(p, ALIVE, -1);
-    const struct tn_promised symbol = {alive, TN_SYMBOL_HIDDEN};
-    const struct tn_materializer materializer = {.size = sizeof materializer,
-                                                 .name = tiered->m->name,
-                                                 .context = tiered,
-                                                 .symbols = &symbol,
-                                                 .count = 1,
-                                                 .materialize = make_nothing,
-                                                 .destroy = leave,
-                                                 .owner = p->owner};
+    const struct tn__jit_marker marker = {.symbol = alive, .module = tiered->m->name, .end = leave, .context = tiered};
     if (!alive)
         return tn__no_memory(p->err, tiered->m->name);
     tn__jit_hold(tiered->m, false);
     tn__library_use(tiered->library);
     tn__tiers_enter(tiered);
-    int code = tn_add_materializer(tiered->library, &materializer, p->err);
+    int code = tn__jit_add_marker(tiered->library, &marker, p->owner, p->err);
     if (code != TN_OK)
         tn__tiers_leave(tiered);
     return code;
