@@ -1,49 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Assumptions that are broken: functions fall to what is below, code instances to their generic entry, and what is
- * being compiled is discarded. */
+/* Assumptions that are broken: functions fall to what is below, and what is being compiled is discarded. Code
+ * instances: assumption_instances.c. */
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "assume.h"
 #include "resident.h"
-#include "toy.h"
-
-static struct toy toy;
-static struct tn_compiler compiler;
-static struct tn_assumption *shared; /* that toy.before breaks */
-
-static struct tn_jit_options options_for(bool lazy)
-{
-    toy = (struct toy){0};
-    compiler = toy_compiler(&toy);
-    toy_reported = 0;
-    return toy_options(&compiler, lazy);
-}
-
-static struct tn_jit *create(bool lazy)
-{
-    struct tn_jit_options options = options_for(lazy);
-    struct tn_jit *jit;
-    struct tn_error err;
-    check(tn_jit_create(&options, &jit, &err), &err);
-    return jit;
-}
-
-static struct tn_assumption *assume(struct tn_jit *jit)
-{
-    struct tn_assumption *made;
-    struct tn_error err;
-    check(tn_assumption_create(tn_jit_session(jit), &made, &err), &err);
-    return made;
-}
-
-static void break_it(struct tn_assumption *assumption)
-{
-    struct tn_error err;
-    check(tn_assumption_break(assumption, &err), &err);
-}
 
 /* On up to two assumptions, or none. */
 static int try_replace(struct tn_jit *jit, const char *program, struct tn_assumption *a, struct tn_assumption *b,
@@ -68,12 +33,6 @@ static void add(struct tn_jit *jit, const char *program, struct tn_tracker *owne
     struct tn_jit_module module = toy_module(program);
     module.owner = owner;
     check(tn_jit_add_module(jit, NULL, &module, &err), &err);
-}
-
-static void end(struct tn_jit *jit)
-{
-    tn_jit_destroy(jit);
-    assert_int_equal(toy.opens, toy.closes);
 }
 
 /* ---- functions ---- */
@@ -182,11 +141,11 @@ static void over_lazy_functions(void **state)
         replace(jit, "program 2", a, NULL);
         assert_int_equal(call(first, 1), 44);
         assert_int_equal(try_replace(jit, "program 3", NULL, NULL, &err), TN_EDUP); /* as without all this */
-        int compiles = toy.compiles;
+        int compiles = toy_calls.compiles;
         break_it(a);
-        assert_int_equal(toy.compiles, compiles);
+        assert_int_equal(toy_calls.compiles, compiles);
         assert_int_equal(call(first, 1), 43);
-        assert_true(called == (toy.compiles == compiles));
+        assert_true(called == (toy_calls.compiles == compiles));
         assert_ptr_equal(find(jit, "first"), first);
         tn_assumption_destroy(a);
         end(jit);
@@ -233,11 +192,6 @@ static void redirections_win(void **state)
     assert_int_equal(call(first, 1), 43);
     tn_assumption_destroy(a);
     end(jit);
-}
-
-static long twice(long x)
-{
-    return 2 * x;
 }
 
 static void mistakes(void **state)
@@ -327,17 +281,10 @@ static void without_the_jit(void **state)
     assert_int_equal(call(first, 1), 43);
     tn_session_destroy(options.session);
     tn_assumption_destroy(a);
-    assert_int_equal(toy.opens, toy.closes);
+    assert_int_equal(toy_calls.opens, toy_calls.closes);
 }
 
 /* ---- under way ---- */
-
-static void break_shared(const char *program, long number)
-{
-    (void)program;
-    if (number == 2)
-        break_it(shared);
-}
 
 static void replacement_under_way(void **state)
 {
@@ -347,137 +294,10 @@ static void replacement_under_way(void **state)
     shared = assume(jit);
     replace(jit, "program 1", NULL, NULL);
     uint64_t one = code_bytes(jit);
-    toy.before = break_shared;
+    toy_calls.before = break_shared;
     assert_int_equal(try_replace(jit, "program 2", shared, NULL, &err), TN_ECANCELLED);
     assert_int_equal(call_first(jit, 1), 43);
     assert_int_equal(code_bytes(jit), one);
-    tn_assumption_destroy(shared);
-    end(jit);
-}
-
-/* ---- code instances ---- */
-
-static long generic(long x)
-{
-    return -x;
-}
-
-static long wait_for_it(long x)
-{
-    return x - 1000;
-}
-
-static long invoke(long x)
-{
-    return x;
-}
-
-static void *address_of(long (*function)(long))
-{
-    void *address;
-    memcpy(&address, &function, sizeof address);
-    return address;
-}
-
-static struct tn_instance_entries entries;
-
-static int try_add_instance(struct tn_jit *jit, struct tn_library *library, const char *program,
-                            struct tn_instance *instance, const struct tn_jit_instance *with, struct tn_assumption *a,
-                            struct tn_error *err)
-{
-    struct tn_jit_module module = toy_module(program);
-    entries = (struct tn_instance_entries){address_of(generic), address_of(wait_for_it)};
-    tn_instance_init(instance, &entries);
-    struct tn_jit_instance one = *with;
-    one.instance = instance;
-    module.instances = &one;
-    module.instance_count = 1;
-    module.assumptions = &a;
-    module.assumption_count = a ? 1 : 0;
-    return tn_jit_add_module(jit, library, &module, err);
-}
-
-static void add_instance(struct tn_jit *jit, struct tn_library *library, const char *program,
-                         struct tn_instance *instance, const struct tn_jit_instance *with, struct tn_assumption *a)
-{
-    struct tn_error err;
-    check(try_add_instance(jit, library, program, instance, with, a, &err), &err);
-}
-
-/* With a specptr and the client's invoke entry; with an invoke entry of the module's. */
-static void instances_fall_back(void **state)
-{
-    (void)state;
-    const struct tn_jit_instance ways[] = {{.invoke_address = address_of(invoke), .specialized = "first"},
-                                           {.invoke = "first"}};
-    for (int i = 0; i < 4; i++) {
-        struct tn_jit *jit = create(i & 1);
-        struct tn_assumption *a = assume(jit);
-        struct tn_instance resting, other;
-        add_instance(jit, NULL, "program 1", &resting, &ways[i / 2], a);
-        struct tn_instance_code code = tn_instance_read(&resting, 0);
-        assert_int_equal(call(code.specptr ? code.specptr : code.invoke, 1), 43);
-        struct tn_library *library;
-        struct tn_error err;
-        check(tn_library_create(tn_jit_session(jit), "other", &library, &err), &err);
-        add_instance(jit, library, "data", &other, &(struct tn_jit_instance){.invoke_address = address_of(invoke)},
-                     NULL);
-        break_it(a);
-        code = tn_instance_read(&resting, 0);
-        assert_null(code.specptr);
-        assert_ptr_equal(code.invoke, address_of(generic));
-        assert_ptr_equal(tn_instance_read(&other, 0).invoke, address_of(invoke));
-        struct tn_instance *const list[] = {&resting};
-        tn_instances_withdraw(list, 1); /* then it may have other code */
-        const struct tn_instance_code anew = {.invoke = address_of(invoke), .specptr = address_of(twice)};
-        check(tn_instance_publish(&resting, &anew, NULL, &err), &err);
-        break_it(a);
-        assert_ptr_equal(tn_instance_read(&resting, 0).specptr, address_of(twice));
-        end(jit);
-        tn_assumption_destroy(a);
-    }
-}
-
-/* Those that were published with other code, by the client, keep that. Instances may be gone before their module. */
-static void instances_with_other_code(void **state)
-{
-    (void)state;
-    struct tn_jit *jit = create(true);
-    struct tn_error err;
-    struct tn_assumption *a = assume(jit);
-    struct tn_instance *instance = calloc(1, sizeof *instance), updated;
-    assert_non_null(instance);
-    add_instance(jit, NULL, "program 1", instance,
-                 &(struct tn_jit_instance){.invoke_address = address_of(invoke), .specialized = "first"}, a);
-    tn_instance_finish(instance);
-    free(instance);
-    struct tn_library *library;
-    check(tn_library_create(tn_jit_session(jit), "other", &library, &err), &err);
-    add_instance(jit, library, "program 2", &updated,
-                 &(struct tn_jit_instance){.invoke_address = address_of(invoke), .specialized = "first"}, a);
-    check(tn_instance_update(&updated, tn_instance_read(&updated, 0).specptr, address_of(twice),
-                             tn_library_tracker(library), &err),
-          &err);
-    break_it(a);
-    assert_ptr_equal(tn_instance_read(&updated, 0).specptr, address_of(twice));
-    end(jit);
-    tn_assumption_destroy(a);
-}
-
-static void instance_under_way(void **state)
-{
-    (void)state;
-    struct tn_jit *jit = create(false);
-    struct tn_error err;
-    struct tn_instance instance;
-    const struct tn_jit_instance with = {.invoke_address = address_of(invoke), .specialized = "first"};
-    shared = assume(jit);
-    toy.before = break_shared;
-    add_instance(jit, NULL, "program 2", &instance, &with, shared);
-    assert_ptr_equal(tn_instance_read(&instance, 0).invoke, address_of(generic));
-    assert_null(instance.specptr);
-    assert_int_equal(try_add_instance(jit, NULL, "program 3", &instance, &with, shared, &err), TN_ECANCELLED);
-    assert_null(instance.invoke);
     tn_assumption_destroy(shared);
     end(jit);
 }
@@ -631,9 +451,6 @@ int main(void)
         cmocka_unit_test(orders_of_ends),
         cmocka_unit_test(without_the_jit),
         cmocka_unit_test(replacement_under_way),
-        cmocka_unit_test(instances_fall_back),
-        cmocka_unit_test(instances_with_other_code),
-        cmocka_unit_test(instance_under_way),
         cmocka_unit_test(allocations_refused),
         cmocka_unit_test(ten_thousand),
         cmocka_unit_test(while_threads_call),
