@@ -4,7 +4,7 @@
 # optimisation level, with and without everything moving at each safepoint. So does the static program that `tenon
 # compile` and a linker make.
 #
-# time limit: 900
+# time limit: 1800
 
 . tests/gc/support/machine.bash
 out=$BUILD/tests/gc/programs$there

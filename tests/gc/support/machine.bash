@@ -23,7 +23,7 @@ else
     library=$BUILD/libtenon.a
     emulate=
     run="$BUILD/tenon run"
-    static= limit=120 there=
+    static= limit=300 there=
 fi
 clang="$LLVM_BIN/clang $target -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm"
 export BUILD MACHINE LLVM_BIN
