@@ -84,5 +84,26 @@ static inline int tn__jit_rest(struct tn_jit *jit, struct tn_library *library, s
     return module->assumptions[0]->hooks->rest(jit, library, shown, module, broken, out, err);
 }
 
+/* These three take NULL, for a module that rests on nothing. */
+static inline void tn__resting_use(struct tn__resting *rests)
+{
+    if (rests)
+        rests->hooks->use(rests);
+}
+
+static inline void tn__resting_drop(struct tn__resting *rests)
+{
+    if (rests)
+        rests->hooks->drop(rests);
+}
+
+/* The end of the use that tn__jit_rest gave; `code`: of adding the module. */
+static inline void tn__resting_end(struct tn__resting *rests, int code)
+{
+    if (rests && code != TN_OK)
+        rests->hooks->leave(rests);
+    tn__resting_drop(rests);
+}
+
 #pragma GCC visibility pop
 #endif

@@ -25,8 +25,7 @@ static int publish(const struct publication *p, struct tn_error *err)
 
 static void free_publication(struct publication *p)
 {
-    if (p->rests)
-        p->rests->hooks->drop(p->rests);
+    tn__resting_drop(p->rests);
     tn__free(NULL, p);
 }
 
@@ -58,8 +57,7 @@ static struct publication *prepare_publication(struct tn_library *library, const
         return NULL;
     p->instance = instance->instance;
     p->rests = rests;
-    if (rests)
-        rests->hooks->use(rests);
+    tn__resting_use(rests);
     p->owner = module->owner ? module->owner : tn_library_tracker(library);
     p->code = (struct tn_instance_code){.invoke = instance->invoke_address, .specsigflags = instance->flags};
     p->has_invoke = instance->invoke != NULL;

@@ -171,8 +171,7 @@ void tn__jit_drop(struct tn__jit_module *m, bool makes)
         tn__ahead_hooks_of(m->jit)->closing(m->ahead);
     tn__arena_free(&m->tables);
     tn_buffer_free(&m->described);
-    if (m->rests)
-        m->rests->hooks->drop(m->rests);
+    tn__resting_drop(m->rests);
     tn__jit_release(m->jit);
     tn__free(NULL, m->tiered);
     tn__free(NULL, m);
@@ -197,8 +196,7 @@ static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_mo
     m->users = m->makers = 1;
     m->jit = jit;
     tn__jit_use(jit);
-    if (m->rests)
-        m->rests->hooks->use(m->rests);
+    tn__resting_use(m->rests);
     for (size_t i = 0; i < count; i++)
         m->parts[i].owner = m;
     if (instances)
@@ -504,10 +502,7 @@ static int add_resting(struct tn_jit *jit, struct tn_library *library, struct tn
     if (code != TN_OK)
         return code;
     code = tn__jit_add(jit, library, library, module, rests, NULL, err);
-    if (rests && code != TN_OK)
-        rests->hooks->leave(rests);
-    if (rests)
-        rests->hooks->drop(rests);
+    tn__resting_end(rests, code);
     return code;
 }
 

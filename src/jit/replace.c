@@ -416,14 +416,6 @@ static int add(struct replacing *r, struct tn_jit_module *module)
     return code == TN_OK ? publish_all(r) : code;
 }
 
-static void end_resting(const struct replacing *r, int code)
-{
-    if (r->rests && code != TN_OK)
-        r->rests->hooks->leave(r->rests);
-    if (r->rests)
-        r->rests->hooks->drop(r->rests);
-}
-
 int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
                    struct tn_error *err)
 {
@@ -440,7 +432,7 @@ int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct 
                           .module = module.name ? module.name : "<memory>",
                           .err = err};
     code = add(&r, &module);
-    end_resting(&r, code);
+    tn__resting_end(r.rests, code);
     if (code == TN_OK)
         remove_unused(jit);
     else if (r.version && !r.is_stuck)
