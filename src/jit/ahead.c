@@ -441,7 +441,7 @@ int tn_jit_compile_ahead(struct tn_jit *jit, const struct tn_ahead_options *give
         return tn__fail(err, TN_EINVAL, "tn_jit_compile_ahead: the JIT compiles ahead already");
     if (options.orders && !options.orders->get)
         return tn__fail(err, TN_EINVAL, "tn_jit_compile_ahead: the store is not complete");
-    if (!jit->session->pool && !jit->session->dispatch)
+    if (!tn__session_has_threads(jit->session))
         return tn__fail(err, TN_ENOTSUP, "tn_jit_compile_ahead: the session has no threads");
     struct tn__ahead *ahead = tn__alloc_zeroed(NULL, 1, sizeof *ahead);
     if (!ahead)

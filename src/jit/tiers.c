@@ -265,8 +265,7 @@ static void compile_hottest(void *context, int is_cancelled)
 static void hand_out(struct tn__tiers *tiers)
 {
     struct tn_session *session = tiers->jit->session;
-    bool has_threads = session->pool || session->dispatch;
-    if (!has_threads || tn_session_run_idle(session, compile_hottest, tiers, NULL) != TN_OK)
+    if (!tn__session_has_threads(session) || tn_session_run_idle(session, compile_hottest, tiers, NULL) != TN_OK)
         compile_hottest(tiers, 0);
     tn__tiers_end(tiers);
 }

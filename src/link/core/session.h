@@ -104,6 +104,12 @@ static inline int tn__session_check_here(const struct tn_session *session, const
                                              : 0;
 }
 
+/* True if tasks can run beside the caller: on threads of its own, or on the client's. */
+static inline bool tn__session_has_threads(const struct tn_session *session)
+{
+    return session->pool || session->dispatch;
+}
+
 /* Reports a failure that no caller is waiting for to the client. Called without the lock. */
 static inline void tn__session_report(const struct tn_session *session, const struct tn_error *error)
 {

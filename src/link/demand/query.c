@@ -404,7 +404,7 @@ void tn__query_continue(struct tn_session *session)
 {
     const struct tn_responsibility *inside = tn__promise_current(session);
     if (!level || level->session != session || level->inside != inside)
-        go_on(session, inside, inside && !session->pool && !session->dispatch);
+        go_on(session, inside, inside && !tn__session_has_threads(session));
 }
 
 static void end_early(struct tn__query *query)
