@@ -7,11 +7,15 @@
 
 void tn__tag_write(const unsigned char *digest, uint64_t copy, char text[TN__TAG_SIZE])
 {
-    int length = 0;
-    for (int i = 0; i < 8; i++)
-        length += snprintf(text + length, TN__TAG_SIZE - (size_t)length, "%02x", digest[i]);
+    static const char digits[] = "0123456789abcdef";
+    enum { BYTES = 8 };
+    for (int i = 0; i < BYTES; i++) {
+        text[2 * i] = digits[digest[i] >> 4];
+        text[2 * i + 1] = digits[digest[i] & 15];
+    }
+    text[2 * BYTES] = 0;
     if (copy)
-        snprintf(text + length, TN__TAG_SIZE - (size_t)length, ".%llu", (unsigned long long)copy);
+        snprintf(text + 2 * BYTES, TN__TAG_SIZE - 2 * BYTES, ".%llu", (unsigned long long)copy);
 }
 
 /* Where the last `mark` begins, if only these characters follow it; else `length`. */
