@@ -196,9 +196,9 @@ struct tn_jit_function {
     } tiers[4];
 };
 
-/* Asks for a tier of a function, whatever its counters say, and returns at once; it is compiled as an idle task. Does
- * nothing if the function has reached it. The function is the newest of this name in the JIT. Any thread. TN_EINVAL (no
- * tiers, or none of this number), TN_EUNDEF (no module with tiers defines it), TN_ENOTSUP (it cannot be compiled
+/* Asks for a tier of a function, whatever its counters say, and returns at once; it is compiled as hot functions are.
+ * Does nothing if the function has reached it. The function is the newest of this name in the JIT. Any thread. TN_EINVAL
+ * (no tiers, or none of this number), TN_EUNDEF (no module with tiers defines it), TN_ENOTSUP (it cannot be compiled
  * twice). */
 TN_API int tn_jit_request_tier(struct tn_jit *jit, const char *function, int tier, struct tn_error *err);
 

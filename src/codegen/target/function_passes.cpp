@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* LLVM's manager of function passes looks up for each pass and function what follows from the list of passes alone:
- * which analyses the pass uses, and which ones nobody needs behind it. For a small function that takes as long as a
+ * which analyses the pass uses, and which ones no later pass needs. For a small function that takes as long as a
  * fifth of the passes do. This manager looks that up once, and otherwise does what LLVM's does (FPPassManager in
- * LegacyPassManager.cpp) without its timers and traces; where somebody wants these, LLVM's own loop runs. */
+ * LegacyPassManager.cpp) without its timers and traces; where these were asked for, LLVM's own loop runs. */
 
 #include "codegen/llvm/llvm_compat.h"
 

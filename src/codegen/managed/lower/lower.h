@@ -54,7 +54,7 @@ void tn__make_transitions(struct tn__gc *gc);
 void tn__mark_annotated_functions(struct tn__gc *gc);
 void tn__mark_native_functions(struct tn__gc *gc);
 
-/* Whether a call may be taken for one of the function of the C library that has this name: nobody has said that it is
+/* Whether a call may be taken for one of the function of the C library that has this name: no attribute says that it is
  * none (-fno-builtin). */
 bool tn__calls_builtin(LLVMValueRef call);
 

@@ -147,9 +147,9 @@ static void choose_for_landing_pad(struct moving *m, LLVMBasicBlockRef pad)
             choose(m, tn__variable_of(roots, i));
 }
 
-/* What lives behind a second return: behind the call that returns, or, if that is no safepoint, behind the one that is
- * on the second return's way. */
-static bool is_second_return(const struct tn__safepoint *safepoint)
+/* True if a second return may lead to what lives behind the safepoint: it is the call that returns twice or, if that is
+ * none, the call on the way of its second return. */
+static bool is_before_second_return(const struct tn__safepoint *safepoint)
 {
     LLVMValueRef callee = LLVMGetCalledValue(safepoint->call);
     return tn__returns_twice(safepoint->call) ||
@@ -162,7 +162,7 @@ static bool choose_all(struct moving *m)
         const struct tn__safepoint *safepoint = &m->roots->safepoints[s];
         if (LLVMIsAInvokeInst(safepoint->call))
             choose_for_landing_pad(m, LLVMGetUnwindDest(safepoint->call));
-        for (uint32_t i = 0; is_second_return(safepoint) && i < safepoint->live_count; i++)
+        for (uint32_t i = 0; is_before_second_return(safepoint) && i < safepoint->live_count; i++)
             choose(m, safepoint->live[i]);
     }
     for (uint32_t v = 0; v < m->roots->variable_count; v++)
