@@ -197,9 +197,9 @@ struct tn_jit_function {
 };
 
 /* Asks for a tier of a function, whatever its counters say, and returns at once; it is compiled as hot functions are.
- * Does nothing if the function has reached it. The function is the newest of this name in the JIT. Any thread. TN_EINVAL
- * (no tiers, or none of this number), TN_EUNDEF (no module with tiers defines it), TN_ENOTSUP (it cannot be compiled
- * twice). */
+ * Does nothing if the function has reached it. The function is the newest of this name in the JIT. Any thread.
+ * TN_EINVAL (no tiers, or none of this number), TN_EUNDEF (no module with tiers defines it), TN_ENOTSUP (it cannot be
+ * compiled twice). */
 TN_API int tn_jit_request_tier(struct tn_jit *jit, const char *function, int tier, struct tn_error *err);
 
 /* Counts the function that has this address in its code as running; for the client's profiler. In signal handlers too.
