@@ -14,7 +14,7 @@ cross_tests := $(addprefix base/,error faults fork memory options sha256 thread 
 	$(addprefix image/,heap/needs heap/unique load/debugger load/load save/save write/link) \
 	$(addprefix link/core/,agree alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
-	$(addprefix link/instance/,instance instance_calls instance_storm) \
+	$(addprefix link/instance/,instance instance_calls instance_storm withdrawal) \
 	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads litmus) \
 	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
 	$(addprefix link/session/,faults libraries options order thread_exits) \

@@ -66,13 +66,23 @@ struct tn__reclaim_hooks {
 
 /* ---- code instances (instance/instance.c) ---- */
 
+/* A round of a removal of published code, by numbers of publications: code published in (since, until] was or is
+ * withdrawn in this round. All zero before the first. */
+struct tn__withdrawal {
+    uint64_t since, until;
+};
+
 /* These functions take their own locks; session locks may be held. */
 struct tn__instances {
-    /* The first step of a removal: points every instance with code of the tracker at its generic entry. True if there
-     * are or were such instances: then tn_quiesce and `clear` must follow before the code is freed. */
-    bool (*withdraw)(struct tn_tracker *tracker);
-    /* The last step, once no thread can be running the code: allows the instances to get other code. */
-    void (*clear)(struct tn_tracker *tracker);
+    /* Begins the next round. */
+    void (*begin)(struct tn__withdrawal *round);
+    /* The first step of a removal: points every instance with code of the tracker at its generic entry. True if threads
+     * may be running such code, even if other code has replaced it by now: then tn_quiesce, `clear` and another round
+     * must follow before the code is freed. */
+    bool (*withdraw)(struct tn_tracker *tracker, const struct tn__withdrawal *round);
+    /* The last step of a round: allows the instances to get other code. Does nothing if code of the tracker was
+     * published in the round: some of that may have been withdrawn since, and threads may be running it. */
+    void (*clear)(struct tn_tracker *tracker, const struct tn__withdrawal *round);
     /* Moves the instances of one tracker to another. */
     void (*move)(struct tn_tracker *from, struct tn_tracker *to);
     /* The first step of a removal for the tracker's instances with one of these entries. */

@@ -104,9 +104,10 @@ struct tn_tracker {
     struct tn__list lazy; /* struct tn__lazy_batch */
     struct tn__list promises;
     struct tn__exit *exits; /* of its objects: the newest one, below which lie the others */
-    /* Code instances with code of this tracker, and whether there ever were any; guarded by the lock of instance.c. */
+    /* Code instances with code of this tracker, and the number of the last publication;
+     * 0: there never was one. Guarded by the lock of instance.c. */
     struct tn_instance *instances[2];
-    bool has_published;
+    uint64_t last_published;
     struct tn__list retirements; /* that are under way and have hidden what it owned (session/contents.h) */
     bool hidden; /* not the client's: owns removed objects whose code may still be running; no removal takes these */
     /* Hidden: they stay until threads have run this many functions of them. */

@@ -84,14 +84,16 @@ static void after_fork(bool in_child)
     }
 }
 
-static bool withdraw_all(struct tn_tracker *tracker);
-static void clear_all(struct tn_tracker *tracker);
+static void begin_round(struct tn__withdrawal *round);
+static bool withdraw_all(struct tn_tracker *tracker, const struct tn__withdrawal *round);
+static void clear_all(struct tn_tracker *tracker, const struct tn__withdrawal *round);
 static void move_all(struct tn_tracker *from, struct tn_tracker *to);
 static void withdraw_entries(struct tn_tracker *tracker, const void *const *entries, size_t count);
 
 static void announce(void)
 {
     static const struct tn__instances hooks = {
+        .begin = begin_round,
         .withdraw = withdraw_all,
         .clear = clear_all,
         .move = move_all,
@@ -195,6 +197,8 @@ struct tn_instance_code tn_instance_read(const struct tn_instance *instance, int
 
 /* ---- whose code it is ---- */
 
+static uint64_t publications; /* so far, for all trackers */
+
 static void unlink_from(struct tn_instance *instance, int which)
 {
     struct tn_instance_link *link = &instance->links[which];
@@ -217,7 +221,7 @@ static void link_to(struct tn_instance *instance, int which, struct tn_tracker *
     if (*first)
         (*first)->links[which].previous = &link->next;
     *first = instance;
-    owner->has_published = true;
+    owner->last_published = ++publications;
 }
 
 static void unlink_from_all(struct tn_instance *instance)
@@ -351,13 +355,20 @@ void tn_instances_withdraw(struct tn_instance *const *instances, size_t count)
     give_lock();
 }
 
-static bool withdraw_all(struct tn_tracker *tracker)
+static void begin_round(struct tn__withdrawal *round)
+{
+    take_lock();
+    *round = (struct tn__withdrawal){.since = round->until, .until = publications};
+    give_lock();
+}
+
+static bool withdraw_all(struct tn_tracker *tracker, const struct tn__withdrawal *round)
 {
     take_lock();
     for (int which = 0; which < LINKS; which++)
         for (struct tn_instance *i = tracker->instances[which]; i; i = i->links[which].next)
             withdraw(i);
-    bool any = tracker->has_published;
+    bool any = tracker->instances[PUBLISHED] || tracker->instances[UPDATED] || tracker->last_published > round->since;
     give_lock();
     return any;
 }
@@ -381,18 +392,15 @@ static void withdraw_entries(struct tn_tracker *tracker, const void *const *entr
     give_lock();
 }
 
-static void clear_all(struct tn_tracker *tracker)
+static void clear_all(struct tn_tracker *tracker, const struct tn__withdrawal *round)
 {
     take_lock();
-    for (int which = 0; which < LINKS; which++)
+    for (int which = 0; which < LINKS && tracker->last_published <= round->until; which++)
         for (struct tn_instance *i = tracker->instances[which], *next; i; i = next) {
             next = i->links[which].next;
-            if (is_compiled(i)) /* since the first step */
-                continue;
             clear(i);
             unlink_from(i, which);
         }
-    tracker->has_published = tracker->instances[PUBLISHED] || tracker->instances[UPDATED];
     give_lock();
 }
 
@@ -402,8 +410,9 @@ static void move_all(struct tn_tracker *from, struct tn_tracker *to)
     for (int which = 0; which < LINKS; which++)
         while (from->instances[which])
             link_to(from->instances[which], which, to);
-    to->has_published |= from->has_published;
-    from->has_published = false;
+    if (from->last_published)
+        to->last_published = ++publications;
+    from->last_published = 0;
     give_lock();
 }
 

@@ -55,8 +55,10 @@ void tn__tracker_wait(struct tn_tracker *tracker);
 /* Moves its objects, what these have registered to run at exit, and stubs to another tracker. */
 void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);
 void tn__tracker_empty(struct tn_tracker *tracker);
-/* The first step of removing its code; false if code instances are not used (hooks.h). */
-bool tn__tracker_withdraw(struct tn_tracker *tracker);
+/* The steps of removing its code from code instances (hooks.h); where these are not used there is nothing to do. */
+void tn__withdrawal_begin(struct tn__withdrawal *round);
+bool tn__tracker_withdraw(struct tn_tracker *tracker, const struct tn__withdrawal *round);
+void tn__tracker_clear(struct tn_tracker *tracker, const struct tn__withdrawal *round);
 
 /* input.c */
 /* Copies and checks an input given by the client. */
@@ -83,6 +85,7 @@ struct tn__retirement {
     struct tn__list of_session; /* and in the session's */
     bool waits;                 /* `waiter` does all of it, and this is in its frame */
     pthread_t waiter;
+    struct tn__withdrawal round;
     bool is_led_to;           /* a stub was led to the code since the last look, even if it leads elsewhere by now */
     struct tn_tracker *going; /* owns the code meanwhile */
     struct tn__places places;

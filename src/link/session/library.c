@@ -92,23 +92,25 @@ static void forget_entries(struct tn_library *library)
     }
 }
 
-static bool withdraw_instances(struct tn_library *library)
+static bool withdraw_instances(struct tn_library *library, struct tn__withdrawal *round)
 {
     bool any = false;
+    tn__withdrawal_begin(round);
     for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        any |= tn__tracker_withdraw(tracker);
+        any |= tn__tracker_withdraw(tracker, round);
     return any;
 }
 
 /* Under the lock, which is released while threads may be running what code instances published. */
 static void withdraw_code(struct tn_library *library)
 {
-    while (withdraw_instances(library)) {
+    struct tn__withdrawal round = {0};
+    while (withdraw_instances(library, &round)) {
         tn__session_pause(library->session);
         tn__session_quiesce(library->session);
         tn__session_lock(library->session);
         for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-            tn__instances()->clear(tracker);
+            tn__tracker_clear(tracker, &round);
     }
 }
 

@@ -124,11 +124,12 @@ int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err)
     return 0;
 }
 
-static bool withdraw(const struct tn__retirement *r)
+static bool withdraw(struct tn__retirement *r)
 {
     bool any = false;
+    tn__withdrawal_begin(&r->round);
     for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
-        any |= tn__tracker_withdraw(owner);
+        any |= tn__tracker_withdraw(owner, &r->round);
     return any;
 }
 
@@ -142,8 +143,8 @@ bool tn__retirement_lead_away(struct tn__retirement *r)
 
 bool tn__retirement_check(struct tn__retirement *r)
 {
-    for (struct tn_tracker *owner = NULL; tn__instances() && (owner = next_owner(r, owner));)
-        tn__instances()->clear(owner);
+    for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
+        tn__tracker_clear(owner, &r->round);
     bool any = tn__retirement_lead_away(r);
     if (!any) /* no thread has the code's address any more */
         tn__retirement_leave(r);

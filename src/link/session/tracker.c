@@ -58,10 +58,29 @@ struct tn_tracker *tn_library_tracker(struct tn_library *library)
     return library ? &library->own : NULL;
 }
 
-bool tn__tracker_withdraw(struct tn_tracker *tracker)
+void tn__withdrawal_begin(struct tn__withdrawal *round)
+{
+    if (tn__instances())
+        tn__instances()->begin(round);
+}
+
+bool tn__tracker_withdraw(struct tn_tracker *tracker, const struct tn__withdrawal *round)
 {
     const struct tn__instances *instances = tn__instances();
-    return instances && instances->withdraw(tracker);
+    return instances && instances->withdraw(tracker, round);
+}
+
+void tn__tracker_clear(struct tn_tracker *tracker, const struct tn__withdrawal *round)
+{
+    const struct tn__instances *instances = tn__instances();
+    if (instances)
+        instances->clear(tracker, round);
+}
+
+static bool withdraw(struct tn_tracker *tracker, struct tn__withdrawal *round)
+{
+    tn__withdrawal_begin(round);
+    return tn__tracker_withdraw(tracker, round);
 }
 
 bool tn__tracker_is_busy(const struct tn_tracker *tracker)
@@ -83,8 +102,9 @@ void tn__tracker_empty(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
     tn__tracker_wait(tracker);
-    if (tn__tracker_withdraw(tracker)) /* only where the session ends: no thread runs its code */
-        tn__instances()->clear(tracker);
+    struct tn__withdrawal round = {0};
+    if (withdraw(tracker, &round)) /* only where the session ends: no thread runs its code */
+        tn__tracker_clear(tracker, &round);
     if (session->observers.removed)
         session->observers.removed(tracker);
     tn__exits_forget(tracker);
@@ -120,9 +140,10 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
-    while (tn__tracker_withdraw(tracker)) { /* again if code was published while we waited */
+    struct tn__withdrawal round = {0};
+    while (withdraw(tracker, &round)) { /* again if code was published while we waited */
         tn__session_quiesce(session);
-        tn__instances()->clear(tracker);
+        tn__tracker_clear(tracker, &round);
     }
     if (!finalize(tracker))
         return tn__no_memory(err, NULL);
