@@ -4,7 +4,7 @@
 
 .PHONY: models
 models:
-	@LIMIT=1800 $(run_tests) $(wildcard tests/models/slow/*.sh)
+	@LIMIT=900 $(run_tests) $(wildcard tests/models/slow/*.sh)
 
 # ---- qemu/: the storm of code instances on a processor with weaker memory order ----
 

@@ -28,10 +28,16 @@ besides=" debug heap ignore incremental inferasanlibsno manifestuac nologo opt v
 # Only for ARM64EC, which is refused.
 not_here=" arm64xsameaddress "
 
-# An object with a directive.
+# An object with a directive: one with room for it, of which the parts before and behind the room are kept.
+room=48
+printf '.text\n.globl f\nf: ret\n.section .drectve,"yn"\n.ascii "/%*s"\n' $room @ |
+    "$LLVM_BIN/llvm-mc" -filetype=obj -triple x86_64-pc-windows-msvc -o "$out/empty.obj"
+at=$(LC_ALL=C grep -abo "/ *@" "$out/empty.obj" | cut -d: -f1)
+head -c $((at + 1)) "$out/empty.obj" >"$out/before"
+tail -c +$((at + 2 + room)) "$out/empty.obj" >"$out/behind"
+
 object() { # DIRECTIVE
-    printf '.text\n.globl f\nf: ret\n.section .drectve,"yn"\n.ascii "/%s"\n' "$1" |
-        "$LLVM_BIN/llvm-mc" -filetype=obj -triple x86_64-pc-windows-msvc -o "$out/object.obj"
+    { cat "$out/before" && printf "%-${room}s" "$1" && cat "$out/behind"; } >"$out/object.obj"
 }
 
 # lld-link takes the directive with a value or without one.
