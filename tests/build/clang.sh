@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# time limit: 300
-#
 # The library is built by clang as well as by gcc, with the same warnings: fuzzers and products are.
 
 . tests/build/check

@@ -2,7 +2,7 @@
 #
 # The tests of heaps once more, those of images' too, with each collector that is not the default one.
 #
-# time limit: 900
+# time limit: 1800
 
 : "${BUILD:=build}"
 for other in generational concurrent copy; do

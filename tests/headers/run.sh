@@ -6,7 +6,6 @@
 # exit status must be the same.
 #
 #   tests/headers/run.sh [NAME...]       BUILD, LLVM_BIN, CC and JOBS as tests/run sets them
-# time limit: 300
 
 set -u
 : "${BUILD:=build}" "${CC:=gcc}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${JOBS:=$(nproc)}"

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Images of code that uses types and objects of an image with saved objects (tenon build --value).
-#
-# time limit: 300
 
 . tests/build/check
 . tests/image/support/saved_code.bash

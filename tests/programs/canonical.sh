@@ -3,7 +3,7 @@
 #
 # The objects of a lazy JIT's parts: SQLite, Lua and zstd, function by function, have the same bytes whatever the order
 # of modules and of first calls, the threads, and where everything lies in memory, which differs in each process.
-# time limit: 900
+# time limit: 1800
 
 . "$(dirname "$0")/programs.bash"
 echo 1..9

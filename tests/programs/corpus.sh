@@ -4,7 +4,7 @@
 # The sources of Lua, SQLite, zlib and zstd as bitcode, through every level: each program prints what clang -O2 makes
 # of the same bitcode. An analysis that a pass needs and nobody registered is a crash here.
 #
-# time limit: 900
+# time limit: 1800
 
 . "$(dirname "$0")/programs.bash"
 echo 1..12

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# time limit: 900
+# time limit: 1800
 #
 # SQLite, from its source, as images; against the sqlite3 command. slow/image_sqlite.sh is this, optimised.
 

@@ -4,7 +4,7 @@
 # that is linked with musl and loads an object. On AArch64, the linker leaves up to 64 KiB of the file unused so that
 # data lies on pages of its own.
 #
-# time limit: 900
+# time limit: 1800
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 

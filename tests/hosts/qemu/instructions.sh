@@ -4,7 +4,7 @@
 # (count.c): for each relocation of SQLite, and for each of 10,000 global symbols. The limit is 1.3 times x86-64's, and
 # for the relocations of RISC-V what doc/PORTING.md says of them.
 #
-# time limit: 900
+# time limit: 1800
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 here=tests/hosts/qemu

@@ -4,8 +4,6 @@
 # The linker directives of COFF objects (.drectve), against lld-link: whatever it takes from an object, by the list of
 # options that it prints itself, is done or ignored here, or is in `refused`; what it does not take is refused, too, or
 # is in `besides`. So the list in src/link/format/coff/directives.c is complete.
-#
-# time limit: 300
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1

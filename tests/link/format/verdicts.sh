@@ -3,8 +3,6 @@
 #
 # Objects that ld.lld, lld-link and ld64.lld refuse to link together are refused here, and those that they link are
 # linked. Where this is not so on purpose, the row says which of the two it is here, and doc/LINKER.md says why.
-#
-# time limit: 300
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1

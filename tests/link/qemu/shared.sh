@@ -4,7 +4,7 @@
 # model of thread-local storage, indirect functions, exceptions, constructors and destructors. They have no property
 # notes, which would be those of some of their inputs.
 #
-# time limit: 900
+# time limit: 1800
 
 . "$(dirname "$0")/qemu.bash"
 echo 'define i32 @other() { ret i32 7 }' >"$out/other.ll"

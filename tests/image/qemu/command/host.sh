@@ -3,7 +3,7 @@
 # AArch64's own command, under qemu: it writes what the command writes here for AArch64, byte for byte, for several
 # CPUs; programs run on each of these, and the version that fits is taken.
 #
-# time limit: 900
+# time limit: 1800
 
 . tests/build/check
 : "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
