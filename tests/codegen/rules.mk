@@ -12,11 +12,13 @@ $(call obj,$(wildcard tests/codegen/support/*.c)) $(codegen_tests:$(BUILD)/%=$(B
 
 # Contraction off: a fused multiply-add would round differently from the C compiler's code. The other architectures have
 # no C library here; the programs do without its headers.
-front_ends := O0 O2 aarch64 riscv64
+front_ends := O0 O2 plain aarch64 riscv64
 # For another machine without calls of libgcc's atomic operations, which are hidden in every program.
 front_end_host := $(if $(HOST),--target=$(HOST) $(if $(filter aarch64,$(machine)),-mno-outline-atomics))
 front_end_O0 := $(front_end_host) -O0 -Xclang -disable-O0-optnone
 front_end_O2 := $(front_end_host) -O2 -Xclang -disable-llvm-passes
+# Optimised, and without debug information: the JIT reads its bodies one by one.
+front_end_plain := $(front_end_host) -O2 -g0
 front_end_aarch64 := -O2 -Xclang -disable-llvm-passes --target=aarch64-linux-gnu -nostdlibinc
 front_end_riscv64 := -O2 -Xclang -disable-llvm-passes --target=riscv64-linux-gnu -nostdlibinc
 
@@ -38,7 +40,7 @@ $(BUILD)/tests/codegen/parts/split $(BUILD)/tests/codegen/jit/jit: | $(corpus_ir
 define front_end_rule
 $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h
 	@mkdir -p $$(@D)
-	$$(call step,CLANG)$(llvm_bin)/clang $$(front_end_$(1)) -Wall -Wextra -Werror -ffp-contract=off -g -emit-llvm -c $$< \
+	$$(call step,CLANG)$(llvm_bin)/clang -g $$(front_end_$(1)) -Wall -Wextra -Werror -ffp-contract=off -emit-llvm -c $$< \
 		-o $$@
 endef
 $(foreach way,$(front_ends),$(eval $(call front_end_rule,$(way))))

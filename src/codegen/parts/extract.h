@@ -49,6 +49,13 @@ struct tn__split {
     }
     /* Reads a function's body, if it was left unread. NULL, or what is wrong with it, as long as the split lives. */
     const char *load(const llvm::Function &function);
+    /* Bodies are read when they are needed, and can be read again. */
+    bool reads_bodies() const
+    {
+        return module->getMaterializer() != nullptr;
+    }
+    /* A function whose blocks and arguments were taken is as it was before its body was read. */
+    void unload(llvm::Function &function);
     /* Puts the lists back into their compile units, or removes them. */
     void show_lists(bool shown);
 

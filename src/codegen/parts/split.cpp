@@ -40,7 +40,7 @@ bool tn__split::may_copy(const GlobalVariable &variable) const
     static const uint64_t small = 1024;
     return variable.hasLocalLinkage() && variable.isConstant() && variable.hasInitializer() &&
            variable.hasGlobalUnnamedAddr() && !variable.isThreadLocal() && !variable.hasSection() &&
-           ((variable.hasOneUse() && !module->getMaterializer()) || /* uses in bodies that are not read are unknown */
+           ((variable.hasOneUse() && !reads_bodies()) || /* uses in bodies that are not read are unknown */
             module->getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue() <= small) &&
            is_plain(variable.getInitializer());
 }
@@ -321,6 +321,14 @@ const char *tn__split::load(const Function &function)
         invalid[&function] = message;
     auto found = invalid.find(&function);
     return found == invalid.end() ? nullptr : found->second.c_str();
+}
+
+/* LLVM's reader keeps the places of all bodies, and adds what is attached to a function each time it reads the body. */
+void tn__split::unload(Function &function)
+{
+    function.clearMetadata();
+    function.setIsMaterializable(true);
+    unread.insert(&function);
 }
 
 /* ---- the interface ---- */

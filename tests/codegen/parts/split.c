@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "abandon.h"
+#include "llvm_module.h"
 #include "support.h"
 
 #include "codegen/parts/module.h"
@@ -54,13 +55,17 @@ static void define_plain_names(struct linked *linked, const struct tn__module *m
     }
 }
 
+/* `level` may have IN_BACKGROUND. */
+enum { IN_BACKGROUND = 8 };
+
 static int compile_part(struct tn__module *module, size_t part, int level, bool stubs, struct tn_buffer *object,
                         struct tn_error *err)
 {
     static const struct tn_compile_observer silent = {.size = sizeof silent};
     const struct tn__part_compilation how = {.name = "part",
                                              .how = {.stubs = stubs, .inline_size = 20, .inline_budget = 400},
-                                             .opt_level = level,
+                                             .opt_level = level % IN_BACKGROUND,
+                                             .is_background = level >= IN_BACKGROUND,
                                              .observer = &silent};
     uint64_t extract_ns;
     return tn__module_compile_part(module, part, &how, object, &extract_ns, NULL, err);
@@ -239,6 +244,17 @@ static const struct {
      4},
 };
 
+static struct tn_buffer bitcode_of(const char *ir, size_t length)
+{
+    struct tn_buffer bitcode = {0};
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = parse_module(context, ir, length);
+    assert_int_equal(tn__module_write(module, &bitcode, NULL), TN_OK);
+    LLVMDisposeModule(module);
+    LLVMContextDispose(context);
+    return bitcode;
+}
+
 static void hard_to_part(void **state)
 {
     (void)state;
@@ -253,7 +269,76 @@ static void hard_to_part(void **state)
         tn__module_close(module);
         assert_int_equal(run_whole(hard[i].ir, strlen(hard[i].ir), 0), 1);
         check(hard[i].what, hard[i].ir, strlen(hard[i].ir));
+        struct tn_buffer bitcode = bitcode_of(hard[i].ir, strlen(hard[i].ir));
+        check(hard[i].what, bitcode.data, bitcode.size);
+        tn_buffer_free(&bitcode);
     }
+}
+
+/* Modules of the same IR: as bitcode twice, and as text, whose bodies are all there from the beginning. */
+static void open_ways(const char *name, const struct tn_buffer *bitcode, const struct tn_compile_options *options,
+                      struct tn__module *modules[3])
+{
+    struct tn_compile_options as_text = {DEFAULTS, .passes = "", .emit = TN_EMIT_LLVM};
+    struct outcome text = compile(bitcode->data, bitcode->size, &as_text);
+    assert_int_equal(text.code, TN_OK);
+    for (int i = 0; i < 3; i++) {
+        const struct tn_buffer *ir = i < 2 ? bitcode : &text.out;
+        struct tn_error err;
+        if (tn__module_open(name, ir->data, ir->size, options, "7", false, &modules[i], &err))
+            fail_msg("%s: %s", name, err.text);
+    }
+    tn_buffer_free(&text.out);
+}
+
+/* The object of a part depends on the part alone: not on what else was compiled before, in which order, whether the
+ * part was compiled before, in the module's context or in one of its own, and how the module was read. */
+static void check_objects(const char *name, const void *ir, size_t length)
+{
+    struct tn_compile_options options = {DEFAULTS, .opt_level = 2};
+    struct tn_buffer own = {0}, bitcode = {.data = (void *)ir, .size = length};
+    if (!tn__llvm_is_bitcode(ir, length))
+        own = bitcode = bitcode_of(ir, length);
+    struct tn__module *modules[3];
+    open_ways(name, &bitcode, &options, modules);
+    size_t parts = tn__split_parts(tn__module_split(modules[0]));
+    struct tn_buffer *objects = calloc(parts, sizeof *objects);
+    for (size_t part = 0; part < parts; part++)
+        assert_int_equal(compile_part(modules[0], part, 2, true, &objects[part], NULL), TN_OK);
+    static const struct {
+        const char *what;
+        int module, level;
+    } rows[] = {
+        {"once more", 0, 2},
+        {"backwards", 1, 2},
+        {"in the background", 1, 2 | IN_BACKGROUND},
+        {"from text", 2, 2},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (size_t part = parts; part-- > 0;) {
+            struct tn_buffer object;
+            assert_int_equal(compile_part(modules[rows[i].module], part, rows[i].level, true, &object, NULL), TN_OK);
+            if (object.size != objects[part].size || memcmp(object.data, objects[part].data, object.size) != 0)
+                fail_msg("%s: part %zu differs %s", name, part, rows[i].what);
+            tn_buffer_free(&object);
+        }
+    for (size_t part = 0; part < parts; part++)
+        tn_buffer_free(&objects[part]);
+    free(objects);
+    for (int i = 0; i < 3; i++)
+        tn__module_close(modules[i]);
+    tn_buffer_free(&own);
+}
+
+static void objects_are_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(programs); i++) {
+        for_program(programs[i], "plain", check_objects);
+        for_program(programs[i], "O2", check_objects); /* with debug information: all bodies are read at first */
+    }
+    for (size_t i = 0; i < COUNT(hard); i++)
+        check_objects(hard[i].what, hard[i].ir, strlen(hard[i].ir));
 }
 
 /* A part that LLVM gives up in is an error as often as it is asked for; the others are compiled all the same. */
@@ -333,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_do_what_the_whole_does),
         cmocka_unit_test(hard_to_part),
+        cmocka_unit_test(objects_are_the_same),
         cmocka_unit_test(given_up),
         cmocka_unit_test(opaque),
         cmocka_unit_test(refused_as_by_the_compiler),

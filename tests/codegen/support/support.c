@@ -80,22 +80,27 @@ bool built_in(const struct tn_compile_options *options)
     return false;
 }
 
+void for_program(const char *program, const char *way,
+                 void (*check)(const char *path, const void *bytes, size_t length))
+{
+    enum { LARGEST = 1 << 20 };
+    char path[400];
+    snprintf(path, sizeof path, "%s.%s.bc", program, way);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *bytes = malloc(LARGEST);
+    assert_non_null(bytes);
+    size_t length = fread(bytes, 1, LARGEST, file);
+    fclose(file);
+    check(path, bytes, length);
+    free(bytes);
+}
+
 void for_each_program(const char *const *programs, size_t count,
                       void (*check)(const char *path, const void *bytes, size_t length))
 {
-    enum { LARGEST = 1 << 20 };
-    for (size_t i = 0; i < 2 * count; i++) {
-        char path[400];
-        snprintf(path, sizeof path, "%s.%s.bc", programs[i / 2], i % 2 ? "O0" : "O2");
-        FILE *file = fopen(path, "rb");
-        assert_non_null(file);
-        char *bytes = malloc(LARGEST);
-        assert_non_null(bytes);
-        size_t length = fread(bytes, 1, LARGEST, file);
-        fclose(file);
-        check(path, bytes, length);
-        free(bytes);
-    }
+    for (size_t i = 0; i < 2 * count; i++)
+        for_program(programs[i / 2], i % 2 ? "O0" : "O2", check);
 }
 
 struct tn_cpu cpu_named(const char *name)

@@ -53,6 +53,9 @@ struct tn_cpu cpu_named(const char *name);
  * them. */
 void for_each_program(const char *const *programs, size_t count,
                       void (*check)(const char *path, const void *bytes, size_t length));
+/* Calls `check` with a program's bitcode of one of the ways in rules.mk. */
+void for_program(const char *program, const char *way,
+                 void (*check)(const char *path, const void *bytes, size_t length));
 
 #define assert_contains(text, part)                                                                                    \
     do {                                                                                                               \
