@@ -42,6 +42,7 @@
 #                 code for sanitizers, is smaller
 #   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
+#   CHECKING=      1: check invariants and the order of locks at run time, as with SANITIZE
 
 HOST ?=
 ifneq ($(HOST),)
@@ -65,8 +66,8 @@ INLINE ?= 1
 VECTORIZE ?= 1
 SANITIZERS ?= 1
 
-export HOST SYSROOT LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL \
-	INLINE VECTORIZE SANITIZERS
+export HOST SYSROOT LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE CHECKING \
+	JOBS SMALL INLINE VECTORIZE SANITIZERS
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh

@@ -2,22 +2,22 @@
 
 #include "fork.h"
 
-static const struct tn__fork_hooks *watched[TN__FORK_LEVELS];
+static const struct tn__fork_hooks *watched[TN__LEVELS];
 
 /* A bit for each level whose `before` this thread has called. Threads may fork at the same time, and levels may be
  * added meanwhile. */
-static __thread uint32_t held __attribute__((tls_model("initial-exec")));
+static __thread uint64_t held __attribute__((tls_model("initial-exec")));
 
 static void before_fork(void)
 {
     held = 0;
-    for (int level = 0; level < TN__FORK_LEVELS; level++) {
+    for (int level = 0; level < TN__LEVELS; level++) {
         const struct tn__fork_hooks *hooks = __atomic_load_n(&watched[level], __ATOMIC_ACQUIRE);
         if (!hooks)
             continue;
-        held |= 1u << level;
+        held |= (uint64_t)1 << level;
         if (hooks->lock)
-            pthread_mutex_lock(hooks->lock);
+            tn__mutex_lock(hooks->lock);
         if (hooks->before)
             hooks->before();
     }
@@ -28,12 +28,12 @@ static uint64_t generation;
 static void after_fork(bool in_child)
 {
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
-    for (int level = TN__FORK_LEVELS; level-- > 0;) {
-        const struct tn__fork_hooks *hooks = held & 1u << level ? watched[level] : NULL;
+    for (int level = TN__LEVELS; level-- > 0;) {
+        const struct tn__fork_hooks *hooks = held & (uint64_t)1 << level ? watched[level] : NULL;
         if (hooks && hooks->after)
             hooks->after(in_child);
         if (hooks && hooks->lock)
-            pthread_mutex_unlock(hooks->lock);
+            tn__mutex_unlock(hooks->lock);
     }
     held = 0;
 }
@@ -65,7 +65,7 @@ uint64_t tn__fork_generation(void)
     return __atomic_load_n(&generation, __ATOMIC_RELAXED);
 }
 
-void tn__forks_watch(enum tn__fork_level level, const struct tn__fork_hooks *hooks)
+void tn__forks_watch(enum tn__level level, const struct tn__fork_hooks *hooks)
 {
     if (__atomic_load_n(&watched[level], __ATOMIC_ACQUIRE))
         return;

@@ -31,7 +31,7 @@ static struct {
     uint64_t now;
 } __attribute__((aligned(64))) epoch = {FIRST_EPOCH};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_THREADS);
 static uint32_t passed; /* changes, under the lock, when a thread that is waited for has passed */
 static struct tn__thread *attached;
 static void (*attach_hook)(struct tn__thread *thread);
@@ -45,13 +45,13 @@ static void after_fork(bool in_child);
 void tn__threads_lock(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock, .after = after_fork};
-    tn__forks_watch(TN__FORK_THREADS, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_THREADS, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 void tn__threads_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 struct tn__thread *tn__threads_first(void)

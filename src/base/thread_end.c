@@ -21,7 +21,7 @@ struct tn__thread_end {
     bool running;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_ENDS);
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static struct tn__list all = {&all, &all};
 
@@ -34,8 +34,8 @@ static void after_fork(bool in_child);
 static void lock_all(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock, .after = after_fork};
-    tn__forks_watch(TN__FORK_ENDS, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_ENDS, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 /* ---- one function ---- */
@@ -66,7 +66,7 @@ struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
             tn__free(NULL, end);
         }
     }
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     return found;
 }
 
@@ -81,7 +81,7 @@ void tn__thread_end_run(struct tn__thread_end *end)
     if (gone || end->owner)
         tn__list_remove(&end->all);
     pthread_cond_broadcast(&ended);
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     tn__free(NULL, end);
 }
 
@@ -105,7 +105,7 @@ bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*functi
     newest = end;
     lock_all();
     tn__list_append(&all, &end->all);
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     return true;
 }
 
@@ -123,14 +123,14 @@ void tn__thread_end_abandon(struct tn__thread_ends *owner)
 {
     lock_all();
     while (is_run_elsewhere(owner))
-        pthread_cond_wait(&ended, &lock);
+        tn__mutex_wait(&lock, &ended, NULL);
     for (TN_EACH_TO_REMOVE(struct tn__thread_end, end, &all, all)) {
         if (end->owner != owner)
             continue;
         tn__list_remove(&end->all);
         __atomic_store_n(&end->owner, NULL, __ATOMIC_RELAXED); /* its thread frees it */
     }
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     tn__thread_end_take(owner, NULL, NULL); /* finds none: frees this thread's */
 }
 

@@ -59,18 +59,18 @@ struct cached {
 /* ---- the lock ---- */
 
 /* One for all caches, held for moments: never while a store or a compiler works. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_CACHES);
 
 static void take_lock(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__FORK_CACHES, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_CACHES, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 static void give_lock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 /* ---- stores ---- */

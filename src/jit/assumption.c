@@ -17,18 +17,18 @@
 #define RESTS "tenon.rests."
 
 /* One for all: of the lists, and of what is noted of code instances. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_ASSUMPTIONS);
 
 static void take_lock(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__FORK_ASSUMPTIONS, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_ASSUMPTIONS, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 static void give_lock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 static void drop_assumption(struct tn_assumption *assumption)

@@ -12,18 +12,18 @@
 
 /* ---- the lock ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_JITS);
 
 void tn__jit_lock(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__FORK_JITS, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_JITS, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 void tn__jit_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 /* ---- creating and destroying ---- */

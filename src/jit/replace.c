@@ -60,18 +60,18 @@ struct replacing {
 /* ---- the lock ---- */
 
 /* One for all JITs: held while stubs are redirected, not while anything is compiled or waited for. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_REPLACED);
 
 static void take_lock(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__FORK_REPLACED, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_REPLACED, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 static void give_lock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 /* ---- versions ---- */

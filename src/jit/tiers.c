@@ -16,7 +16,7 @@
 #include "link/core/session.h"
 #include "link/lazy/lazy.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_TIERS);
 
 /* Under the lock. */
 static struct {
@@ -49,8 +49,8 @@ static void after_fork(bool in_child)
 void tn__tiers_lock(void)
 {
     static const struct tn__fork_hooks hooks = {&lock, NULL, after_fork};
-    tn__forks_watch(TN__FORK_TIERS, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_TIERS, &hooks);
+    tn__mutex_lock(&lock);
     if (all.is_ready)
         return;
     all.is_ready = true;
@@ -61,7 +61,7 @@ void tn__tiers_lock(void)
 
 void tn__tiers_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 /* ---- what is wanted ---- */
@@ -414,7 +414,7 @@ void tn__tiers_close(struct tn__tiers *tiers)
             forget(part);
     }
     while (tiers->uses)
-        pthread_cond_wait(&all.idle, &lock);
+        tn__mutex_wait(&lock, &all.idle, NULL);
     tn__list_remove(&tiers->listed);
     if (!--all.count && all.runs && !all.stops)
         stop();

@@ -32,7 +32,7 @@ static void the_generation_changes_under_the_locks_on_both_sides(void **state)
 {
     (void)state;
     static const struct tn__fork_hooks hooks = {.before = note_before, .after = note_after};
-    tn__forks_watch(TN__FORK_SESSIONS, &hooks); /* which comes before anything asks for the generation */
+    tn__forks_watch(TN__LEVEL_SESSIONS, &hooks); /* which comes before anything asks for the generation */
     for (int i = 0; i < 3; i++) {
         pid_t pid = fork();
         if (!pid)

@@ -34,6 +34,8 @@ for_machine = $(foreach src,$(1), \
 	$(if $(filter host_%,$(notdir $(src))),$(filter $(call host_file,$(dir $(src))),$(src)),$(src)))
 runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
+# Of checking builds only.
+runtime_src := $(filter-out $(if $(SANITIZE)$(CHECKING),,src/base/mutex_check.c),$(runtime_src))
 plugin_cxx := $(wildcard src/codegen/plugin/*.cpp)
 codegen_cxx := $(filter-out $(plugin_cxx),$(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp))
 # Parts of the pipeline that a build may leave out: NAME.cpp, or NAME_none.cpp in its place.
@@ -52,7 +54,8 @@ c_warnings := $(warnings) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 # gcc warns that ThreadSanitizer does not know fences.
 sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	$(if $(filter thread,$(SANITIZE)),-Wno-tsan))
-checking := $(if $(SANITIZE),-DTN_CHECKING)
+# CHECKING=1: the checks of builds with sanitizers, without these.
+checking := $(if $(SANITIZE)$(CHECKING),-DTN_CHECKING)
 # What a client's function throws may pass frames of the library; for RISC-V compilers make tables for that only if
 # asked.
 unwind_tables := $(if $(filter riscv64,$(machine)),-fasynchronous-unwind-tables)

@@ -28,22 +28,24 @@ struct batch {
 };
 
 /* A lock of its own: reading debug information takes long, and links of other sessions need not wait for it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_SOURCES);
 static struct tn__tree *members; /* of all sessions */
 
 /* Forks do not wait for a reader, which may take long: the child abandons it, see find_frames. What changes the lists
  * holds a session's lock, for which forks wait. */
 static void after_fork(bool in_child)
 {
-    if (in_child)
-        pthread_mutex_init(&lock, NULL);
+    if (!in_child)
+        return;
+    tn__mutex_forget(&lock);
+    tn__mutex_init(&lock, TN__LEVEL_SOURCES);
 }
 
 static void lock_sources(void)
 {
     static const struct tn__fork_hooks hooks = {.after = after_fork};
-    tn__forks_watch(TN__FORK_SOURCES, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_SOURCES, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 /* ---- keeping ---- */
@@ -75,7 +77,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
         if (!--batch->live)
             free_batch(batch);
     }
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 static void enter_objects(struct batch *batch, const struct tn_linked_object *const *objects, size_t count)
@@ -89,7 +91,7 @@ static void enter_objects(struct batch *batch, const struct tn_linked_object *co
         *member = (struct member){.node.key = code->address, .end = code->address + code->size, .batch = batch};
         tn__tree_insert(&members, &member->node);
     }
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 static int add_batch(const struct tn_session *session, const struct tn_linked_object *const *objects, size_t count,
@@ -186,6 +188,6 @@ int tn_symbolize_source(const struct tn_session *session, const void *address,
     struct batch *batch = find_batch(&question);
     if (batch && (code == TN_EFATAL || code == TN_ENOMEM))
         batch->dwarf = NULL; /* LLVM left it halfway: abandoned, and read again next time */
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     return code;
 }

@@ -162,7 +162,7 @@ static int make_room(struct tn__image_build *b)
 static int begin_build(struct tn__image_build *b, const struct tn_image_options *options,
                        const struct tn_image_stats *stats)
 {
-    pthread_mutex_init(&b->lock, NULL);
+    tn__mutex_init(&b->lock, TN__LEVEL_BUILD);
     pthread_cond_init(&b->extracted_more, NULL);
     if (stats && !tn__size_is_possible(stats->size))
         return tn__fail(b->err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
@@ -199,7 +199,7 @@ static int end_build(struct tn__image_build *b, int code, struct tn_image_stats 
     tn__arena_free(&b->gc.arena);
     tn__arena_free(&b->arena);
     pthread_cond_destroy(&b->extracted_more);
-    pthread_mutex_destroy(&b->lock);
+    tn__mutex_destroy(&b->lock);
     if (stats)
         tn__give_stats(stats, sizeof b->stats, &b->stats);
     return code;

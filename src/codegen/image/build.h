@@ -6,8 +6,7 @@
 #ifndef TENON_CODEGEN_IMAGE_BUILD_H
 #define TENON_CODEGEN_IMAGE_BUILD_H
 
-#include <pthread.h>
-
+#include "base/mutex.h"
 #include "codegen/compile/unit.h"
 #include "codegen/image/image.h"
 #include "codegen/image/multiversion.h"
@@ -57,7 +56,7 @@ struct tn__image_build {
     uint64_t *weights; /* of shards */
     bool *is_finished; /* for each shard: another process has compiled it */
 
-    pthread_mutex_t lock; /* for what follows */
+    struct tn__mutex lock; /* for what follows */
     pthread_cond_t extracted_more;
     struct tn__image_part *parts; /* by shard */
     size_t next, extracted,

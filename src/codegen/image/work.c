@@ -66,14 +66,14 @@ static int extract_one(struct tn__image_build *b, size_t shard)
     struct tn_error err;
     uint64_t begin = tn__os_now_ns();
     int code = b->is_finished[shard] ? TN_OK : tn__contain(extract, &(struct extraction){b, shard}, &err);
-    pthread_mutex_lock(&b->lock);
+    tn__mutex_lock(&b->lock);
     b->parts[shard].extract_ns = tn__os_now_ns() - begin;
     b->extracted = shard + 1;
     if (code != TN_OK)
         fail(b, code, &err);
     code = b->code;
     pthread_cond_broadcast(&b->extracted_more);
-    pthread_mutex_unlock(&b->lock);
+    tn__mutex_unlock(&b->lock);
     return code;
 }
 
@@ -125,24 +125,24 @@ static void compile_shard(struct tn__image_build *b, struct tn_image_progress *s
             shard->emit_ns += stats.emit_ns;
         }
     tn_buffer_free(&b->parts[shard->shard].bitcode);
-    pthread_mutex_lock(&b->lock);
+    tn__mutex_lock(&b->lock);
     if (code != TN_OK)
         fail(b, code, &err);
     shard->done = ++b->done;
     if (b->options.progress && code == TN_OK)
         b->options.progress(b->options.context, shard);
-    pthread_mutex_unlock(&b->lock);
+    tn__mutex_unlock(&b->lock);
 }
 
 /* Takes the next shard, waiting until it is extracted. False: there is none, or something has failed. */
 static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shard)
 {
-    pthread_mutex_lock(&b->lock);
+    tn__mutex_lock(&b->lock);
     while (b->next < b->end && b->is_finished[b->next])
         b->next++;
     size_t taken = b->next++;
     while (b->code == TN_OK && taken < b->end && taken >= b->extracted)
-        pthread_cond_wait(&b->extracted_more, &b->lock);
+        tn__mutex_wait(&b->lock, &b->extracted_more, NULL);
     bool found = b->code == TN_OK && taken < b->end;
     if (found)
         *shard = (struct tn_image_progress){.size = sizeof *shard,
@@ -150,7 +150,7 @@ static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shar
                                             .shard = taken,
                                             .weight = b->weights[taken],
                                             .extract_ns = b->parts[taken].extract_ns};
-    pthread_mutex_unlock(&b->lock);
+    tn__mutex_unlock(&b->lock);
     return found;
 }
 

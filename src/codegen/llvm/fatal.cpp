@@ -90,7 +90,7 @@ void spring(void *user)
 bool tn__once(struct tn__once *once)
 {
     install();
-    pthread_mutex_lock(&once->lock);
+    tn__mutex_lock(&once->lock);
     if (!once->good) {
         setting_up = true;
         try {
@@ -100,7 +100,7 @@ bool tn__once(struct tn__once *once)
         setting_up = false;
     }
     bool good = once->good;
-    pthread_mutex_unlock(&once->lock);
+    tn__mutex_unlock(&once->lock);
     return good;
 }
 

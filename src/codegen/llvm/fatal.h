@@ -5,9 +5,8 @@
 #ifndef TENON_CODEGEN_FATAL_H
 #define TENON_CODEGEN_FATAL_H
 
-#include <pthread.h>
-
 #include "base/base.h"
+#include "base/mutex.h"
 #include "tenon_codegen.h"
 
 #pragma GCC visibility push(hidden)
@@ -27,12 +26,12 @@ void tn__contain_disposal(int (*body)(void *context), void *context);
 /* A step that sets up LLVM for the whole process. */
 struct tn__once {
     bool (*step)(void); /* false or bad_alloc: out of memory; it may be run again after that */
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     bool good;
 };
 #define TN__ONCE(step)                                                                                                 \
     {                                                                                                                  \
-        step, PTHREAD_MUTEX_INITIALIZER, false                                                                         \
+        step, TN__MUTEX(TN__LEVEL_ONCE), false                                                                         \
     }
 
 /* Runs the step unless it has succeeded before. False: out of memory; nothing is abandoned then. */

@@ -17,8 +17,8 @@
 struct tn__module {
     struct tn__list listed;
     bool locked_for_fork;
-    bool in_one_piece;    /* it is being compiled as a whole, without the lock */
-    pthread_mutex_t lock; /* recursive: the observer of a compilation may compile as well */
+    bool in_one_piece;     /* it is being compiled as a whole, without the lock */
+    struct tn__mutex lock; /* recursive: the observer of a compilation may compile as well */
     struct tn__unit unit;
     struct tn__split *split;
     const struct tn__split
@@ -31,15 +31,6 @@ struct tn__module {
     bool broken; /* LLVM gave up in it */
     char name[];
 };
-
-static void init_lock(pthread_mutex_t *lock)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
 
 /* ---- opening and closing ---- */
 
@@ -120,15 +111,15 @@ static int open_contained(void *user)
 /* ---- forks ---- */
 
 static struct {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     struct tn__list modules;
-} all = {PTHREAD_MUTEX_INITIALIZER, {&all.modules, &all.modules}};
+} all = {TN__MUTEX(TN__LEVEL_MODULES), {&all.modules, &all.modules}};
 
 /* Compiling may take long, so a fork does not wait for it. */
 static void before_fork(void)
 {
     for (TN_EACH(struct tn__module, module, &all.modules, listed))
-        module->locked_for_fork = !pthread_mutex_trylock(&module->lock);
+        module->locked_for_fork = tn__mutex_try(&module->lock);
 }
 
 /* What another thread was compiling is as if LLVM had given up in it: it is read again when it is needed. The child
@@ -136,10 +127,12 @@ static void before_fork(void)
 static void after_fork(bool in_child)
 {
     for (TN_EACH(struct tn__module, module, &all.modules, listed)) {
-        if (in_child)
-            init_lock(&module->lock);
-        else if (module->locked_for_fork)
-            pthread_mutex_unlock(&module->lock);
+        if (in_child) {
+            tn__mutex_forget(&module->lock);
+            tn__mutex_init_recursive(&module->lock, TN__LEVEL_MODULE);
+        } else if (module->locked_for_fork) {
+            tn__mutex_unlock(&module->lock);
+        }
         module->broken |= in_child && !module->locked_for_fork;
         module->broken |= in_child && __atomic_load_n(&module->in_one_piece, __ATOMIC_RELAXED);
     }
@@ -174,7 +167,7 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     if (!module)
         return tn__no_memory(err, name);
     memcpy(module->name, name, name_size);
-    init_lock(&module->lock);
+    tn__mutex_init_recursive(&module->lock, TN__LEVEL_MODULE);
     module->tag = memcpy(module->name + name_size, tag, tag_size);
     module->unit.name = module->name;
     module->unit.options = options;
@@ -187,7 +180,7 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
         .module = module, .ir = ir, .length = length, .whole = whole, .stays = module->ir != NULL, .err = err};
     int code = tn__contain(open_contained, &o, err);
     if (code != TN_OK) {
-        pthread_mutex_destroy(&module->lock);
+        tn__mutex_destroy(&module->lock);
         tn__free(NULL, module->ir);
         tn__free(NULL, module);
         return code;
@@ -198,10 +191,10 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
         tn__free(NULL, module->ir);
         module->ir = NULL;
     }
-    tn__forks_watch(TN__FORK_MODULES, &hooks);
-    pthread_mutex_lock(&all.lock);
+    tn__forks_watch(TN__LEVEL_MODULES, &hooks);
+    tn__mutex_lock(&all.lock);
     tn__list_append(&all.modules, &module->listed);
-    pthread_mutex_unlock(&all.lock);
+    tn__mutex_unlock(&all.lock);
     *out = module;
     return TN_OK;
 }
@@ -218,12 +211,12 @@ void tn__module_close(struct tn__module *module)
 {
     if (!module)
         return;
-    pthread_mutex_lock(&all.lock);
+    tn__mutex_lock(&all.lock);
     tn__list_remove(&module->listed);
-    pthread_mutex_unlock(&all.lock);
+    tn__mutex_unlock(&all.lock);
     if (!module->broken)
         tn__contain_disposal(close_contained, module);
-    pthread_mutex_destroy(&module->lock);
+    tn__mutex_destroy(&module->lock);
     tn__free(NULL, module->ir);
     tn__free(NULL, module);
 }
@@ -360,10 +353,10 @@ static int compile_apart(const struct job *job, bool waited)
     struct tn_buffer bitcode = {0};
     struct extracting e = {.module = module, .part = job->part, .how = &job->how->how, .out = &bitcode};
     uint64_t begin = tn__os_now_ns();
-    pthread_mutex_lock(&module->lock);
+    tn__mutex_lock(&module->lock);
     module->apart = module->apart || waited;
     int code = extract(&e, job->err);
-    pthread_mutex_unlock(&module->lock);
+    tn__mutex_unlock(&module->lock);
     *job->extract_ns = tn__os_now_ns() - begin;
     if (code != TN_OK)
         return code;
@@ -383,11 +376,11 @@ int tn__module_compile_part(struct tn__module *module, size_t part, const struct
     options.opt_level = how->opt_level;
     if (part == 0 || how->is_background) /* the data comes with the debug information of the module */
         return compile_apart(&job, how->is_background);
-    if (pthread_mutex_trylock(&module->lock))
+    if (!tn__mutex_try(&module->lock))
         return compile_apart(&job, true);
     bool apart = module->apart || module->broken;
     int code = apart ? TN_OK : compile_as_guest(&job);
-    pthread_mutex_unlock(&module->lock);
+    tn__mutex_unlock(&module->lock);
     return apart ? compile_apart(&job, false) : code;
 }
 

@@ -24,18 +24,18 @@ struct entry {
 
 /* The one given back last is first. */
 static struct pool {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     struct entry *idle;
     size_t count;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} pool = {.lock = TN__MUTEX(TN__LEVEL_TARGETS)};
 
 enum { MOST_IDLE = 16 };
 
 static void lock_pool(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &pool.lock};
-    tn__forks_watch(TN__FORK_TARGETS, &hooks);
-    pthread_mutex_lock(&pool.lock);
+    tn__forks_watch(TN__LEVEL_TARGETS, &hooks);
+    tn__mutex_lock(&pool.lock);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -67,7 +67,7 @@ static struct entry *take_idle(const struct tn_compile_options *options, const c
         *at = found->next;
         pool.count--;
     }
-    pthread_mutex_unlock(&pool.lock);
+    tn__mutex_unlock(&pool.lock);
     return found;
 }
 
@@ -129,7 +129,7 @@ void tn__target_give(struct tn__target *target)
         *at = NULL;
         pool.count--;
     }
-    pthread_mutex_unlock(&pool.lock);
+    tn__mutex_unlock(&pool.lock);
     if (surplus)
         dispose(surplus);
 }

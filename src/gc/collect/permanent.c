@@ -37,7 +37,7 @@ struct tn__permanent {
     size_t space_count, space_capacity;
     struct owner *owners; /* newest last */
     size_t owner_count, owner_capacity;
-    pthread_mutex_t lock; /* a leaf: nothing is waited for */
+    struct tn__mutex lock; /* a leaf: nothing is waited for */
     void **logged;
     size_t logged_count, logged_capacity;
     bool list_is_lost;
@@ -62,10 +62,10 @@ static struct space *space_of(const struct tn_heap *heap, const void *address)
 /* Another thread may be adding a space. */
 static uint64_t identity(const struct tn_heap *heap, const void *object)
 {
-    pthread_mutex_lock(&heap->permanent->lock);
+    tn__mutex_lock(&heap->permanent->lock);
     const struct space *space = space_of(heap, object);
     uint64_t result = (uintptr_t)object + (space ? space->identity : 0);
-    pthread_mutex_unlock(&heap->permanent->lock);
+    tn__mutex_unlock(&heap->permanent->lock);
     return result;
 }
 
@@ -85,9 +85,9 @@ static bool log_card(struct tn_heap *heap, void *object, const void *slot, const
     struct tn__permanent *p = heap->permanent;
     if (slot && !tn__is_in_heap(heap, value))
         return true;
-    pthread_mutex_lock(&p->lock);
+    tn__mutex_lock(&p->lock);
     bool noted = tn__cards_note(&p->cards, object, slot);
-    pthread_mutex_unlock(&p->lock);
+    tn__mutex_unlock(&p->lock);
     return noted;
 }
 
@@ -98,10 +98,10 @@ static void log_object(struct tn_heap *heap, void *object, void *slot, void *val
         return;
     if (!(__atomic_fetch_and(tn__header(object), ~(uint64_t)ARMED, __ATOMIC_SEQ_CST) & TN_GC_PERMANENT))
         return; /* another thread was first */
-    pthread_mutex_lock(&p->lock);
+    tn__mutex_lock(&p->lock);
     if (!enter_logged(p, object))
         p->list_is_lost = true;
-    pthread_mutex_unlock(&p->lock);
+    tn__mutex_unlock(&p->lock);
 }
 
 /* ---- objects ---- */
@@ -312,9 +312,9 @@ static void count(const struct tn_heap *heap, struct tn_heap_stats *stats)
     struct tn__permanent *p = heap->permanent;
     for (size_t i = 0; i < p->space_count; i++)
         stats->permanent += (uint64_t)(p->spaces[i].end - p->spaces[i].start);
-    pthread_mutex_lock(&p->lock);
+    tn__mutex_lock(&p->lock);
     stats->permanent_logged = p->logged_count + p->cards.count;
-    pthread_mutex_unlock(&p->lock);
+    tn__mutex_unlock(&p->lock);
 }
 
 /* ---- adding and removing ---- */
@@ -326,7 +326,7 @@ static void end(struct tn_heap *heap)
         const struct owner *last = &p->owners[--p->owner_count];
         last->end(last->owner);
     }
-    pthread_mutex_destroy(&p->lock);
+    tn__mutex_destroy(&p->lock);
     for (size_t i = 0; i < p->space_count; i++)
         tn__free(NULL, p->spaces[i].starts);
     tn__cards_free(&p->cards);
@@ -347,7 +347,7 @@ static bool begin(struct tn_heap *heap)
     heap->permanent = tn__alloc_zeroed(NULL, 1, sizeof *heap->permanent);
     if (!heap->permanent)
         return false;
-    pthread_mutex_init(&heap->permanent->lock, NULL);
+    tn__mutex_init(&heap->permanent->lock, TN__LEVEL_PERMANENT);
     __atomic_store_n(&heap->permanent_work, &work, __ATOMIC_RELEASE);
     return true;
 }
@@ -378,11 +378,11 @@ static int add(struct tn_heap *heap, struct space space, struct tn_error *err)
     if (is_taken(heap, space.start, space.end))
         return tn__fail(err, TN_EINVAL, "the addresses from %p to %p are the heap's, or have permanent objects already",
                         (void *)space.start, (void *)space.end);
-    pthread_mutex_lock(&p->lock);
+    tn__mutex_lock(&p->lock);
     bool has_room = tn__grow(NULL, &p->spaces, &p->space_capacity, p->space_count + 1, sizeof *p->spaces);
     if (has_room)
         insert_space(p, space);
-    pthread_mutex_unlock(&p->lock);
+    tn__mutex_unlock(&p->lock);
     return has_room ? TN_OK : tn__no_memory(err, NULL);
 }
 
@@ -410,7 +410,7 @@ int tn_heap_add_permanent(struct tn_heap *heap, void *start, size_t size, uint64
 static void remove_space(struct tn__permanent *p, struct space *at)
 {
     size_t kept = 0;
-    pthread_mutex_lock(&p->lock);
+    tn__mutex_lock(&p->lock);
     for (size_t i = 0; i < p->logged_count; i++)
         if ((char *)p->logged[i] < at->start || (char *)p->logged[i] >= at->end)
             p->logged[kept++] = p->logged[i];
@@ -418,7 +418,7 @@ static void remove_space(struct tn__permanent *p, struct space *at)
     tn__cards_forget(&p->cards, at->start, at->end);
     tn__free(NULL, at->starts);
     memmove(at, at + 1, (size_t)(&p->spaces[--p->space_count] - at) * sizeof *at);
-    pthread_mutex_unlock(&p->lock);
+    tn__mutex_unlock(&p->lock);
 }
 
 int tn_heap_remove_permanent(struct tn_heap *heap, const void *start, struct tn_error *err)

@@ -77,7 +77,7 @@ struct tn__snapshot {
     uintptr_t *words;
     size_t count, capacity;
     bool is_whole; /* false: memory ran out */
-    pthread_mutex_t
+    struct tn__mutex
         lock; /* for `stored`: words that the barrier was told of since then. A leaf: nothing is waited for */
     uintptr_t *stored;
     size_t stored_count, stored_capacity;
@@ -87,7 +87,7 @@ static struct tn__snapshot *make_snapshot(void)
 {
     struct tn__snapshot *snapshot = tn__alloc_zeroed(NULL, 1, sizeof *snapshot);
     if (snapshot)
-        pthread_mutex_init(&snapshot->lock, NULL);
+        tn__mutex_init(&snapshot->lock, TN__LEVEL_SNAPSHOT);
     return snapshot;
 }
 
@@ -147,14 +147,14 @@ static void sort_stored(struct tn__snapshot *snapshot)
 
 static void note_stored(struct tn__snapshot *snapshot, const void *slot)
 {
-    pthread_mutex_lock(&snapshot->lock);
+    tn__mutex_lock(&snapshot->lock);
     if (snapshot->stored_count == snapshot->stored_capacity)
         sort_stored(snapshot); /* most programs store into few words often */
     size_t need = tn__max64(snapshot->stored_count + 1, 2 * snapshot->stored_count);
     snapshot->is_whole &= tn__grow(NULL, &snapshot->stored, &snapshot->stored_capacity, need, sizeof *snapshot->stored);
     if (snapshot->is_whole)
         snapshot->stored[snapshot->stored_count++] = (uintptr_t)slot;
-    pthread_mutex_unlock(&snapshot->lock);
+    tn__mutex_unlock(&snapshot->lock);
 }
 
 struct comparison {
@@ -262,7 +262,7 @@ void tn__verify_end(struct tn_heap *heap)
     struct tn__snapshot *snapshot = heap->snapshot;
     if (!snapshot)
         return;
-    pthread_mutex_destroy(&snapshot->lock);
+    tn__mutex_destroy(&snapshot->lock);
     tn__free(NULL, snapshot->words);
     tn__free(NULL, snapshot->stored);
     tn__free(NULL, snapshot);

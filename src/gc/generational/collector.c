@@ -59,7 +59,7 @@ __attribute__((cold)) int tn__gen_create(struct tn_heap *heap, const struct tn__
         tn__free(NULL, g);
         return tn__fail(err, TN_ENOMEM, "no address space for a heap");
     }
-    pthread_mutex_init(&g->log_lock, NULL);
+    tn__mutex_init(&g->log_lock, TN__LEVEL_LOG);
     heap->options.limit = tn__min64(heap->options.limit, g->size); /* no size within the limit overflows then */
     g->budget = tn__within_soft_limit(heap, 0, tn__min64(heap->options.minimum, heap->options.limit));
     g->last_full = tn__os_now_ns();
@@ -82,7 +82,7 @@ __attribute__((cold)) void tn__gen_close_heap(struct tn_heap *heap)
     struct tn__generational *g = tn__generational_of(heap);
     tn__gen_close_team(g, heap);
     tn__gen_free_logs(g);
-    pthread_mutex_destroy(&g->log_lock);
+    tn__mutex_destroy(&g->log_lock);
     tn__free(NULL, g->spans);
     tn__gen_close(g);
     tn__free(NULL, g);

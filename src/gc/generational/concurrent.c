@@ -112,9 +112,9 @@ static void *run_marker(void *of)
         uint32_t event = __atomic_load_n(&cycle->event, __ATOMIC_ACQUIRE);
         look_at_world(heap);
         wait_for_world(heap);
-        pthread_mutex_lock(&heap->beside);
+        tn__mutex_lock(&heap->beside);
         bool ends = cycle->ends, has_more = !ends && work(cycle);
-        pthread_mutex_unlock(&heap->beside);
+        tn__mutex_unlock(&heap->beside);
         if (ends)
             return NULL;
         __atomic_store_n(&cycle->sleeps, !has_more, __ATOMIC_SEQ_CST);
@@ -190,12 +190,12 @@ static void help(struct tn_heap *heap, uint64_t bytes)
         return;
     }
     uint64_t time = g->used > g->budget ? LONG_NS : cycle->slice_ns;
-    pthread_mutex_lock(&heap->beside);
+    tn__mutex_lock(&heap->beside);
     if (cycle->is_dirty)
         clear_some(cycle, UNITS_OF_SLICE);
     else if (has_work(cycle))
         mark_until(cycle, tn__os_now_ns() + time);
-    pthread_mutex_unlock(&heap->beside);
+    tn__mutex_unlock(&heap->beside);
 }
 
 /* ---- when ---- */
@@ -389,9 +389,9 @@ static void close_concurrent(struct tn_heap *heap)
 {
     struct tn__cycle *cycle = tn__generational_of(heap)->cycle;
     if (is_own_thread(cycle)) {
-        pthread_mutex_lock(&heap->beside);
+        tn__mutex_lock(&heap->beside);
         cycle->ends = true;
-        pthread_mutex_unlock(&heap->beside);
+        tn__mutex_unlock(&heap->beside);
         wake_marker(cycle);
         pthread_join(cycle->thread, NULL);
     }

@@ -104,8 +104,8 @@ struct tn__worker {
 
 /* What several workers do together (work.c). */
 struct tn__team {
-    pthread_mutex_t lock;       /* for all of it, and for memory while workers run. A leaf */
-    pthread_mutex_t visit_lock; /* while a type's function visits references; `lock` may be taken meanwhile */
+    struct tn__mutex lock;       /* for all of it, and for memory while workers run. A leaf */
+    struct tn__mutex visit_lock; /* while a type's function visits references; `lock` may be taken meanwhile */
     struct tn__worker *workers[TN__MOST_WORKERS];
     uint32_t started, process, forks; /* threads beside number 0, in this process; see tn_heap.forks */
     uint32_t size;                    /* of those that run now; 1: number 0 alone */
@@ -186,7 +186,7 @@ struct tn__generational {
     struct tn__span *spans; /* long ones, and if there is memory for them; objects of others have starts */
     size_t span_count, span_capacity;
 
-    pthread_mutex_t log_lock; /* for these. A leaf */
+    struct tn__mutex log_lock; /* for these. A leaf */
     struct tn__log *logs;
     size_t log_count, log_limit; /* of buffers */
     bool log_is_lost;            /* no memory: all old objects are looked at */

@@ -104,9 +104,9 @@ void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
     size_t count = (size_t)(mutator->log_at - log->entries);
     log->count = (uint32_t)(g->marks ? g->beside->sift(g, log->entries, count) : count);
     set_at(mutator, NULL, NULL);
-    pthread_mutex_lock(&g->log_lock);
+    tn__mutex_lock(&g->log_lock);
     add_log(g, log);
-    pthread_mutex_unlock(&g->log_lock);
+    tn__mutex_unlock(&g->log_lock);
 }
 
 /* The thread has a buffer that is not full. False: no memory. */
@@ -138,7 +138,7 @@ void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintpt
             *mutator->log_at++ = entry;
         return;
     }
-    pthread_mutex_lock(&g->log_lock);
+    tn__mutex_lock(&g->log_lock);
     struct tn__log *log = g->logs;
     bool is_new = !log || log->count == MOST;
     if (is_new)
@@ -147,7 +147,7 @@ void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintpt
         log->entries[log->count++] = entry;
     if (log && is_new) /* may merge it with others */
         add_log(g, log);
-    pthread_mutex_unlock(&g->log_lock);
+    tn__mutex_unlock(&g->log_lock);
 }
 
 /* ---- all buffers ---- */

@@ -19,7 +19,7 @@ static struct tn__packet *add_packet(struct tn__worker *w, enum tn__found kind)
 {
     struct tn__generational *g = w->g;
     if (!w->alone)
-        pthread_mutex_lock(&g->team.lock);
+        tn__mutex_lock(&g->team.lock);
     struct tn__packet *packet = tn__gen_take_packet(&g->team);
     if (packet) {
         packet->count = 0;
@@ -27,7 +27,7 @@ static struct tn__packet *add_packet(struct tn__worker *w, enum tn__found kind)
         g->cycle->found[kind] = packet;
     }
     if (!w->alone)
-        pthread_mutex_unlock(&g->team.lock);
+        tn__mutex_unlock(&g->team.lock);
     return packet;
 }
 

@@ -23,13 +23,13 @@ static inline char *bump(char **at, const char *end, uint64_t size, const struct
 static inline void lock(struct tn__worker *w)
 {
     if (!w->alone)
-        pthread_mutex_lock(&w->g->team.lock);
+        tn__mutex_lock(&w->g->team.lock);
 }
 
 static inline void unlock(struct tn__worker *w)
 {
     if (!w->alone)
-        pthread_mutex_unlock(&w->g->team.lock);
+        tn__mutex_unlock(&w->g->team.lock);
 }
 
 /* The next hole or block to allocate in. False: there is none. */

@@ -55,7 +55,7 @@ size_t tn__sift_stores(struct tn__generational *g, uintptr_t *entries, size_t co
 {
     size_t kept = 0;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&g->log_lock);
+    tn__mutex_lock(&g->log_lock);
     for (size_t i = 0; i < count; i++) {
         void *value = entries[i] & 1 ? NULL : __atomic_load_n((void **)entries[i], __ATOMIC_RELAXED);
         if (entries[i] & 1 || tn__is_young(g, value))
@@ -64,16 +64,16 @@ size_t tn__sift_stores(struct tn__generational *g, uintptr_t *entries, size_t co
                  set_mark(g, value))
             note(g, value);
     }
-    pthread_mutex_unlock(&g->log_lock);
+    tn__mutex_unlock(&g->log_lock);
     return kept;
 }
 
 struct tn__log *tn__take_noted(struct tn__cycle *cycle)
 {
     struct tn__generational *g = cycle->marker.g;
-    pthread_mutex_lock(&g->log_lock);
+    tn__mutex_lock(&g->log_lock);
     struct tn__log *log = cycle->noted;
     cycle->noted = log ? log->next : NULL;
-    pthread_mutex_unlock(&g->log_lock);
+    tn__mutex_unlock(&g->log_lock);
     return log;
 }

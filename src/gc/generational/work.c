@@ -50,13 +50,13 @@ static bool reserve_packets(struct tn__team *team, uint64_t size)
 static void lock(struct tn__worker *w)
 {
     if (!w->alone)
-        pthread_mutex_lock(&w->g->team.lock);
+        tn__mutex_lock(&w->g->team.lock);
 }
 
 static void unlock(struct tn__worker *w)
 {
     if (!w->alone)
-        pthread_mutex_unlock(&w->g->team.lock);
+        tn__mutex_unlock(&w->g->team.lock);
 }
 
 static void announce(struct tn__team *team)
@@ -107,10 +107,10 @@ void tn__gen_scan_any(struct tn__worker *w, void *object)
 {
     bool in_turns = !w->alone && tn__type_of(object)->kind == TN_KIND_CUSTOM;
     if (in_turns)
-        pthread_mutex_lock(&w->g->team.visit_lock);
+        tn__mutex_lock(&w->g->team.visit_lock);
     tn__scan(&w->all, object);
     if (in_turns)
-        pthread_mutex_unlock(&w->g->team.visit_lock);
+        tn__mutex_unlock(&w->g->team.visit_lock);
 }
 
 /* ---- looking for work ---- */
@@ -166,7 +166,7 @@ bool tn__gen_more(struct tn__worker *w)
     struct tn__team *team = &w->g->team;
     if (w->alone)
         return take_any(w);
-    pthread_mutex_lock(&team->lock);
+    tn__mutex_lock(&team->lock);
     bool found = take_any(w);
     while (!found && !team->has_finished) {
         if (team->idle + 1 == team->size) {
@@ -176,15 +176,15 @@ bool tn__gen_more(struct tn__worker *w)
         }
         uint32_t event = __atomic_load_n(&team->event, __ATOMIC_RELAXED);
         __atomic_store_n(&team->idle, team->idle + 1, __ATOMIC_RELAXED);
-        pthread_mutex_unlock(&team->lock);
+        tn__mutex_unlock(&team->lock);
         uint64_t start = tn__os_now_ns();
         await(team, event);
         w->waited += tn__os_now_ns() - start;
-        pthread_mutex_lock(&team->lock);
+        tn__mutex_lock(&team->lock);
         __atomic_store_n(&team->idle, team->idle - 1, __ATOMIC_RELAXED);
         found = !team->has_finished && take_any(w);
     }
-    pthread_mutex_unlock(&team->lock);
+    tn__mutex_unlock(&team->lock);
     return found;
 }
 
@@ -362,8 +362,8 @@ bool tn__gen_open_team(struct tn__generational *g)
     struct tn__team *team = &g->team;
     if (!reserve_packets(team, tn__align_up(g->size, TN__UNIT)))
         return false;
-    pthread_mutex_init(&team->lock, NULL);
-    pthread_mutex_init(&team->visit_lock, NULL);
+    tn__mutex_init(&team->lock, TN__LEVEL_TEAM);
+    tn__mutex_init(&team->visit_lock, TN__LEVEL_VISITORS);
     team->process = tn__os_process_id();
     team->workers[0] = &g->first;
     g->first.g = g;
@@ -383,7 +383,7 @@ void tn__gen_close_team(struct tn__generational *g, const struct tn_heap *heap)
         pthread_join(team->workers[team->started]->thread, NULL);
         tn__free(NULL, team->workers[team->started]);
     }
-    pthread_mutex_destroy(&team->lock);
-    pthread_mutex_destroy(&team->visit_lock);
+    tn__mutex_destroy(&team->lock);
+    tn__mutex_destroy(&team->visit_lock);
     tn__os_release(team->packets, team->packets_size);
 }

@@ -62,9 +62,9 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         return code;
     }
     heap->waiting_end = &heap->waiting;
-    pthread_mutex_init(&heap->lock, NULL);
-    pthread_mutex_init(&heap->roots_lock, NULL);
-    pthread_mutex_init(&heap->beside, NULL);
+    tn__mutex_init(&heap->lock, TN__LEVEL_HEAP);
+    tn__mutex_init(&heap->roots_lock, TN__LEVEL_HANDLES);
+    tn__mutex_init(&heap->beside, TN__LEVEL_BESIDE);
     heap->fences = tn__os_fence_threads() != 0;
     tn__watch_lazy_calls();
     tn__heaps_add(heap);
@@ -111,9 +111,9 @@ void tn_heap_destroy(struct tn_heap *heap)
     heap->collector->close(heap); /* its threads read types, which may be an image's */
     if (heap->permanent_work)
         heap->permanent_work->end(heap);
-    pthread_mutex_destroy(&heap->lock);
-    pthread_mutex_destroy(&heap->roots_lock);
-    pthread_mutex_destroy(&heap->beside);
+    tn__mutex_destroy(&heap->lock);
+    tn__mutex_destroy(&heap->roots_lock);
+    tn__mutex_destroy(&heap->beside);
     tn__free(NULL, heap);
 }
 

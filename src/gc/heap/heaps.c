@@ -11,15 +11,15 @@
 #include "gc/heap/heaps.h"
 
 static struct {
-    pthread_mutex_t lock;   /* taken before those of heaps, outside of managed code */
-    pthread_mutex_t ranges; /* the list changes under both; nothing is waited for under this one */
+    struct tn__mutex lock;   /* taken before those of heaps, outside of managed code */
+    struct tn__mutex ranges; /* the list changes under both; nothing is waited for under this one */
     struct tn__list heaps;
-} all = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, {&all.heaps, &all.heaps}};
+} all = {TN__MUTEX(TN__LEVEL_HEAPS), TN__MUTEX(TN__LEVEL_RANGES), {&all.heaps, &all.heaps}};
 
 static struct {
-    pthread_mutex_t lock; /* a leaf: no thread waits for anything while it holds this lock */
+    struct tn__mutex lock; /* a leaf: no thread waits for anything while it holds this lock */
     struct tn_heap *heap;
-} chosen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} chosen = {.lock = TN__MUTEX(TN__LEVEL_DEFAULT)};
 
 #define EACH_HEAP(heap) TN_EACH(struct tn_heap, heap, &all.heaps, listed)
 
@@ -32,11 +32,11 @@ static __thread struct tn_gc_anchor *level __attribute__((tls_model("initial-exe
 static struct tn_heap *find_own(void)
 {
     struct tn_heap *own = NULL;
-    pthread_mutex_lock(&all.ranges);
+    tn__mutex_lock(&all.ranges);
     for (EACH_HEAP(heap))
         if (tn__heap_is_mine(heap))
             own = heap;
-    pthread_mutex_unlock(&all.ranges);
+    tn__mutex_unlock(&all.ranges);
     return own;
 }
 
@@ -45,11 +45,13 @@ static struct tn_heap *find_own(void)
 static void lock_list(void)
 {
     struct tn_heap *own = find_own();
-    if (own)
-        __atomic_store_n(&own->awaits_fork, true, __ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&all.lock);
-    if (own)
-        __atomic_store_n(&own->awaits_fork, false, __ATOMIC_SEQ_CST);
+    if (!own) {
+        tn__mutex_lock(&all.lock);
+        return;
+    }
+    __atomic_store_n(&own->awaits_fork, true, __ATOMIC_SEQ_CST);
+    tn__mutex_lock_unordered(&all.lock);
+    __atomic_store_n(&own->awaits_fork, false, __ATOMIC_SEQ_CST);
 }
 
 /* False: its holder is this thread, or one that waits in lock_list. */
@@ -57,7 +59,7 @@ static bool lock_heap(struct tn_heap *heap)
 {
     enum { SHORTEST_NS = 1000, LONGEST_NS = 50000 };
     uint32_t never = 0;
-    for (uint64_t nap = SHORTEST_NS; pthread_mutex_trylock(&heap->lock); nap = tn__min64(2 * nap, LONGEST_NS)) {
+    for (uint64_t nap = SHORTEST_NS; !tn__mutex_try(&heap->lock); nap = tn__min64(2 * nap, LONGEST_NS)) {
         if (tn__heap_is_mine(heap) || __atomic_load_n(&heap->awaits_fork, __ATOMIC_SEQ_CST))
             return false;
         tn__os_wait(&never, 0, nap);
@@ -81,8 +83,8 @@ static void before_fork(void)
 static void lock_handles(void)
 {
     for (EACH_HEAP(heap))
-        pthread_mutex_lock(&heap->roots_lock);
-    pthread_mutex_lock(&chosen.lock);
+        tn__mutex_lock(&heap->roots_lock);
+    tn__mutex_lock(&chosen.lock);
 }
 
 /* ---- after ---- */
@@ -97,18 +99,18 @@ static void drop_threads(struct tn_heap *heap)
             tn__mutator_drop(mutator);
 }
 
-/* In the child: the heap of a thread that waited in lock_list, in a callback. */
+/* In the child: the heap of a thread that waited in lock_list, in a callback. Nothing can hold its new locks. */
 static void take_over(struct tn_heap *heap)
 {
-    pthread_mutex_init(&heap->lock, NULL);
-    pthread_mutex_lock(&heap->lock);
+    tn__mutex_init(&heap->lock, TN__LEVEL_HEAP);
+    tn__mutex_lock_unordered(&heap->lock);
     __atomic_store_n(&heap->holder, tn__this_thread(), __ATOMIC_RELAXED);
     heap->locked_for_fork = true;
     heap->awaits_fork = false;
     heap->current = NULL;
     if (heap->beside_held != heap->stops) {
-        pthread_mutex_init(&heap->beside, NULL);
-        pthread_mutex_lock(&heap->beside);
+        tn__mutex_init(&heap->beside, TN__LEVEL_BESIDE);
+        tn__mutex_lock_unordered(&heap->beside);
     }
     heap->stops = heap->beside_held = 1;
 }
@@ -116,15 +118,15 @@ static void take_over(struct tn_heap *heap)
 static void unlock_handles(bool in_child)
 {
     (void)in_child;
-    pthread_mutex_unlock(&chosen.lock);
+    tn__mutex_unlock(&chosen.lock);
     for (EACH_HEAP(heap))
-        pthread_mutex_unlock(&heap->roots_lock);
+        tn__mutex_unlock(&heap->roots_lock);
 }
 
 static void unlock_heap(struct tn_heap *heap)
 {
     __atomic_store_n(&heap->holder, NULL, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&heap->lock);
+    tn__mutex_unlock(&heap->lock);
 }
 
 static void after_fork(bool in_child)
@@ -141,7 +143,7 @@ static void after_fork(bool in_child)
         if (heap->locked_for_fork)
             unlock_heap(heap);
     }
-    pthread_mutex_unlock(&all.lock);
+    tn__mutex_unlock(&all.lock);
     tn__outside_end(level);
 }
 
@@ -152,34 +154,34 @@ static void watch_forks(void)
     static const struct tn__fork_hooks hooks = {.before = before_fork, .after = after_fork};
     static const struct tn__fork_hooks handle_hooks = {
         .lock = &all.ranges, .before = lock_handles, .after = unlock_handles};
-    tn__forks_watch(TN__FORK_HEAPS, &hooks);
-    tn__forks_watch(TN__FORK_HANDLES, &handle_hooks);
+    tn__forks_watch(TN__LEVEL_HEAPS, &hooks);
+    tn__forks_watch(TN__LEVEL_RANGES, &handle_hooks);
 }
 
 void tn__heaps_add(struct tn_heap *heap)
 {
     watch_forks();
     struct tn_gc_anchor *left = tn__outside_begin();
-    pthread_mutex_lock(&all.lock);
-    pthread_mutex_lock(&all.ranges);
+    tn__mutex_lock(&all.lock);
+    tn__mutex_lock(&all.ranges);
     tn__list_append(&all.heaps, &heap->listed);
-    pthread_mutex_unlock(&all.ranges);
-    pthread_mutex_unlock(&all.lock);
+    tn__mutex_unlock(&all.ranges);
+    tn__mutex_unlock(&all.lock);
     tn__outside_end(left);
 }
 
 void tn__heaps_remove(struct tn_heap *heap)
 {
-    pthread_mutex_lock(&chosen.lock);
+    tn__mutex_lock(&chosen.lock);
     if (chosen.heap == heap)
         chosen.heap = NULL;
-    pthread_mutex_unlock(&chosen.lock);
+    tn__mutex_unlock(&chosen.lock);
     struct tn_gc_anchor *left = tn__outside_begin();
-    pthread_mutex_lock(&all.lock);
-    pthread_mutex_lock(&all.ranges);
+    tn__mutex_lock(&all.lock);
+    tn__mutex_lock(&all.ranges);
     tn__list_remove(&heap->listed);
-    pthread_mutex_unlock(&all.ranges);
-    pthread_mutex_unlock(&all.lock);
+    tn__mutex_unlock(&all.ranges);
+    tn__mutex_unlock(&all.lock);
     tn__outside_end(left);
 }
 
@@ -188,10 +190,10 @@ bool tn__is_of_another_heap(const struct tn_heap *own, const void *object)
     bool found = false;
     if (tn__is_in_heap(own, object))
         return false;
-    pthread_mutex_lock(&all.ranges);
+    tn__mutex_lock(&all.ranges);
     for (EACH_HEAP(heap))
         found |= tn__is_in_heap(heap, object);
-    pthread_mutex_unlock(&all.ranges);
+    tn__mutex_unlock(&all.ranges);
     return found;
 }
 
@@ -200,18 +202,18 @@ bool tn__is_of_another_heap(const struct tn_heap *own, const void *object)
 struct tn_heap *tn__default_heap(struct tn_heap *otherwise)
 {
     watch_forks();
-    pthread_mutex_lock(&chosen.lock);
+    tn__mutex_lock(&chosen.lock);
     if (!chosen.heap)
         chosen.heap = otherwise;
     struct tn_heap *heap = chosen.heap;
-    pthread_mutex_unlock(&chosen.lock);
+    tn__mutex_unlock(&chosen.lock);
     return heap;
 }
 
 void tn_heap_set_default(struct tn_heap *heap)
 {
     watch_forks();
-    pthread_mutex_lock(&chosen.lock);
+    tn__mutex_lock(&chosen.lock);
     chosen.heap = heap;
-    pthread_mutex_unlock(&chosen.lock);
+    tn__mutex_unlock(&chosen.lock);
 }

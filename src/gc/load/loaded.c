@@ -20,9 +20,9 @@ struct loaded {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     struct tn__list sections; /* of stack maps */
-} loaded = {PTHREAD_MUTEX_INITIALIZER, {&loaded.sections, &loaded.sections}};
+} loaded = {TN__MUTEX(TN__LEVEL_LOADED), {&loaded.sections, &loaded.sections}};
 
 /* ---- an object's sections ---- */
 
@@ -159,20 +159,20 @@ static int enter_object(const struct tn_linked_object *object, struct tn_error *
 static void removed(void *context, const struct tn_linked_object *const *objects, size_t count)
 {
     (void)context;
-    pthread_mutex_lock(&loaded.lock);
+    tn__mutex_lock(&loaded.lock);
     for (size_t i = 0; i < count; i++)
         forget_object(objects[i]->id);
-    pthread_mutex_unlock(&loaded.lock);
+    tn__mutex_unlock(&loaded.lock);
 }
 
 static int linked(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     int code = TN_OK;
     size_t entered = 0;
-    pthread_mutex_lock(&loaded.lock);
+    tn__mutex_lock(&loaded.lock);
     while (entered < count && !code)
         code = enter_object(objects[entered++], err);
-    pthread_mutex_unlock(&loaded.lock);
+    tn__mutex_unlock(&loaded.lock);
     if (code)
         removed(context, objects, entered);
     return code;
@@ -182,7 +182,7 @@ int tn_observe_managed_code(struct tn_session *session, struct tn_error *err)
 {
     static const struct tn__fork_hooks hooks = {.lock = &loaded.lock};
     const struct tn_observer observer = {.size = sizeof observer, .linked = linked, .removed = removed};
-    tn__forks_watch(TN__FORK_LOADED, &hooks);
+    tn__forks_watch(TN__LEVEL_LOADED, &hooks);
     return tn_add_observer(session, &observer, err);
 }
 

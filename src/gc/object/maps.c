@@ -135,11 +135,11 @@ struct tn__frame_map tn__map_decode(const struct tn__map *map)
 /* ---- the table ---- */
 
 static struct {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     struct tn__map *maps; /* open addressing, linear probing; address 0: free */
     size_t capacity, count, pins;
     bool has_program;
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} table = {.lock = TN__MUTEX(TN__LEVEL_MAPS)};
 
 extern const uint8_t __start_tenon_abi[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_tenon_abi[] __attribute__((weak, visibility("hidden")));
@@ -283,18 +283,18 @@ void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code)
 void tn__maps_lock(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &table.lock};
-    tn__forks_watch(TN__FORK_MAPS, &hooks);
-    pthread_mutex_lock(&table.lock);
+    tn__forks_watch(TN__LEVEL_MAPS, &hooks);
+    tn__mutex_lock(&table.lock);
 }
 
 bool tn__maps_trylock(void)
 {
-    return pthread_mutex_trylock(&table.lock) == 0;
+    return tn__mutex_try(&table.lock);
 }
 
 void tn__maps_unlock(void)
 {
-    pthread_mutex_unlock(&table.lock);
+    tn__mutex_unlock(&table.lock);
 }
 
 const struct tn__map *tn__maps_find(uint64_t address)

@@ -13,11 +13,11 @@ struct range {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     struct range *items;
     size_t count, capacity;
     bool has_program;
-} roots = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} roots = {.lock = TN__MUTEX(TN__LEVEL_ROOTS)};
 
 extern const uint8_t __start_tenon_roots[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_tenon_roots[] __attribute__((weak, visibility("hidden")));
@@ -25,8 +25,8 @@ extern const uint8_t __stop_tenon_roots[] __attribute__((weak, visibility("hidde
 static void lock_roots(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &roots.lock};
-    tn__forks_watch(TN__FORK_ROOTS, &hooks);
-    pthread_mutex_lock(&roots.lock);
+    tn__forks_watch(TN__LEVEL_ROOTS, &hooks);
+    tn__mutex_lock(&roots.lock);
 }
 
 static bool add_range(struct range range)
@@ -62,7 +62,7 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
         return code;
     lock_roots();
     bool added = add_range((struct range){words, count, 0});
-    pthread_mutex_unlock(&roots.lock);
+    tn__mutex_unlock(&roots.lock);
     return added ? TN_OK : tn__no_memory(err, NULL);
 }
 
@@ -72,7 +72,7 @@ void tn_roots_remove(void *words)
         return;
     lock_roots();
     drop(0, words);
-    pthread_mutex_unlock(&roots.lock);
+    tn__mutex_unlock(&roots.lock);
 }
 
 /* ---- tables ---- */
@@ -101,7 +101,7 @@ int tn__roots_add_section(uint64_t owner, const uint8_t *section, size_t size, s
     int code = add_table(owner, section, size, data, err);
     if (code)
         drop(owner, NULL);
-    pthread_mutex_unlock(&roots.lock);
+    tn__mutex_unlock(&roots.lock);
     return code;
 }
 
@@ -109,7 +109,7 @@ void tn__roots_remove_owner(uint64_t owner)
 {
     lock_roots();
     drop(owner, NULL);
-    pthread_mutex_unlock(&roots.lock);
+    tn__mutex_unlock(&roots.lock);
 }
 
 int tn__roots_add_program(struct tn_error *err)
@@ -122,7 +122,7 @@ int tn__roots_add_program(struct tn_error *err)
         code = add_table(PROGRAM, __start_tenon_roots, (size_t)(__stop_tenon_roots - __start_tenon_roots), everything,
                          err);
     roots.has_program |= !code;
-    pthread_mutex_unlock(&roots.lock);
+    tn__mutex_unlock(&roots.lock);
     return code;
 }
 
@@ -134,5 +134,5 @@ void tn__visit_roots(tn_visit_slot *slot, void *context)
     for (size_t i = 0; i < roots.count; i++)
         for (uint64_t word = 0; word < roots.items[i].count; word++)
             slot(context, &roots.items[i].words[word]);
-    pthread_mutex_unlock(&roots.lock);
+    tn__mutex_unlock(&roots.lock);
 }

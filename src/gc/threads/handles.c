@@ -9,7 +9,7 @@ static void lock_roots(struct tn_heap *heap)
 {
     if (tn__callback == TN__IN_VISITOR)
         tn__refuse_callback(heap);
-    pthread_mutex_lock(&heap->roots_lock);
+    tn__mutex_lock(&heap->roots_lock);
 }
 
 /* ---- handles ---- */
@@ -22,7 +22,7 @@ struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
     *handle = (struct tn_handle){.object = object, .heap = heap};
     lock_roots(heap);
     tn__list_append(&heap->handles, &handle->all);
-    pthread_mutex_unlock(&heap->roots_lock);
+    tn__mutex_unlock(&heap->roots_lock);
     return handle;
 }
 
@@ -43,7 +43,7 @@ void tn_handle_free(struct tn_handle *handle)
     struct tn_heap *heap = handle->heap;
     lock_roots(heap);
     tn__handle_drop(handle);
-    pthread_mutex_unlock(&heap->roots_lock);
+    tn__mutex_unlock(&heap->roots_lock);
 }
 
 int tn_handle_is_null(const struct tn_handle *handle)
@@ -56,7 +56,7 @@ void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context
     lock_roots(heap);
     for (TN_EACH(struct tn_handle, handle, &heap->handles, all))
         visit(context, &handle->object);
-    pthread_mutex_unlock(&heap->roots_lock);
+    tn__mutex_unlock(&heap->roots_lock);
 }
 
 /* ---- scopes ---- */
@@ -94,7 +94,7 @@ void tn_scope_end(void)
         return;
     lock_roots(mutator->heap);
     tn__scopes_end(mutator, mutator->scope_depth);
-    pthread_mutex_unlock(&mutator->heap->roots_lock);
+    tn__mutex_unlock(&mutator->heap->roots_lock);
 }
 
 /* ---- pins ---- */
@@ -149,7 +149,7 @@ bool tn__pin(struct tn_heap *heap, void *object)
         pin->object = object;
         pin->count++;
     }
-    pthread_mutex_unlock(&heap->roots_lock);
+    tn__mutex_unlock(&heap->roots_lock);
     return pin;
 }
 
@@ -162,7 +162,7 @@ void tn__unpin(struct tn_heap *heap, const void *object)
         heap->pin_count--;
         tn__free(NULL, pin);
     }
-    pthread_mutex_unlock(&heap->roots_lock);
+    tn__mutex_unlock(&heap->roots_lock);
 }
 
 void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
@@ -171,7 +171,7 @@ void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *objec
     for (size_t i = 0; i < heap->pin_capacity; i++)
         for (const struct tn__pin *pin = heap->pins[i]; pin; pin = pin->next)
             visit(context, pin->object);
-    pthread_mutex_unlock(&heap->roots_lock);
+    tn__mutex_unlock(&heap->roots_lock);
 }
 
 void tn_unpin_object(void *address)

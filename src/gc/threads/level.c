@@ -53,8 +53,8 @@ void tn__come_back(struct tn__mutator *mutator, struct tn_gc_anchor *from, struc
         if (tn__heap_is_mine(mutator->heap))
             tn__refuse_callback(mutator->heap);
         wake_collector(mutator->heap);
-        pthread_mutex_lock(&mutator->heap->lock);
-        pthread_mutex_unlock(&mutator->heap->lock);
+        tn__mutex_lock(&mutator->heap->lock);
+        tn__mutex_unlock(&mutator->heap->lock);
     }
 }
 

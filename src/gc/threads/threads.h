@@ -7,9 +7,8 @@
 #ifndef TENON_GC_THREADS_H
 #define TENON_GC_THREADS_H
 
-#include <pthread.h>
-
 #include "base/lazy_frame.h"
+#include "base/mutex.h"
 #include "gc/object/object.h"
 #include "gc/threads/collector.h"
 
@@ -42,7 +41,7 @@ struct tn__permanent_work {
 };
 
 struct tn_heap {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     const void *holder;     /* of the lock, see tn__this_thread; NULL: none. Accessed atomically */
     struct tn__list listed; /* in the list of all heaps */
     bool locked_for_fork;   /* by heaps.c */
@@ -53,7 +52,7 @@ struct tn_heap {
     uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
     /* Whatever touches objects beside the heap's threads without being one holds `beside`, and gives it back soon after
      * `beside_stops` has become other than 0 (2: and sleeps until it is 0). Held while the world is stopped. */
-    pthread_mutex_t beside;
+    struct tn__mutex beside;
     uint32_t beside_stops;
     uint32_t beside_held; /* the number that `stops` had when `beside` was taken; 0: it is free for others */
     struct tn_heap_options options;
@@ -71,7 +70,7 @@ struct tn_heap {
     const struct tn__permanent_work *permanent_work; /* written atomically */
     /* Guards handles and pins. They are made for objects that must not move meanwhile, so no collection happens while a
      * thread waits for it. Taken after `lock`. */
-    pthread_mutex_t roots_lock;
+    struct tn__mutex roots_lock;
     struct tn__list handles;
     struct tn__pin **pins; /* a hash table by object */
     size_t pin_count, pin_capacity;

@@ -43,10 +43,10 @@ bool tn__heap_is_mine(const struct tn_heap *heap)
 
 static void lock_own(struct tn_heap *heap)
 {
-    if (pthread_mutex_trylock(&heap->lock) == 0)
+    if (tn__mutex_lock_at_once(&heap->lock))
         return;
     struct tn_gc_anchor *level = tn__outside_begin();
-    pthread_mutex_lock(&heap->lock);
+    tn__mutex_lock(&heap->lock);
     if (level) /* the world cannot be stopped now: we hold the lock */
         tn__set_sp(level, tn__sp_of(level));
 }
@@ -77,7 +77,7 @@ void tn__heap_lock(struct tn_heap *heap)
         lock_own(heap);
     } else {
         struct tn_gc_anchor *level = tn__outside_begin();
-        pthread_mutex_lock(&heap->lock);
+        tn__mutex_lock(&heap->lock);
         if (level)
             self->away = level;
     }
@@ -89,7 +89,7 @@ void tn__heap_unlock(struct tn_heap *heap)
     struct tn__mutator *self = tn__self();
     struct tn_gc_anchor *level = self && self->heap != heap ? self->away : NULL;
     __atomic_store_n(&heap->holder, NULL, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&heap->lock);
+    tn__mutex_unlock(&heap->lock);
     if (level) {
         self->away = NULL;
         tn__outside_end(level);
@@ -147,11 +147,11 @@ static void stop_beside(struct tn_heap *heap)
 {
     enum { LOOKS = 1000 };
     for (int i = 0; i < LOOKS; i++) {
-        if (!pthread_mutex_trylock(&heap->beside))
+        if (tn__mutex_lock_at_once(&heap->beside))
             return;
         tn__os_relax();
     }
-    pthread_mutex_lock(&heap->beside);
+    tn__mutex_lock(&heap->beside);
 }
 
 static void start_beside(struct tn_heap *heap)
@@ -187,7 +187,7 @@ void tn__world_start(struct tn_heap *heap)
 {
     if (heap->beside_held == heap->stops) {
         heap->beside_held = 0;
-        pthread_mutex_unlock(&heap->beside);
+        tn__mutex_unlock(&heap->beside);
     }
     if (--heap->stops)
         return;

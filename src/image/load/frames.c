@@ -68,13 +68,13 @@ static uint64_t first_code(const struct tn__image_mapping *m)
 
 /* Unwinders may have a lock of their own (libgcc before version 13), which would stay locked in the child of a fork: so
  * forks wait until this one is free. Sessions have theirs. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_FRAMES);
 
 static void lock_frames(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__FORK_FRAMES, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_FRAMES, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err)
@@ -95,7 +95,7 @@ int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err)
     struct tn__unwind_table as = {.address = m->bias + index.table, .code = first_code(m), .size = UINT32_MAX};
     if (good)
         tn__unwind_register(&file->unwind, file->tables, as);
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     return good ? TN_OK : tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
 }
 
@@ -104,6 +104,6 @@ void tn__image_forget_frames(struct tn__image_file *file)
     lock_frames();
     tn__unwind_remove(&file->unwind, file->tables);
     tn__unwind_close(&file->unwind);
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     file->tables = NULL;
 }

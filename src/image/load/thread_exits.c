@@ -9,15 +9,15 @@
 #include "base/fork.h"
 #include "image/load/image.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_IMAGES);
 static struct tn__list all = {&all, &all};
 static struct tn__list left = {&left, &left}; /* in the child of a fork: without users, but not released yet */
 
 static void lock_all(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__FORK_IMAGES, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_IMAGES, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 /* ---- users ---- */
@@ -42,7 +42,7 @@ static void release_all(struct tn__list *going)
     for (TN_EACH(struct tn_image, image, going, listed))
         for (size_t i = 0; i < image->used_count; i++)
             drop_user(image->used[i], going);
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     for (TN_EACH_TO_REMOVE(struct tn_image, image, going, listed)) {
         tn__image_release(image->file);
         tn__image_free(image);
@@ -96,7 +96,7 @@ int tn__image_thread_atexit(void (*function)(void *), void *argument, void *hand
     bool added = image && tn__thread_end_add(&image->thread_exits, NULL, function, argument);
     if (added)
         image->users++;
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     return added ? 0 : -1;
 }
 
@@ -117,7 +117,7 @@ int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *
             used[image->used_count++] = options->images[i];
         }
     tn__list_append(&all, &image->listed);
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
     return TN_OK;
 }
 

@@ -8,12 +8,12 @@ enum { PATIENCE_NS = 50000 };
 
 void tn__session_lock(struct tn_session *session)
 {
-    for (uint64_t until = 0; pthread_mutex_trylock(&session->lock);) {
+    for (uint64_t until = 0; !tn__mutex_lock_at_once(&session->lock);) {
         uint64_t now = tn__os_now_ns(); /* which also keeps the tries apart */
         if (!until)
             until = now + PATIENCE_NS;
         if (now >= until) {
-            pthread_mutex_lock(&session->lock);
+            tn__mutex_lock(&session->lock);
             return;
         }
     }
@@ -21,12 +21,12 @@ void tn__session_lock(struct tn_session *session)
 
 void tn__session_pause(struct tn_session *session)
 {
-    pthread_mutex_unlock(&session->lock);
+    tn__mutex_unlock(&session->lock);
 }
 
 void tn__session_wait(struct tn_session *session)
 {
-    pthread_cond_wait(&session->idle, &session->lock);
+    tn__mutex_wait(&session->lock, &session->idle, NULL);
 }
 
 void tn__session_defer(struct tn_session *session, struct tn__deferred *deferred)
@@ -39,7 +39,7 @@ void tn__session_unlock(struct tn_session *session)
 {
     struct tn__deferred *deferred = session->deferred;
     session->deferred = NULL;
-    pthread_mutex_unlock(&session->lock);
+    tn__mutex_unlock(&session->lock);
     while (deferred) {
         struct tn__deferred *next = deferred->next;
         deferred->free(deferred);

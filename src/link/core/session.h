@@ -5,8 +5,7 @@
 #ifndef TENON_SESSION_H
 #define TENON_SESSION_H
 
-#include <pthread.h>
-
+#include "base/mutex.h"
 #include "base/thread_end.h"
 #include "link/core/hooks.h"
 #include "link/core/library.h"
@@ -35,7 +34,7 @@ struct tn__reclaimer {
 };
 
 struct tn_session {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     pthread_cond_t idle;                    /* a link has ended */
     struct tn__list listed;                 /* among all sessions of the process */
     uint32_t building;                      /* links working without the lock */

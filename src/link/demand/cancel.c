@@ -160,7 +160,7 @@ static int wait_for_answer(struct tn_lookup_handle *handle, struct tn_error *err
             return tn__fail(err, TN_ECYCLE, "the callback of this lookup waits for one that this thread is in");
         struct waiter here = {.thread = pthread_self(), .handle = handle};
         tn__list_append(&handle->session->cancelling, &here.listed);
-        pthread_cond_wait(&handle->answered, &handle->session->lock);
+        tn__mutex_wait(&handle->session->lock, &handle->answered, NULL);
         tn__list_remove(&here.listed);
     }
     return 0;

@@ -45,7 +45,7 @@ struct tn__workers {
 };
 
 struct tn__pool {
-    pthread_mutex_t lock;
+    struct tn__mutex lock;
     struct tn__workers of[TN_TASK_IDLE + 1]; /* by class */
     size_t size;                             /* threads for each class */
     bool closing;
@@ -74,18 +74,18 @@ static void *work(void *argument)
     struct tn__pool *pool = workers->pool;
     if (workers == &pool->of[TN_TASK_IDLE])
         tn__os_give_way();
-    pthread_mutex_lock(&pool->lock);
+    tn__mutex_lock(&pool->lock);
     for (;;) {
         while (!pool->closing && !may_begin(workers))
-            pthread_cond_wait(&workers->wanted, &pool->lock);
+            tn__mutex_wait(&pool->lock, &workers->wanted, NULL);
         if (pool->closing)
             break;
         struct tn_task *task = take_task(workers);
-        pthread_mutex_unlock(&pool->lock);
+        tn__mutex_unlock(&pool->lock);
         tn_task_run(task);
-        pthread_mutex_lock(&pool->lock);
+        tn__mutex_lock(&pool->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
+    tn__mutex_unlock(&pool->lock);
     return NULL;
 }
 
@@ -93,7 +93,7 @@ static void *work(void *argument)
 static bool enqueue(struct tn__pool *pool, struct tn_task *task)
 {
     struct tn__workers *workers = &pool->of[task->idle ? TN_TASK_IDLE : TN_TASK_DEMANDED];
-    pthread_mutex_lock(&pool->lock);
+    tn__mutex_lock(&pool->lock);
     if (workers->started < pool->size && !pool->closing &&
         !pthread_create(&workers->threads[workers->started], NULL, work, workers))
         workers->started++;
@@ -102,7 +102,7 @@ static bool enqueue(struct tn__pool *pool, struct tn_task *task)
         tn__list_append(&workers->tasks, &task->queued);
         pthread_cond_signal(&workers->wanted);
     }
-    pthread_mutex_unlock(&pool->lock);
+    tn__mutex_unlock(&pool->lock);
     return taken;
 }
 
@@ -115,7 +115,7 @@ int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *e
         tn__alloc_zeroed(session->allocator, 1, sizeof *pool + TN_COUNT(pool->of) * threads * sizeof *pool->threads);
     if (!pool)
         return tn__no_memory(err, NULL);
-    pthread_mutex_init(&pool->lock, NULL);
+    tn__mutex_init(&pool->lock, TN__LEVEL_POOL);
     pool->size = threads;
     for (size_t i = 0; i < TN_COUNT(pool->of); i++) {
         struct tn__workers *workers = &pool->of[i];
@@ -131,7 +131,7 @@ int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *e
 void tn__pool_before_fork(struct tn__pool *pool)
 {
     if (pool)
-        pthread_mutex_lock(&pool->lock);
+        tn__mutex_lock(&pool->lock);
 }
 
 void tn__pool_after_fork(struct tn__pool *pool, bool in_child)
@@ -142,7 +142,7 @@ void tn__pool_after_fork(struct tn__pool *pool, bool in_child)
         pthread_cond_init(&pool->of[i].wanted, NULL);
         pool->of[i].started = 0;
     }
-    pthread_mutex_unlock(&pool->lock);
+    tn__mutex_unlock(&pool->lock);
 }
 
 /* What no thread has begun. */
@@ -165,17 +165,17 @@ void tn__pool_close(struct tn_session *session)
     struct tn__pool *pool = session->pool;
     if (!pool)
         return;
-    pthread_mutex_lock(&pool->lock);
+    tn__mutex_lock(&pool->lock);
     pool->closing = true;
     for (size_t i = 0; i < TN_COUNT(pool->of); i++)
         pthread_cond_broadcast(&pool->of[i].wanted);
-    pthread_mutex_unlock(&pool->lock);
+    tn__mutex_unlock(&pool->lock);
     for (size_t i = 0; i < TN_COUNT(pool->of); i++)
         for (size_t thread = 0; thread < pool->of[i].started; thread++)
             pthread_join(pool->of[i].threads[thread], NULL);
     for (size_t i = 0; i < TN_COUNT(pool->of); i++)
         drop_tasks(&pool->of[i]);
-    pthread_mutex_destroy(&pool->lock);
+    tn__mutex_destroy(&pool->lock);
     session->pool = NULL;
     tn__free(session->allocator, pool);
 }

@@ -301,10 +301,7 @@ static void wait_for_news(const struct tn__query *query)
 {
     uint64_t deadline = query->request.deadline;
     const struct timespec until = {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)};
-    if (deadline)
-        pthread_cond_timedwait(query->settled, &query->session->lock, &until);
-    else
-        pthread_cond_wait(query->settled, &query->session->lock);
+    tn__mutex_wait(&query->session->lock, query->settled, deadline ? &until : NULL);
 }
 
 /* Returns when what the query waits for has ended or was removed. */

@@ -39,7 +39,7 @@ _Static_assert(TN_COUNT(((struct tn_instance *)0)->links) == LINKS &&
                    TN_COUNT(((struct tn_tracker *)0)->instances) == LINKS,
                "one list for each link");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_INSTANCES);
 
 /* ---- reservations: the records ---- */
 
@@ -100,7 +100,7 @@ static void announce(void)
         .withdraw_entries = withdraw_entries,
     };
     static const struct tn__fork_hooks fork_hooks = {.lock = &lock, .after = after_fork};
-    tn__forks_watch(TN__FORK_INSTANCES, &fork_hooks);
+    tn__forks_watch(TN__LEVEL_INSTANCES, &fork_hooks);
     tn__instances_announce(&hooks);
 }
 
@@ -108,12 +108,12 @@ static void take_lock(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, announce);
-    pthread_mutex_lock(&lock);
+    tn__mutex_lock(&lock);
 }
 
 static void give_lock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }
 
 /* ---- the words ---- */
@@ -475,7 +475,7 @@ static enum tn_reservation reserve(struct tn_instance *instance, struct tn_lease
         if (waits_for_us(holder))
             return TN_RESERVATION_CYCLE;
         self.awaits = instance;
-        pthread_cond_wait(&released, &lock);
+        tn__mutex_wait(&lock, &released, NULL);
         self.awaits = NULL;
     }
     return TN_ALREADY_COMPILED;

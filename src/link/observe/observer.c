@@ -267,16 +267,16 @@ bool tn__is_observed(struct tn_session *session,
 
 /* ---- the lock ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_OBSERVERS);
 
 void tn__observers_lock(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__FORK_OBSERVERS, &hooks);
-    pthread_mutex_lock(&lock);
+    tn__forks_watch(TN__LEVEL_OBSERVERS, &hooks);
+    tn__mutex_lock(&lock);
 }
 
 void tn__observers_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tn__mutex_unlock(&lock);
 }

@@ -8,7 +8,7 @@
 
 /* ---- all sessions ---- */
 
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__mutex all_lock = TN__MUTEX(TN__LEVEL_SESSIONS);
 static struct tn__list all_sessions = {&all_sessions, &all_sessions};
 
 /* ---- forks ---- */
@@ -18,11 +18,12 @@ static struct tn__list all_sessions = {&all_sessions, &all_sessions};
 static void before_fork(void)
 {
     for (TN_EACH(struct tn_session, session, &all_sessions, listed)) {
-        pthread_mutex_lock(&session->lock);
+        tn__mutex_lock(&session->lock);
         while (session->building)
-            pthread_cond_wait(&session->idle, &session->lock);
-        tn__pool_before_fork(session->pool);
+            tn__mutex_wait(&session->lock, &session->idle, NULL);
     }
+    for (TN_EACH(struct tn_session, session, &all_sessions, listed))
+        tn__pool_before_fork(session->pool);
 }
 
 /* Those of threads that the child does not have lay in their frames. What they have hidden goes with the session. */
@@ -45,7 +46,7 @@ static void after_fork(bool in_child)
                 session->reclaimer.hooks->after_fork(session);
         }
         tn__pool_after_fork(session->pool, in_child);
-        pthread_mutex_unlock(&session->lock);
+        tn__mutex_unlock(&session->lock);
     }
 }
 
@@ -53,12 +54,12 @@ static void after_fork(bool in_child)
 
 void tn__sessions_lock(void)
 {
-    pthread_mutex_lock(&all_lock);
+    tn__mutex_lock(&all_lock);
 }
 
 void tn__sessions_unlock(void)
 {
-    pthread_mutex_unlock(&all_lock);
+    tn__mutex_unlock(&all_lock);
 }
 
 struct tn_session *tn__sessions_next(const struct tn_session *session)
@@ -70,17 +71,17 @@ struct tn_session *tn__sessions_next(const struct tn_session *session)
 void tn__sessions_add(struct tn_session *session)
 {
     static const struct tn__fork_hooks hooks = {&all_lock, before_fork, after_fork};
-    tn__forks_watch(TN__FORK_SESSIONS, &hooks);
-    pthread_mutex_lock(&all_lock);
+    tn__forks_watch(TN__LEVEL_SESSIONS, &hooks);
+    tn__mutex_lock(&all_lock);
     tn__list_append(&all_sessions, &session->listed);
-    pthread_mutex_unlock(&all_lock);
+    tn__mutex_unlock(&all_lock);
 }
 
 void tn__sessions_remove(struct tn_session *session)
 {
-    pthread_mutex_lock(&all_lock);
+    tn__mutex_lock(&all_lock);
     tn__list_remove(&session->listed);
-    pthread_mutex_unlock(&all_lock);
+    tn__mutex_unlock(&all_lock);
 }
 
 /* ---- removing code that threads may be running ---- */

@@ -100,7 +100,7 @@ static bool step(struct tn_session *session)
             return false;
         }
     } else
-        pthread_cond_wait(&reclaimer->wanted, &session->lock);
+        tn__mutex_wait(&session->lock, &reclaimer->wanted, NULL);
     tn__session_unlock(session);
     return true;
 }

@@ -8,10 +8,10 @@
 
 static bool init_locks(struct tn_session *session)
 {
-    if (pthread_mutex_init(&session->lock, NULL))
+    if (tn__mutex_init(&session->lock, TN__LEVEL_SESSION))
         return false;
     if (pthread_cond_init(&session->idle, NULL)) {
-        pthread_mutex_destroy(&session->lock);
+        tn__mutex_destroy(&session->lock);
         return false;
     }
     return true;
@@ -148,7 +148,7 @@ void tn_session_destroy(struct tn_session *session)
     tn__codemem_close(&session->memory);
     tn__arena_free(&session->arena);
     pthread_cond_destroy(&session->idle);
-    pthread_mutex_destroy(&session->lock);
+    tn__mutex_destroy(&session->lock);
     tn__free(session->allocator, session);
 }
 

@@ -436,10 +436,10 @@ static void *allocate(void *context, size_t size)
 {
     (void)context;
     struct tn_tracker *tracker = meanwhile.tracker;
-    pthread_mutex_t *lock = tracker ? &tracker->library->session->lock : NULL;
-    if (lock && !pthread_mutex_trylock(lock)) {
+    struct tn__mutex *lock = tracker ? &tracker->library->session->lock : NULL;
+    if (lock && tn__mutex_try(lock)) {
         struct tn_error err;
-        pthread_mutex_unlock(lock);
+        tn__mutex_unlock(lock);
         meanwhile.tracker = NULL;
         meanwhile.removals += !tn_tracker_remove(tracker, &err);
     }
