@@ -50,6 +50,40 @@ done:
   ret void
 }
 
+; A function that cannot be managed stays an ordinary one.
+; LOOPS-LABEL: define i64 @variable(
+; LOOPS-NOT: poll
+; LOOPS: ret i64
+; ENTRIES-LABEL: define i64 @variable(
+define i64 @variable(i64 %n, ...) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  %j = add i64 %i, 1
+  %c = icmp ult i64 %j, %n
+  br i1 %c, label %loop, label %done
+done:
+  ret i64 %j
+}
+
+; LOOPS-LABEL: define x86_fp80 @extended(
+; LOOPS-NOT: poll
+; LOOPS: ret x86_fp80
+; ENTRIES-LABEL: define x86_fp80 @extended(
+define x86_fp80 @extended(i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  %j = add i64 %i, 1
+  %c = icmp ult i64 %j, %n
+  br i1 %c, label %loop, label %done
+done:
+  %x = uitofp i64 %j to x86_fp80
+  ret x86_fp80 %x
+}
+
 ; NONE-LABEL: define void @asked(
 ; NONE: tn__gc_poll
 ; NONE-NOT: julia

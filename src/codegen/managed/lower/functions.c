@@ -164,6 +164,21 @@ static void forward_call(struct tn__gc *gc, LLVMValueRef call)
     tn__replace_call(gc, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1 + out, 1);
 }
 
+static bool has_variable_arguments(LLVMValueRef function)
+{
+    return LLVMIsFunctionVarArg(LLVMGlobalGetValueType(function));
+}
+
+static bool returns_in_x87(struct tn__gc *gc, LLVMValueRef function)
+{
+    return is_in_x87(gc, function, LLVMGetReturnType(LLVMGlobalGetValueType(function)));
+}
+
+bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function)
+{
+    return !has_variable_arguments(function) && !returns_in_x87(gc, function);
+}
+
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
  * x87 register, it emits another call. */
 static void forward_calls(struct tn__gc *gc)
@@ -171,9 +186,9 @@ static void forward_calls(struct tn__gc *gc)
     for (TN__EACH_FUNCTION(f, gc)) {
         if (!tn__is_managed_function(f))
             continue;
-        if (LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)) && !LLVMIsDeclaration(f))
+        if (has_variable_arguments(f) && !LLVMIsDeclaration(f))
             tn__gc_reject(gc, NULL, f, "variable-arguments", "a managed function has a fixed number of arguments");
-        if (!LLVMIsDeclaration(f) && is_in_x87(gc, f, LLVMGetReturnType(LLVMGlobalGetValueType(f))))
+        if (!LLVMIsDeclaration(f) && returns_in_x87(gc, f))
             tn__gc_reject(gc, NULL, f, "extended-result",
                           "a managed function returns no long double, nor on x86-64 a third float or double in "
                           "registers; store it instead");

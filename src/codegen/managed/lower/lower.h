@@ -44,6 +44,7 @@ void tn__remove_spaces(struct tn__gc *gc);
 void tn__make_root_tables(struct tn__gc *gc);
 bool tn__is_lowered(LLVMModuleRef module); /* true if root tables were made, which comes last; true if it is not ELF */
 void tn__manage_functions(struct tn__gc *gc);
+bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function); /* false: LLVM has no statepoints for calls of it */
 void tn__make_transitions(struct tn__gc *gc);
 
 #define TN__NO_TRANSITION "gc-no-transition" /* attribute of a function that is called without a transition */

@@ -160,7 +160,7 @@ void tn__insert_polls(struct tn__gc *gc)
         if (!is_candidate(f))
             continue;
         bool at_entry = is_entered_with_poll(gc, f);
-        if (gc->options->polls & TN_POLL_LOOPS)
+        if (gc->options->polls & TN_POLL_LOOPS && tn__may_be_managed(gc, f)) /* a poll would make it managed */
             poll_in_loops(&p, f);
         if (at_entry)
             poll_before(gc, LLVMGetNextInstruction(tn__function_block(gc, f)));
