@@ -33,6 +33,13 @@ static int log_file = -1;
 static tool_on_collection *watch_collection;
 static tool_name_function *name_function;
 
+/* The program goes on without its log, and its user learns that the log ends here. */
+static void end_log(const char *name)
+{
+    fprintf(stderr, "%s: TENON_GC_LOG: %s; no more collections are logged\n", name, strerror(errno));
+    log_file = -1;
+}
+
 /* One write for a line, so that those of several processes do not mix. */
 static void after_collection(void *name, const struct tn_collection *collection)
 {
@@ -44,8 +51,9 @@ static void after_collection(void *name, const struct tn_collection *collection)
     int prefix = snprintf(line, sizeof line - TN_COLLECTION_TEXT, "%.150s: ", (const char *)name);
     size_t length = (size_t)prefix + tn_collection_write(collection, line + prefix, TN_COLLECTION_TEXT);
     line[length++] = '\n';
-    if (write(log_file, line, length) < 0)
-        log_file = -1;
+    errno = ENOSPC; /* if a part of the line fits */
+    if (write(log_file, line, length) != (ssize_t)length)
+        end_log(name);
 }
 
 static int open_log(struct tn_error *err)
