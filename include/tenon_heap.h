@@ -93,7 +93,8 @@ struct tn_collector; /* opaque */
 TN_API extern const struct tn_collector tn_collector_copying, tn_collector_generational, tn_collector_concurrent;
 TN_API extern const struct tn_collector *const tn_default_collector;
 
-/* Parts of a collection, in the order of time but for the last. Collectors without a nursery have no YOUNG ones. */
+/* Parts of a collection, in the order of time but for the last. Together they take as long as the pause. Collectors
+ * without a nursery have no YOUNG ones. */
 enum tn_collection_phase {
     TN_COLLECTION_STOP = 0,    /* until all threads had stopped */
     TN_COLLECTION_YOUNG_ROOTS, /* copying the young objects that roots refer to, */
@@ -104,6 +105,8 @@ enum tn_collection_phase {
     TN_COLLECTION_TRACE,       /* and all others that are reachable */
     TN_COLLECTION_WEAK,        /* weak references, ephemerons, finalizers */
     TN_COLLECTION_SWEEP,       /* finding free memory */
+    TN_COLLECTION_TRIM,        /* giving free memory back: tn_heap_trim */
+    TN_COLLECTION_RESUME,      /* all else, until threads run again */
     TN_COLLECTION_VERIFY,      /* TN_HEAP_VERIFY: before, within and after the others */
     TN_COLLECTION_COUNT,
 };

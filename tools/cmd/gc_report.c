@@ -422,8 +422,9 @@ static void write_escaped(FILE *out, const char *text)
 
 static void write_head(FILE *out, const char *name)
 {
-    static const char *const colours[TN_COLLECTION_COUNT] = {"#7f7f7f", "#1f77b4", "#d62728", "#2ca02c", "#17becf",
-                                                             "#ff7f0e", "#9467bd", "#e377c2", "#bcbd22", "#8c6d52"};
+    static const char *const colours[TN_COLLECTION_COUNT] = {"#7f7f7f", "#1f77b4", "#d62728", "#2ca02c",
+                                                             "#17becf", "#ff7f0e", "#9467bd", "#e377c2",
+                                                             "#bcbd22", "#aec7e8", "#c5b0d5", "#8c6d52"};
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width\">\n<title>Collections: ",
           out);

@@ -146,7 +146,8 @@ void tn__collect_now(struct tn_heap *heap, enum tn__extent extent)
     memcpy(work.rows, heap->work.rows, work.count * sizeof *work.rows);
     heap->work.count = 0;
     tn__world_start(heap);
-    done.pause_ns = tn__os_now_ns() - done.begin_ns;
+    tn__phase_end(heap, TN_COLLECTION_RESUME);
+    done.pause_ns = heap->phase_start - done.begin_ns;
     heap->current = NULL;
     done.after = heap->in_use;
     done.committed = heap->committed;

@@ -190,8 +190,10 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     tn__copy(heap, done);
-    if (extent == TN__TRIM)
+    if (extent == TN__TRIM) {
         tn__space_trim(&own->space, 0);
+        tn__phase_end(heap, TN_COLLECTION_TRIM);
+    }
     count_use(heap);
     done->full = 1;
     done->swept = done->before > heap->in_use ? done->before - heap->in_use : 0;

@@ -417,8 +417,10 @@ __attribute__((cold)) void tn__gen_collect(struct tn_heap *heap, enum tn__extent
     }
     if (extent > TN__FULL)
         compact(heap, done);
-    if (extent == TN__TRIM)
+    if (extent == TN__TRIM) {
         tn__gen_trim(g);
+        tn__phase_end(heap, TN_COLLECTION_TRIM);
+    }
     choose_mode(heap, nursery, done->survived, done->full);
     count_use(heap);
     tn__verify_heap(heap);

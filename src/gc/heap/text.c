@@ -32,6 +32,8 @@ static const char *const phases[TN_COLLECTION_COUNT] = {
     [TN_COLLECTION_TRACE] = "trace",
     [TN_COLLECTION_WEAK] = "weak",
     [TN_COLLECTION_SWEEP] = "sweep",
+    [TN_COLLECTION_TRIM] = "trim",
+    [TN_COLLECTION_RESUME] = "resume",
     [TN_COLLECTION_VERIFY] = "verify",
 };
 
