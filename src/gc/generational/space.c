@@ -169,13 +169,14 @@ static bool reserve(struct tn__generational *g, uint64_t size, bool spares)
     return false;
 }
 
+/* Where address space is short, what is old gets less and less. */
 bool tn__gen_open(struct tn__generational *g, uint64_t limit, bool spares)
 {
-    uint64_t least = 2 * (uint64_t)TN__YOUNG_SIZE;
-    uint64_t size = tn__align_up(tn__min64(limit, 1ull << 40) * 2 + least, TN__UNIT);
+    enum { LEAST = 16 << 20 };
+    uint64_t old = tn__align_up(tn__min64(limit, 1ull << 40) * 2 + TN__YOUNG_SIZE, TN__UNIT);
     bool reserved = false;
-    for (; !reserved && size >= least; size = tn__align_up(size / 2, TN__UNIT))
-        reserved = reserve(g, size, spares);
+    for (; !reserved && old >= LEAST; old = tn__align_up(old / 2, TN__UNIT))
+        reserved = reserve(g, TN__YOUNG_SIZE + old, spares);
     if (!reserved)
         return false;
     g->first_free = g->next_hole = g->block_end = TN__FIRST_OLD;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "gc/generational/generational.h"
 
 enum { MB = 1 << 20 };
@@ -115,6 +116,36 @@ static void too_large_ones_are_errors(void **state)
         assert_int_equal(tn_handle_new(heap, &bytes_type, sizes[i], &object, &err), TN_ENOMEM);
     make_node(heap, &node_type, 1, NULL);
     tn_heap_destroy(heap);
+}
+
+/* The system refuses ever more reservations: heaps get smaller, and work, until there is none. */
+static void little_address_space(void **state)
+{
+    uint64_t smallest = UINT64_MAX;
+    char plan[64] = "";
+    for (bool made = true; made; strcat(plan, "F ")) {
+        struct tn_heap *heap;
+        struct tn_heap_options options = {.size = sizeof options,
+                                          .limit = 4096ull * MB,
+                                          .flags = *(uint64_t *)*state,
+                                          .collector = chosen_collector()};
+        assert_true(strlen(plan) + sizeof "F " <= sizeof plan);
+        assert_int_equal(tn__os_set_faults(plan), 0);
+        int code = tn_heap_create(&options, &heap, &err);
+        assert_int_equal(tn__os_set_faults(NULL), 0);
+        made = code != TN_ENOMEM;
+        if (!made)
+            break;
+        assert_int_equal(code, 0);
+        assert_int_equal(tn_heap_attach(heap, &err), 0);
+        assert_true(heap->size < smallest);
+        smallest = heap->size;
+        for (int i = 0; i < 100; i++)
+            tn_handle_free(make(heap, &bytes_type, 50000));
+        tn_heap_collect(heap, TN_COLLECT_FULL);
+        tn_heap_destroy(heap);
+    }
+    assert_true(smallest <= 100 * MB);
 }
 
 /* A heap with a limit of 4 MB runs for long with 2 MB of live objects among garbage. */
@@ -320,6 +351,7 @@ int main(void)
         BOTH(each_size_runs_out),
         BOTH(without_attaching),
         BOTH(too_large_ones_are_errors),
+        BOTH(little_address_space),
         BOTH(small_heaps_last),
         BOTH(partial_and_full),
         {"soft_limits", soft_limits, NULL, NULL, &plain},
