@@ -153,8 +153,10 @@ TN_API const char *tn_collection_phase_name(unsigned phase);
 
 struct tn_heap_options {
     size_t size; /* sizeof(struct tn_heap_options) */
-    /* Maximum bytes in use after a collection, excluding space for copying. 0: half of the memory that the machine and
-     * the control groups leave to the process, at most an eighth of what is left of RLIMIT_AS. */
+    /* Maximum bytes in use after a collection, excluding space for copying. Objects that the copying collector moved
+     * leave other gaps in its chunks of 256 KiB, which may take a chunk more than the limit, at the very most a third
+     * of it. 0: half of the memory that the machine and the control groups leave to the process, at most an eighth of
+     * what is left of RLIMIT_AS. */
     uint64_t limit;
     uint64_t minimum; /* minimum bytes allocated between two collections; 0: 32 MiB */
     uint64_t flags;   /* TN_HEAP_... */

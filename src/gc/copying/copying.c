@@ -87,17 +87,11 @@ static void retire(struct tn__mutator *mutator)
     __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_RELAXED);
 }
 
-/* True if `bytes` more stay within the limit. */
-static bool is_within_limit(const struct tn_heap *heap, uint64_t bytes)
-{
-    return heap->in_use <= heap->options.limit && bytes <= heap->options.limit - heap->in_use;
-}
-
 static uint32_t take_chunk(struct tn_heap *heap)
 {
     struct tn__copying *own = tn__copying_of(heap);
     uint32_t chunk = 0;
-    if (is_within_limit(heap, TN__CHUNK_SIZE))
+    if (tn__is_within_limit(heap, 0, TN__CHUNK_SIZE))
         chunk = tn__space_take(&own->space, &own->space.small, false);
     own->allocated += chunk ? TN__CHUNK_SIZE : 0;
     return chunk;
@@ -155,7 +149,7 @@ static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t si
 {
     void *object = NULL;
     if (size > TN__LARGE) {
-        if (is_within_limit(heap, size))
+        if (tn__is_within_limit(heap, size, TN__BIG_UNIT))
             object = take_large(tn__copying_of(heap), size, type);
     } else if (mutator) {
         object = bump(mutator, size, type);

@@ -6,8 +6,6 @@
 #include "base/os.h"
 #include "gc/copying/space.h"
 
-enum { PAGE = 4096 };
-
 static uint64_t table_size(const struct tn__space *space)
 {
     return tn__align_up(space->count * sizeof(struct tn__chunk), tn__os_page_size());
@@ -138,7 +136,7 @@ void tn__space_trim(struct tn__space *space, uint32_t most)
 
 uint32_t tn__space_take_big(struct tn__space *space, uint64_t bytes)
 {
-    bytes = tn__align_up(bytes, PAGE);
+    bytes = tn__align_up(bytes, TN__BIG_UNIT);
     uint64_t count = (bytes + TN__CHUNK_SIZE - 1) >> TN__CHUNK_SHIFT;
     if (bytes > space->size || count >= space->count)
         return 0;

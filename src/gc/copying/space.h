@@ -15,7 +15,8 @@ enum {
     TN__CHUNK_HEAD =
         TN__CHUNK_SIZE / 8 / 8 * 2, /* of each chunk: two sets of objects, a bit for each word of the chunk */
     TN__SET_WORDS = TN__CHUNK_HEAD / 2 / 8,
-    TN__LARGE = 64 << 10, /* larger objects have their own chunks and never move */
+    TN__LARGE = 64 << 10, /* larger objects have their own chunks and never move, */
+    TN__BIG_UNIT = 4096,  /* and a multiple of this from the beginning of these */
 };
 
 enum tn__chunk_state { TN__FREE = 0, TN__SMALL, TN__BIG, TN__BIG_REST };

@@ -216,11 +216,6 @@ static void *take_old(struct tn_heap *heap, uint64_t size, const struct tn_type 
     return object;
 }
 
-static bool is_within_limit(const struct tn_heap *heap, uint64_t bytes)
-{
-    return heap->in_use <= heap->options.limit && bytes <= heap->options.limit - heap->in_use;
-}
-
 /* A thread that is not attached to this heap has no piece in it. */
 static bool is_young_size(const struct tn__mutator *mutator, uint64_t size)
 {
@@ -231,12 +226,12 @@ void *tn__gen_take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t s
 {
     void *object = NULL;
     if (!is_young_size(mutator, size)) {
-        if (is_within_limit(heap, size))
+        if (tn__is_within_limit(heap, size, TN__BLOCK))
             object = take_old(heap, size, type);
     } else {
         object = bump(mutator, size, type);
-        uint64_t least = tn__generational_of(heap)->is_direct ? size : TN__PIECE;
-        if (!object && is_within_limit(heap, least) && refill(heap, mutator, size))
+        uint64_t unit = tn__generational_of(heap)->is_direct ? TN__BLOCK : TN__PIECE;
+        if (!object && tn__is_within_limit(heap, size, unit) && refill(heap, mutator, size))
             object = bump(mutator, size, type);
     }
     count_use(heap);

@@ -93,6 +93,14 @@ static inline uint64_t tn__within_soft_limit(const struct tn_heap *heap, uint64_
     return live <= soft - soft / 8 ? tn__min64(budget, soft) : budget;
 }
 
+/* True if the heap stays within its limit with as many `unit`s more as an object of `bytes` takes, which may be aligned
+ * to 16. A size beyond the limit does not overflow. */
+static inline bool tn__is_within_limit(const struct tn_heap *heap, uint64_t bytes, uint64_t unit)
+{
+    uint64_t limit = heap->options.limit;
+    return heap->in_use <= limit && bytes <= limit && tn__align_up(bytes + 16, unit) <= limit - heap->in_use;
+}
+
 static inline bool tn__is_in_heap(const struct tn_heap *heap, const void *address)
 {
     return (uintptr_t)address - heap->start < heap->size;

@@ -89,6 +89,38 @@ static void each_size_runs_out(void **state)
         }
 }
 
+/* Objects of all sizes, of which some die, leave other gaps in each collection; what lives stays within the limit. The
+ * copying collector may leave a quarter of each chunk empty. */
+static void no_size_exceeds_the_limit(void **state)
+{
+    enum { SLOTS = 4000, STEPS = 20000, LIMIT = 4 * MB };
+    static const uint64_t largest[] = {200, 8000, 66000, 300000};
+    uint64_t most = chosen_collector() == &tn_collector_copying ? LIMIT + LIMIT / 3 : LIMIT;
+    bool is_stressed = *(uint64_t *)*state & TN_HEAP_STRESS;
+    for (size_t i = 0; i < TN_COUNT(largest); i++) {
+        struct tn_heap *heap = make_limited(state, LIMIT, 0);
+        struct tn_handle *table = make(heap, &table_type, SLOTS), *object;
+        uint64_t random = 1, refused = 0;
+        for (uint64_t step = 0; step < (is_stressed ? STEPS / 100 : STEPS); step++) {
+            random = random * 6364136223846793005 + 1442695040888963407;
+            if (tn_handle_new(heap, &bytes_type, (random >> 33) % largest[i], &object, &err))
+                refused++;
+            else
+                assert_int_equal(tn_handle_store(table, 8 + 8 * ((random >> 20) % SLOTS), object, &err), 0);
+            tn_handle_free(object);
+            if (step % 100 == 0 || refused)
+                tn_heap_collect(heap, TN_COLLECT_FULL);
+            if (stats_of(heap).in_use > most)
+                fail_msg("%llu bytes are in use, objects up to %llu", (unsigned long long)stats_of(heap).in_use,
+                         (unsigned long long)largest[i]);
+            for (; refused; refused--) /* some die */
+                for (uint64_t slot = 0; slot < SLOTS / 8; slot++)
+                    tn_handle_store(table, 8 + 8 * ((random + slot * 8) % SLOTS), NULL, &err);
+        }
+        tn_heap_destroy(heap);
+    }
+}
+
 /* A thread that is not attached gets as much of a heap as one that is, whatever the size of its objects. */
 static void without_attaching(void **state)
 {
@@ -349,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(each_size_runs_out),
+        BOTH(no_size_exceeds_the_limit),
         BOTH(without_attaching),
         BOTH(too_large_ones_are_errors),
         BOTH(little_address_space),
