@@ -150,6 +150,18 @@ static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn
     return TN_OK;
 }
 
+/* Whether the module was removed, so that what it had is not there. What is there under its names may have come later,
+ * but not before the module had left. */
+static bool is_gone(const struct tn__tiered *tiered, const char *body)
+{
+    struct tn_known known = {body, 0};
+    bool has_name = tn_lookup_flags(tiered->library, &known, 1, NULL) == TN_OK && known.flags;
+    tn__tiers_lock();
+    bool has_left = !tn__tree_find(all.modules, tiered->node.key);
+    tn__tiers_unlock();
+    return !has_name || has_left;
+}
+
 /* One body is enough: they are compiled together. */
 static int look_up(const struct tn__tiered_part *part, size_t tier, struct tn__arena *arena, struct tn_error *err)
 {
@@ -159,10 +171,7 @@ static int look_up(const struct tn__tiered_part *part, size_t tier, struct tn__a
     if (!wanted.name)
         return tn__no_memory(err, first->name);
     int code = tn_lookup_all(part->of->library, &wanted, 1, err);
-    struct tn_known known = {wanted.name, 0};
-    if (code == TN_EUNDEF && !(tn_lookup_flags(part->of->library, &known, 1, NULL) == TN_OK && known.flags))
-        code = TN_EREMOVED; /* the module, and not something that it needs */
-    return code;
+    return code == TN_EUNDEF && is_gone(part->of, wanted.name) ? TN_EREMOVED : code;
 }
 
 static bool is_removal(int code)

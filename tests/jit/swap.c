@@ -284,6 +284,70 @@ static void modules_go_too(void **state)
     end(jit);
 }
 
+static struct tn_tracker *anew;
+static atomic_int times_anew;
+
+/* Defines a body that is looked up and not there, and does not say so. */
+static int define_anew(void *context, struct tn_library *library, const char *const *names, size_t count,
+                       struct tn_error *err)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], "first$body.t2") == 0) {
+            const struct tn_definition definition = {names[i], &times_anew, 0};
+            assert_int_equal(tn_define_all(library, &definition, 1, anew, err), TN_OK);
+            times_anew++;
+        }
+    return tn__fail(err, TN_EUNDEF, "'%s' is not defined", names[0]);
+}
+
+/* What the one thread of tiers was doing has ended when it has raised a function of another module. */
+static void raise_another(struct tn_jit *jit, struct tn_library *library)
+{
+    struct tn_error err;
+    struct tn_tracker *owner;
+    void *first;
+    check(tn_tracker_create(library, &owner, &err), &err);
+    add(jit, library, "program 2", owner);
+    check(tn_lookup(library, "first", &first, &err), &err);
+    request(jit, "first");
+    wait_for(is_raised, first);
+    check(tn_tracker_remove(owner, &err), &err);
+    tn_tracker_destroy(owner);
+}
+
+/* A module goes after one of its functions was chosen, and before its body is looked up. That is not reported, even if
+ * something of the same name is there then. Repeated until it has happened. */
+static void names_come_back(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct tn_jit *jit = create(false);
+    struct tn_library *library, *another;
+    struct tn_tracker *owner;
+    check(tn_library_create(tn_jit_session(jit), "library", &library, &err), &err);
+    check(tn_library_create(tn_jit_session(jit), "another", &another, &err), &err);
+    check(tn_add_generator(library, define_anew, NULL, &err), &err);
+    times_anew = 0;
+    uint64_t until = tn__os_now_ns() + SECONDS * UINT64_C(1000000000);
+    for (int round = 0; times_anew < 3; round++) {
+        check(tn_tracker_create(library, &owner, &err), &err);
+        check(tn_tracker_create(library, &anew, &err), &err);
+        add(jit, library, "program 1", owner);
+        request(jit, "first");
+        for (int i = 0; i < round % 200; i++)
+            tn__os_relax();
+        check(tn_tracker_remove(owner, &err), &err);
+        raise_another(jit, another);
+        check(tn_tracker_remove(anew, &err), &err);
+        tn_tracker_destroy(owner);
+        tn_tracker_destroy(anew);
+        assert_true(tn__os_now_ns() < until);
+    }
+    assert_int_equal(toy_reported, 0);
+    end(jit);
+}
+
 static void ten_thousand(void **state)
 {
     (void)state;
@@ -521,6 +585,7 @@ int main(void)
         cmocka_unit_test(raised_too_late),
         cmocka_unit_test(lower_bodies_go),
         cmocka_unit_test(modules_go_too),
+        cmocka_unit_test(names_come_back),
         cmocka_unit_test(ten_thousand),
         cmocka_unit_test(allocations_refused),
         cmocka_unit_test(system_calls_refused),
