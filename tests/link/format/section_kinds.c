@@ -35,6 +35,7 @@ static const struct {
     {".dtors", "an array of finalizers"},
     {"tenon_maps", "a table of managed code"},
     {"tenon_roots", "a table of managed code"},
+    {"tenon_abi", "a table of managed code"},
 };
 
 static const uint32_t types[] = {SHT_PROGBITS,      SHT_NOBITS, SHT_INIT_ARRAY, SHT_FINI_ARRAY,
