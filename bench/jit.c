@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tenon_cache.h>
 #include <tenon_codegen.h>
@@ -232,13 +231,6 @@ static void kept(const char *path, const char *key, const char *bitcode_path)
 
 /* ---- tiers ---- */
 
-static double spent_ms(clockid_t clock)
-{
-    struct timespec at;
-    clock_gettime(clock, &at);
-    return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
-}
-
 static void add_file(struct tn_jit *jit, const char *path, int is_object)
 {
     size_t length;
@@ -251,39 +243,23 @@ static void add_file(struct tn_jit *jit, const char *path, int is_object)
     check(tn_add_object(tn_jit_library(jit), &input, &error));
 }
 
-/* The time of a round is that of the thread; what tiers compile beside it counts in all. */
 static void measure_tiers(const char *way, const char *path, size_t rounds)
 {
     const int is_object = strcmp(way, "object") == 0;
-    double *round_ms = calloc(rounds, sizeof *round_ms);
-    if (!round_ms || !rounds)
+    if (!rounds)
         fail("no rounds");
     if (sscanf(way, "%u,%u", &tiers[0].calls, &tiers[0].loops) == 2)
         tier_count = 2;
     compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = tier_count ? 2 : atoi(way)};
     uint64_t start = now_ns();
     struct tn_jit *jit = create(1, 0);
-    struct database database;
     add_file(jit, path, is_object);
-    if (!run_query(find, jit))
+    if (!measure_rounds(find, jit, start, rounds))
         fail("wrong answer");
-    printf("query_ms %.1f\ntiers query_cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6,
-           spent_ms(CLOCK_THREAD_CPUTIME_ID));
-    if (!open_database(&database, find, jit))
-        fail("no database");
-    for (size_t i = 0; i < rounds; i++) {
-        double begin = spent_ms(CLOCK_THREAD_CPUTIME_ID);
-        if (!run_round(&database))
-            fail("wrong answer of a round");
-        round_ms[i] = spent_ms(CLOCK_THREAD_CPUTIME_ID) - begin;
-    }
     struct tn_jit_stats stats = {.size = sizeof stats};
     tn_jit_stats(jit, &stats);
-    printf("tiers first_ms %.2f\n", round_ms[0]);
-    printf("tiers last_ms %.2f\n", median(round_ms + rounds - rounds / 4 - 1, rounds / 4 + 1));
     printf("tiers raised %llu\ntiers raised_ms %.1f\n", (unsigned long long)stats.raised,
            (double)stats.raised_ns / 1e6);
-    printf("tiers ms %.1f\ntiers cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6, spent_ms(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 /* ---- pair ---- */

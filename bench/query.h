@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A first query to SQLite, whose functions a JIT finds. For jit.c and orc.cpp. */
+/* Queries to SQLite, whose functions a JIT finds: a first one, and rounds of others. For jit.c and orc.cpp. */
 
 #ifndef BENCH_QUERY_H
 #define BENCH_QUERY_H
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "measure.h"
 
 static inline int keep_answer(void *context, int count, char **values, char **names)
 {
@@ -61,6 +65,38 @@ static inline bool run_round(const struct database *database)
         " insert into r select i * 7919 % 10007, 'name ' || (i % 100) from n; create index s on r(b, a);"
         "select sum(a), substr(b, 6) from r where a between 100 and 9000 group by b order by 1 desc, 2 limit 1",
         "213403|85");
+}
+
+static inline double spent_ms(clockid_t clock)
+{
+    struct timespec at;
+    clock_gettime(clock, &at);
+    return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
+}
+
+/* The first query and then so many rounds, with what was prepared since `start`. The time of a round is that of the
+ * thread; what other threads compile beside it counts in all. False if an answer is wrong. */
+static inline bool measure_rounds(find_function *find, void *context, uint64_t start, size_t rounds)
+{
+    struct database database = {NULL, NULL};
+    double *round_ms = (double *)calloc(rounds + 1, sizeof *round_ms);
+    if (!round_ms || !run_query(find, context))
+        return false;
+    printf("query_ms %.1f\ntiers query_cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6,
+           spent_ms(CLOCK_THREAD_CPUTIME_ID));
+    if (!open_database(&database, find, context))
+        return false;
+    for (size_t i = 0; i < rounds; i++) {
+        double begin = spent_ms(CLOCK_THREAD_CPUTIME_ID);
+        if (!run_round(&database))
+            return false;
+        round_ms[i] = spent_ms(CLOCK_THREAD_CPUTIME_ID) - begin;
+    }
+    printf("tiers first_ms %.2f\n", round_ms[0]);
+    printf("tiers last_ms %.2f\n", median(round_ms + rounds - rounds / 4 - 1, rounds / 4 + 1));
+    printf("tiers ms %.1f\ntiers cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6, spent_ms(CLOCK_PROCESS_CPUTIME_ID));
+    free(round_ms);
+    return true;
 }
 
 #endif
