@@ -30,13 +30,20 @@ static bool key_of(const struct tn__ahead_module *m, uint8_t key[TN__SHA256_SIZE
 
 /* ---- reading ---- */
 
-/* Each part once, as often unused as an order may say. */
-static bool is_sound(const struct tn__ahead_module *m, const struct tn__pack_item *item)
+/* Gives each part its place, from 1. False: a row makes no sense, or names a part for the second time; then no part has
+ * one. */
+static bool place_parts(struct tn__ahead_module *m, const struct tn__pack_item *item)
 {
     const uint8_t *rows = item->bytes;
-    bool good = item->size % ROW == 0 && item->size / ROW <= m->description.parts;
-    for (size_t i = 0; i < item->size / ROW && good; i++)
-        good = tn__get32(rows + i * ROW) < m->description.parts && tn__get32(rows + i * ROW + 4) < UNUSED_RUNS_MOST;
+    bool good = item->size % ROW == 0;
+    for (size_t i = 0; i < item->size / ROW && good; i++) {
+        uint32_t part = tn__get32(rows + i * ROW), unused = tn__get32(rows + i * ROW + 4);
+        good = part < m->description.parts && unused < UNUSED_RUNS_MOST && !m->parts[part].place;
+        if (good)
+            m->parts[part].place = (uint32_t)i + 1;
+    }
+    for (uint32_t part = 0; part < m->description.parts && !good; part++)
+        m->parts[part].place = 0;
     return good;
 }
 
@@ -51,10 +58,9 @@ void tn__ahead_read_order(struct tn__ahead_module *m)
     if (!store || !key_of(m, key) || store->get(store->context, key, &bytes) != TN_OK)
         return;
     if (tn__pack_read(bytes.data, bytes.size, key, &pack) &&
-        tn__pack_find(&pack, TN__PACK_ORDER, 0, &item, &is_damaged) && is_sound(m, &item) &&
-        tn__buffer_fill(&m->last_order, item.bytes, item.size))
-        for (size_t i = 0; i < item.size / ROW; i++)
-            m->parts[tn__get32((const uint8_t *)item.bytes + i * ROW)].place = (uint32_t)i + 1;
+        tn__pack_find(&pack, TN__PACK_ORDER, 0, &item, &is_damaged) &&
+        tn__buffer_fill(&m->last_order, item.bytes, item.size) && !place_parts(m, &item))
+        tn_buffer_free(&m->last_order);
     tn_buffer_free(&bytes);
 }
 
