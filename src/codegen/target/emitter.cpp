@@ -115,7 +115,7 @@ static bool renew(tn__emitter &emitter, TargetMachine &machine)
 
 static bool emit(tn__emitter *&emitter, TargetMachine &machine, Module &module, tn_buffer *out)
 {
-    size_t cost = module.getInstructionCount() + per_module;
+    size_t cost = tn__llvm_count_instructions(wrap(&module)) + per_module;
     if (!emitter) {
         auto created = std::make_unique<tn__emitter>();
         if (machine.addPassesToEmitFile(created->passes, created->stream, nullptr, CodeGenFileType::ObjectFile))
