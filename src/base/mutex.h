@@ -16,9 +16,9 @@ extern "C" {
 #endif
 
 /* The order: a thread that holds a lock waits only for locks of later levels. Two of the same level are only taken by a
- * thread that holds a lock of the level before, such as that of their list. Forks take those that have hooks (fork.h)
- * in this order too. Heaps come first, because their threads are stopped, and a thread may need any other lock on its
- * way to a safepoint. */
+ * thread that holds the lock of their list: one of the level before, or that of all heaps. Forks take those that have
+ * hooks (fork.h) in this order too. Heaps come first, because their threads are stopped, and a thread may need any
+ * other lock on its way to a safepoint. */
 enum tn__level {
     TN__LEVEL_HEAPS,       /* the list of all heaps; at a fork their locks too, and their threads are stopped */
     TN__LEVEL_HEAP,        /* a heap */

@@ -30,8 +30,10 @@ static bool is_mine(const struct tn__mutex *mutex)
 static void check(const struct tn__mutex *mutex, bool again)
 {
     uint64_t own = (uint64_t)1 << mutex->level;
-    uint64_t allowed = own - 1;
-    if (again || levels & own >> 1)
+    uint64_t allowed = own - 1, lists = own >> 1;
+    if (mutex->level == TN__LEVEL_BESIDE) /* a fork does not have the lock of a heap whose callback waits for it */
+        lists |= (uint64_t)1 << TN__LEVEL_HEAPS;
+    if (again || levels & lists)
         allowed |= own;
     if (levels & ~allowed)
         report(mutex->level, (enum tn__level)(63 - __builtin_clzll(levels)));
