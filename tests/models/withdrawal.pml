@@ -16,13 +16,13 @@
 mtype { none, code, other };
 
 mtype holds = none;               /* the instance */
-bool withdrawn;                   /* what it holds */
-byte publications;                /* of the tracker's code, so far; the last one */
+bool withdrawn;                   /* what it holds is */
+byte publications;                /* how often the tracker's code was published so far */
 bool any_published;               /* what mistakes remember instead */
 bool named = true;                /* lookups find the code */
 bool freed;
 bool runs[3];                     /* callers and the publisher, since their last quiescent points */
-bool awaited[9];                  /* thread t by whoever waits: 3 * waiter + t */
+bool awaited[9];                  /* 3 * w + t: the waiting thread w waits for thread t */
 
 #define LISTED (holds == code)
 
