@@ -167,6 +167,14 @@ static int count_raised(void *context, const struct tn_jit_function *function)
     return 0;
 }
 
+static bool has_counted(const void *jit)
+{
+    struct raised raised = {0};
+    struct tn_error err;
+    check(tn_jit_each_function((struct tn_jit *)(uintptr_t)jit, count_raised, &raised, &err), &err);
+    return raised.led;
+}
+
 /* A body that is ready after the break is not entered. A request is for the general code then, and as there is one
  * thread, what it was doing before has ended when that is there. */
 static void raised_too_late(void **state)
@@ -187,6 +195,7 @@ static void raised_too_late(void **state)
     request(jit, "first");
     wait_for(is_raised, first);
     assert_int_equal(call(first, 1), 1043);
+    wait_for(has_counted, jit); /* after the function was led there */
     check(tn_jit_each_function(jit, count_raised, &raised, &err), &err);
     assert_int_equal(raised.compiled, 2);
     assert_int_equal(raised.led, 1);
