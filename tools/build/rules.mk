@@ -279,6 +279,10 @@ $(call programs_of,$(1)) $(call programs_of,$(1),slow/): $(call obj,$(wildcard t
 endef
 $(foreach area,$(runtime_areas) $(llvm_areas),$(eval $(call area_rule,$(area))))
 
+# What every test program does first.
+start_src := tests/start/output.c $(if $(findstring address,$(SANITIZE)),tests/start/fork.c)
+$(runtime_tests) $(llvm_tests): $(call obj,$(start_src))
+
 # Another machine has no cmocka of its own (cross.mk).
 ifneq ($(HOST),)
 $(runtime_tests) $(llvm_tests): $(BUILD)/obj/cmocka.o
@@ -315,8 +319,7 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 
 # Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
 # ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are
-# forks while threads allocate: gcc's AddressSanitizer does not take its allocator's locks for a fork, so one that
-# another thread held hangs the child. gc/heap/concurrent_threads measures how fast threads mark.
+# forks while threads allocate, see tests/start/fork.c. gc/heap/concurrent_threads measures how fast threads mark.
 unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork gc/heap/fork) \
 	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies link/format/archive_bounds \
 	gc/heap/concurrent_threads)
