@@ -18,6 +18,8 @@ struct tn__unwind_way {
 /* From libgcc; libunwind has some of them too. */
 extern void __register_frame(void *table) __attribute__((weak));
 extern void __deregister_frame(void *table) __attribute__((weak));
+extern void __register_frame_info(const void *table, void *object) __attribute__((weak));
+extern void *__deregister_frame_info(const void *table) __attribute__((weak));
 extern void __register_frame_table(void *set) __attribute__((weak));
 extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));
 /* From LLVM's libunwind only. */
@@ -34,26 +36,24 @@ static void *pointer(uint64_t address)
 
 static void add_to_sets(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    tn__unwind_sets_add(&unwind->sets, table);
+    tn__unwind_sets_add(unwind, table);
 }
 
 static void remove_from_sets(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    tn__unwind_sets_remove(&unwind->sets, table);
+    tn__unwind_sets_remove(unwind, table);
 }
 
 /* ---- single tables, at first with an account of them ---- */
 
 static void add_table(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    (void)unwind;
-    __register_frame(pointer(table->address));
+    __register_frame_info(pointer(table->address), tn__unwind_object_take(unwind));
 }
 
 static void remove_table(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    (void)unwind;
-    __deregister_frame(pointer(table->address));
+    tn__unwind_object_give(unwind, __deregister_frame_info(pointer(table->address)));
 }
 
 /* Sorted by the address of their code. */
@@ -174,7 +174,8 @@ static const struct tn__unwind_way *first_way(void)
         return &no_unwinder;
     if (__unw_add_dynamic_eh_frame_section && __unw_remove_dynamic_eh_frame_section)
         return &sections;
-    return __unw_add_dynamic_fde ? &single_entries : &few_tables;
+    bool is_libgcc = !__unw_add_dynamic_fde && __register_frame_info && __deregister_frame_info;
+    return is_libgcc ? &few_tables : &single_entries;
 }
 
 /* Registers the few in sets as well and then takes them back as single tables, from the lowest code upwards: of those
@@ -196,6 +197,9 @@ static bool settle_way(struct tn__unwind *unwind, size_t count)
 {
     if (!unwind->way)
         unwind->way = first_way();
+    bool has_objects = unwind->way == &few_tables || unwind->way == &single_tables;
+    if (has_objects && !tn__unwind_objects_prepare(unwind, count))
+        return false;
     if (unwind->way != &few_tables || count <= TN__UNWIND_FEW - unwind->prepared)
         return true;
     bool in_sets = bears_overlap();

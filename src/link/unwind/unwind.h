@@ -21,6 +21,15 @@ struct tn__unwind_table {
     uint32_t window;               /* in which the code lies */
 };
 
+/* What libgcc keeps of a table or set that is registered (unwind_objects.c). */
+struct tn__unwind_object;
+
+/* Those that are not registered, the one given back last at the end. */
+struct tn__unwind_objects {
+    struct tn__unwind_object *first, *last;
+    size_t count;
+};
+
 /* Sets of tables in the order of their code (unwind_sets.c). */
 struct tn__unwind_sets {
     struct tn__unwind_set **items;
@@ -37,7 +46,8 @@ struct tn__unwind {
     size_t few_count;
     struct tn__unwind_table *free;
     struct tn__unwind_sets sets;
-    struct tn__arena arena; /* holds tables and sets */
+    struct tn__unwind_objects objects;
+    struct tn__arena arena; /* holds tables, sets and objects */
 };
 
 /* True if unwinders can read the table without leaving its `size` bytes (eh_frame.c). */

@@ -8,7 +8,7 @@
  *    below an address. For the same reason a set stays within a window: between two windows may lie tables registered
  *    by others.
  *  - A set is changed by registering its new state before deregistering the old one, so that a thread that throws
- *    meanwhile finds its function in one of them.
+ *    meanwhile finds its function in one of them; the old state's object stays for a while (unwind_objects.c).
  *  - A set that gets full is searched at once, which sorts it, so that the first throw of a program with many objects
  *    need not. A throw only has to sort the sets that changed since the last one.
  *
@@ -34,16 +34,16 @@ struct tn__unwind_set {
     uint64_t tables[2][SET_SIZE + 1]; /* addresses, the last one followed by 0 */
 };
 
-extern void __register_frame_table(void *set) __attribute__((weak));
-extern void __deregister_frame(void *set) __attribute__((weak));
+extern void __register_frame_info_table(void *set, void *object) __attribute__((weak));
+extern void *__deregister_frame_info(const void *set) __attribute__((weak));
 extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));
 
 /* ---- one set ---- */
 
-static void deregister_state(struct tn__unwind_set *set, uint32_t state)
+static void deregister_state(struct tn__unwind *unwind, struct tn__unwind_set *set, uint32_t state)
 {
     if (set->tables[state][0])
-        __deregister_frame(set->tables[state]);
+        tn__unwind_object_give(unwind, __deregister_frame_info(set->tables[state]));
 }
 
 /* Copies the first `count` tables of the registered state to the other one, and returns that. */
@@ -57,15 +57,15 @@ static uint64_t *other_state(struct tn__unwind_set *set, uint32_t count)
 }
 
 /* Makes the other state, which now has `count` tables, the registered one. */
-static void switch_state(struct tn__unwind_set *set, uint32_t count)
+static void switch_state(struct tn__unwind *unwind, struct tn__unwind_set *set, uint32_t count)
 {
     uint32_t old = set->active;
     set->active = !old;
     set->count = count;
     set->tables[set->active][count] = 0;
     if (set->tables[set->active][0])
-        __register_frame_table(set->tables[set->active]);
-    deregister_state(set, old);
+        __register_frame_info_table(set->tables[set->active], tn__unwind_object_take(unwind));
+    deregister_state(unwind, set, old);
 }
 
 static void move_places(struct tn__unwind_set *to, uint32_t at, const struct tn__unwind_set *from, uint32_t first,
@@ -91,7 +91,7 @@ static uint32_t count_up_to(const struct tn__unwind_set *set, uint64_t code)
     return (uint32_t)TN_BISECT(0, count, i, set->codes[i] <= code);
 }
 
-static void insert(struct tn__unwind_set *set, const struct tn__unwind_table *table)
+static void insert(struct tn__unwind *unwind, struct tn__unwind_set *set, const struct tn__unwind_table *table)
 {
     uint32_t at = count_up_to(set, table->code), behind = set->count - at;
     uint64_t *other = other_state(set, at);
@@ -101,21 +101,21 @@ static void insert(struct tn__unwind_set *set, const struct tn__unwind_table *ta
     set->codes[at] = table->code;
     set->sizes[at] = table->size;
     set->bytes += table->size;
-    switch_state(set, set->count + 1);
+    switch_state(unwind, set, set->count + 1);
     if (set->count == SET_SIZE) { /* has libgcc sort the set */
         void *bases[3];
         _Unwind_Find_FDE((void *)(uintptr_t)set->codes[0], bases);
     }
 }
 
-static void take_out(struct tn__unwind_set *set, uint32_t at)
+static void take_out(struct tn__unwind *unwind, struct tn__unwind_set *set, uint32_t at)
 {
     uint32_t behind = set->count - at - 1;
     uint64_t *other = other_state(set, at);
     memcpy(other + at, set->tables[set->active] + at + 1, sizeof *other * behind);
     set->bytes -= set->sizes[at];
     move_places(set, at, set, at + 1, behind);
-    switch_state(set, set->count - 1);
+    switch_state(unwind, set, set->count - 1);
 }
 
 /* ---- all sets ---- */
@@ -161,8 +161,9 @@ static void drop_set(struct tn__unwind_sets *sets, size_t at)
 
 /* Moves the upper half of a set with more than one table to a set of its own, which is registered first: an address in
  * it is found there, one below it in the old state or the new one of the lower half. */
-static void split(struct tn__unwind_sets *sets, size_t place)
+static void split(struct tn__unwind *unwind, size_t place)
 {
+    struct tn__unwind_sets *sets = &unwind->sets;
     struct tn__unwind_set *low = sets->items[place], *high = open_set(sets, place + 1, low->window);
     uint32_t at = low->count / 2;
     while (at > 1 && low->codes[at - 1] == low->codes[at])
@@ -170,23 +171,24 @@ static void split(struct tn__unwind_sets *sets, size_t place)
     uint32_t moved = low->count - at;
     memcpy(high->tables[1], low->tables[low->active] + at, sizeof *high->tables[1] * moved);
     move_places(high, 0, low, at, moved);
-    switch_state(high, moved);
+    switch_state(unwind, high, moved);
     other_state(low, at);
-    switch_state(low, at);
+    switch_state(unwind, low, at);
     sum_bytes(low);
     sum_bytes(high);
 }
 
 /* Moves all of the next set into this one. The union is registered first and the lower set taken back first: libgcc
  * would look into that one, of two that begin alike, and not find what lies in the upper. */
-static void join(struct tn__unwind_sets *sets, size_t place)
+static void join(struct tn__unwind *unwind, size_t place)
 {
+    struct tn__unwind_sets *sets = &unwind->sets;
     struct tn__unwind_set *low = sets->items[place], *high = sets->items[place + 1];
     memcpy(other_state(low, low->count) + low->count, high->tables[high->active], sizeof *low->tables[0] * high->count);
     move_places(low, low->count, high, 0, high->count);
     low->bytes += high->bytes;
-    switch_state(low, low->count + high->count);
-    deregister_state(high, high->active);
+    switch_state(unwind, low, low->count + high->count);
+    deregister_state(unwind, high, high->active);
     drop_set(sets, place + 1);
 }
 
@@ -206,8 +208,9 @@ static bool may_join(const struct tn__unwind_sets *sets, size_t place)
 
 /* The set that takes this table without overlapping a neighbour: the one below it, or the one above it, or a new
  * one. */
-static size_t place_for(struct tn__unwind_sets *sets, const struct tn__unwind_table *table)
+static size_t place_for(struct tn__unwind *unwind, const struct tn__unwind_table *table)
 {
+    struct tn__unwind_sets *sets = &unwind->sets;
     size_t above = sets_up_to(sets, table->code);
     struct tn__unwind_set *low = above ? sets->items[above - 1] : NULL;
     if (low && low->window == table->window) {
@@ -215,7 +218,7 @@ static size_t place_for(struct tn__unwind_sets *sets, const struct tn__unwind_ta
         if (!is_full(low) || (inside && low->count < SET_SIZE))
             return above - 1;
         if (inside) {
-            split(sets, above - 1);
+            split(unwind, above - 1);
             return sets_up_to(sets, table->code) - 1;
         }
     }
@@ -248,13 +251,14 @@ bool tn__unwind_sets_prepare(struct tn__unwind *unwind, size_t tables, size_t by
         set->next = sets->spare;
         sets->spare = set;
     }
-    return true;
+    return tn__unwind_objects_prepare(unwind, need);
 }
 
-void tn__unwind_sets_add(struct tn__unwind_sets *sets, const struct tn__unwind_table *table)
+void tn__unwind_sets_add(struct tn__unwind *unwind, const struct tn__unwind_table *table)
 {
-    sets->recent = place_for(sets, table);
-    insert(sets->items[sets->recent], table);
+    struct tn__unwind_sets *sets = &unwind->sets;
+    sets->recent = place_for(unwind, table);
+    insert(unwind, sets->items[sets->recent], table);
 }
 
 /* Tables of one object have equal code, and may be in several sets. */
@@ -271,17 +275,18 @@ static uint32_t find_table(struct tn__unwind_sets *sets, const struct tn__unwind
     }
 }
 
-void tn__unwind_sets_remove(struct tn__unwind_sets *sets, const struct tn__unwind_table *table)
+void tn__unwind_sets_remove(struct tn__unwind *unwind, const struct tn__unwind_table *table)
 {
+    struct tn__unwind_sets *sets = &unwind->sets;
     size_t place;
     uint32_t at = find_table(sets, table, &place);
-    take_out(sets->items[place], at);
+    take_out(unwind, sets->items[place], at);
     if (!sets->items[place]->count)
         drop_set(sets, place);
     else if (may_join(sets, place))
-        join(sets, place);
+        join(unwind, place);
     else if (place && may_join(sets, place - 1))
-        join(sets, --place);
+        join(unwind, --place);
     sets->recent = place;
 }
 
@@ -289,6 +294,6 @@ void tn__unwind_sets_close(struct tn__unwind *unwind)
 {
     struct tn__unwind_sets *sets = &unwind->sets;
     for (size_t i = 0; i < sets->count; i++)
-        deregister_state(sets->items[i], sets->items[i]->active);
+        deregister_state(unwind, sets->items[i], sets->items[i]->active);
     tn__free(unwind->arena.from, sets->items);
 }

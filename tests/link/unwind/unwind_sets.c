@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <pthread.h>
 
 #include "link/unwind/unwind.h"
 
@@ -37,6 +38,9 @@ static struct function {
     struct tn__unwind_table *registered;
     bool alive; /* registered before the current call and after it */
 } functions[FUNCTIONS];
+
+void __register_frame(void *table);
+void __deregister_frame(void *table);
 
 static struct table foreign;
 static struct tn__unwind unwind;
@@ -93,21 +97,74 @@ static void check_all(void)
             fail_msg("%#" PRIx64 " is %sfound", functions[i].code, functions[i].alive ? "not " : "");
 }
 
-/* The unwinder's functions as called by the library: after each call, every function that was registered before is
- * still found. */
-#define WATCHED(name)                                                                                                  \
-    void name(void *table);                                                                                            \
-    void name(void *table)                                                                                             \
-    {                                                                                                                  \
-        void (*real)(void *);                                                                                          \
-        *(void **)&real = dlsym(RTLD_NEXT, #name);                                                                     \
-        real(table);                                                                                                   \
-        if (busy)                                                                                                      \
-            check_sample();                                                                                            \
+/* libgcc's object of a table or set that was deregistered, which a thread that throws may still read. */
+enum { OBJECT_SIZE = 6 * sizeof(void *), GIVEN = 32 };
+static struct given {
+    const unsigned char *object;
+    unsigned char bytes[OBJECT_SIZE];
+} given[GIVEN];
+static size_t given_count;
+
+static void check_given(void)
+{
+    for (size_t i = 0; i < GIVEN; i++)
+        if (given[i].object)
+            assert_memory_equal(given[i].object, given[i].bytes, OBJECT_SIZE);
+}
+
+static void keep_given(const void *object)
+{
+    struct given *kept = &given[given_count++ % GIVEN];
+    kept->object = object;
+    memcpy(kept->bytes, object, OBJECT_SIZE);
+}
+
+static void check_call(void)
+{
+    if (busy) {
+        check_sample();
+        check_given();
     }
-WATCHED(__register_frame)
-WATCHED(__register_frame_table)
-WATCHED(__deregister_frame)
+}
+
+/* The unwinder's functions as called by the library: after each call, every function that was registered before is
+ * still found, and of what was deregistered last nothing has changed. */
+static void *real(const char *name)
+{
+    void *address = dlsym(RTLD_NEXT, name);
+    assert_non_null(address);
+    return address;
+}
+
+void __register_frame_info(const void *table, void *object);
+void __register_frame_info(const void *table, void *object)
+{
+    void (*function)(const void *, void *);
+    *(void **)&function = real(__func__);
+    function(table, object);
+    check_call();
+}
+
+void __register_frame_info_table(void *set, void *object);
+void __register_frame_info_table(void *set, void *object)
+{
+    void (*function)(void *, void *);
+    *(void **)&function = real(__func__);
+    function(set, object);
+    check_call();
+}
+
+void *__deregister_frame_info(const void *table);
+void *__deregister_frame_info(const void *table)
+{
+    void *(*function)(const void *);
+    *(void **)&function = real(__func__);
+    void *object = function(table);
+    check_call();
+    if (busy)
+        keep_given(object);
+    return object;
+}
 
 /* ---- changes ---- */
 
@@ -189,6 +246,7 @@ static int close_unwind(void **state)
             take_back(&functions[i]);
     check_all();
     tn__unwind_close(&unwind);
+    memset(given, 0, sizeof given);
     __deregister_frame(&foreign);
     return 0;
 }
@@ -245,14 +303,50 @@ static void from_few_to_many(void **state)
     }
 }
 
+/* Threads search while tables come and go beside those of their functions. */
+static void *search(void *stop)
+{
+    size_t wrong = 0;
+    while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED))
+        for (size_t i = 0; i < FUNCTIONS; i += PER_WINDOW / 10)
+            wrong += !is_found(functions[i].code);
+    return (void *)(uintptr_t)wrong;
+}
+
+static void while_threads_search(void **state)
+{
+    (void)state;
+    enum { THREADS = 2, ROUNDS = 3000 };
+    struct function *chosen[64];
+    size_t count = 0;
+    for (size_t i = 0; i < FUNCTIONS; i += PER_WINDOW / 10)
+        chosen[count++] = &functions[i];
+    for (size_t i = 1; count < TN_COUNT(chosen); i += PER_WINDOW / 50)
+        chosen[count++] = &functions[i];
+    add(chosen, count, false);
+    pthread_t threads[THREADS];
+    int stop = 0;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, search, &stop), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct function *one = &functions[3 + i % 7];
+        add(&one, 1, false);
+        take_back(one);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong;
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_unwind, close_unwind)
     const struct CMUnitTest tests[] = {
-        TEST(in_the_order_of_their_code),
-        TEST(in_any_order),
-        TEST(many_at_once),
-        TEST(from_few_to_many),
+        TEST(in_the_order_of_their_code), TEST(in_any_order),         TEST(many_at_once),
+        TEST(from_few_to_many),           TEST(while_threads_search),
     };
     return cmocka_run_group_tests_name("link/unwind_sets", tests, NULL, NULL);
 }
