@@ -47,6 +47,8 @@ struct tn__lazy_hooks {
     bool (*lead_away)(struct tn_session *session, const struct tn__places *places);
     /* Whether the entry's definition is a stub. */
     bool (*is_stub)(const struct tn_session *session, const struct tn__entry *entry);
+    /* The owner, which may change, of the stub at this address; NULL: there is none. */
+    struct tn_tracker *const *(*owner_of)(const struct tn_session *session, uint64_t address);
 };
 
 /* ---- lookups with a handle (demand/cancel.c) ---- */

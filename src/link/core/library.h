@@ -60,10 +60,10 @@ struct tn__calls_list {
 struct tn__exit {
     void (*function)(void *argument);
     void *argument;
-    const struct tn__object *object; /* the object it belongs to */
+    struct tn_tracker *const *owner; /* that of the object, or of the stubs, that it belongs to */
     uint64_t number;                 /* newer ones have larger numbers */
     struct tn__list listed;          /* among all of the library, oldest first */
-    struct tn__exit *left, *right;   /* in the heap of the object's owner */
+    struct tn__exit *left, *right;   /* in the heap of the owner */
     size_t rank;
 };
 
@@ -79,6 +79,7 @@ struct tn__lazy_record {
 /* Functions that were defined together. */
 struct tn__lazy_batch {
     struct tn__list owned; /* in the owner's list; once removed, in the session's */
+    struct tn_tracker *owner;
     struct tn_library *library, *targets;
     uint64_t on_failure;
     size_t calls; /* that are looking one of its functions up */
@@ -103,7 +104,7 @@ struct tn_tracker {
     struct tn__list objects;
     struct tn__list lazy; /* struct tn__lazy_batch */
     struct tn__list promises;
-    struct tn__exit *exits; /* of its objects: the newest one, below which lie the others */
+    struct tn__exit *exits; /* of its objects and stubs: the newest one, below which lie the others */
     /* Code instances with code of this tracker, and the number of the last publication;
      * 0: there never was one. Guarded by the lock of instance.c. */
     struct tn_instance *instances[2];

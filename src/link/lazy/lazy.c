@@ -234,6 +234,12 @@ static bool is_stub(const struct tn_session *session, const struct tn__entry *en
     return tn__lazy_slot_of(tn__lazy_pool_of(session), entry);
 }
 
+static struct tn_tracker *const *owner_of(const struct tn_session *session, uint64_t address)
+{
+    struct tn__lazy_slot *slot = tn__lazy_slot_at(tn__lazy_pool_of(session), address);
+    return slot && has_function(slot) ? &slot->record->batch->owner : NULL;
+}
+
 static bool lead_away(struct tn_session *session, const struct tn__places *places)
 {
     return tn__lazy_each(tn__lazy_pool_of(session), lead_slot_away, places);
@@ -258,7 +264,7 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     struct tn__lazy_pool *pool = tn__arena_array(&session->arena, 1, sizeof *pool);
     if (!pool)
         return tn__no_memory(err, NULL);
-    pool->hooks = (struct tn__lazy_hooks){forget_stubs, lead_away, is_stub};
+    pool->hooks = (struct tn__lazy_hooks){forget_stubs, lead_away, is_stub, owner_of};
     pool->entry = (uintptr_t)best_entry();
     session->lazy = &pool->hooks;
     return 0;
@@ -326,6 +332,7 @@ int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *s
     if (!code)
         code = take_stubs(batch, target, &journal, err);
     if (!code) {
+        batch->owner = owner;
         tn__list_append(&owner->lazy, &batch->owned);
         tn__library_use(batch->library);
         if (batch->targets)

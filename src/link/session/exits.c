@@ -61,16 +61,17 @@ static struct tn__exit *meld(struct tn__exit *a, struct tn__exit *b)
     return top;
 }
 
-static int keep_exit(struct tn_library *library, const struct tn__object *object, const struct tn__exit *what)
+static int keep_exit(struct tn_tracker *const *owner, const struct tn__exit *what)
 {
+    struct tn_library *library = (*owner)->library;
     struct tn__exit *exit = tn__alloc(library->session->allocator, sizeof *exit);
     if (!exit)
         return -1;
     *exit = (struct tn__exit){
-        .function = what->function, .argument = what->argument, .object = object, .number = ++library->exit_count};
+        .function = what->function, .argument = what->argument, .owner = owner, .number = ++library->exit_count};
     exit->rank = 1;
     tn__list_append(&library->exits, &exit->listed);
-    object->owner->exits = meld(object->owner->exits, exit);
+    (*owner)->exits = meld((*owner)->exits, exit);
     return 0;
 }
 
@@ -97,7 +98,7 @@ void tn__exits_forget(struct tn_tracker *tracker)
 
 /* ---- registering ---- */
 
-/* Under the session's lock. 1: the address is in none of this session's objects. */
+/* Under the session's lock. 1: the address is in none of this session's objects, and not that of a stub. */
 static int keep_in(struct tn_session *session, const void *address, const struct tn__exit *what, bool of_thread)
 {
     struct tn__object *object;
@@ -105,9 +106,12 @@ static int keep_in(struct tn_session *session, const void *address, const struct
         return 1;
     if (!tn__session_find_object(session, (uintptr_t)address, &object))
         return -1;
-    if (!object)
-        return 1;
-    return of_thread ? tn__object_add_thread_exit(object, what) : keep_exit(object->owner->library, object, what);
+    if (of_thread)
+        return object ? tn__object_add_thread_exit(object, what) : 1;
+    struct tn_tracker *const *owner = object          ? &object->owner
+                                      : session->lazy ? session->lazy->owner_of(session, (uintptr_t)address)
+                                                      : NULL;
+    return owner ? keep_exit(owner, what) : 1;
 }
 
 static int keep_somewhere(const void *address, const struct tn__exit *what, bool of_thread)
@@ -157,7 +161,7 @@ static bool take_newest(struct tn_library *library, struct tn_tracker *owner, st
 {
     tn__session_lock(library->session);
     if (!owner && !tn__list_is_empty(&library->exits))
-        owner = tn__container_of(library->exits.previous, struct tn__exit, listed)->object->owner;
+        owner = *tn__container_of(library->exits.previous, struct tn__exit, listed)->owner;
     bool found = owner && owner->exits;
     if (found) {
         *what = *owner->exits;

@@ -174,6 +174,8 @@ void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
 {
     for (TN_EACH(struct tn__object, object, &from->objects, owned))
         object->owner = to;
+    for (TN_EACH(struct tn__lazy_batch, batch, &from->lazy, owned))
+        batch->owner = to;
     append_all(&to->objects, &from->objects);
     append_all(&to->lazy, &from->lazy);
     tn__exits_give(from, to);

@@ -202,6 +202,52 @@ static void initializers(void **state)
     }
 }
 
+/* Functions that loaded code registers to run at exit belong to the owner of the function, or of its stub. In a lazy JIT
+ * they may be called for the first time then. */
+static void functions_at_exit(void **state)
+{
+    (void)state;
+    static const char ir[] = "@ran = external global i64\n"
+                             "declare i32 @atexit(ptr)\n"
+                             "define void @bye() {\n  %a = load i64, ptr @ran\n  %b = add i64 %a, 1\n"
+                             "  store i64 %b, ptr @ran\n  ret void\n}\n"
+                             "define i64 @start(i64 %x) {\n  %r = tail call i32 @atexit(ptr @bye)\n"
+                             "  %s = sext i32 %r to i64\n  ret i64 %s\n}\n";
+    enum { AT_END, REMOVED, RETIRED, TRANSFERRED, WAYS };
+    static int64_t ran;
+    for (int i = 0; i < 2 * WAYS; i++) {
+        bool lazy = i % 2;
+        int way = i / 2;
+        struct tn_jit *jit = create_jit(lazy, 0, 1);
+        struct tn_library *library = tn_jit_library(jit);
+        struct tn_tracker *tracker, *other;
+        struct tn_error err;
+        assert_int_equal(tn_tracker_create(library, &tracker, &err), TN_OK);
+        assert_int_equal(tn_tracker_create(library, &other, &err), TN_OK);
+        assert_int_equal(tn_define(library, "ran", &ran, &err), TN_OK);
+        struct tn_jit_module module = {
+            .size = sizeof module, .name = "exit.ll", .ir = ir, .length = sizeof ir - 1, .owner = tracker};
+        assert_int_equal(tn_jit_add_module(jit, NULL, &module, &err), TN_OK);
+        if (way == RETIRED) /* what was never called is not found after that */
+            look_up(jit, "bye")(0);
+        ran = 0;
+        assert_int_equal(look_up(jit, "start")(0), 0);
+        assert_int_equal(look_up(jit, "start")(0), 0);
+        assert_int_equal(ran, 0);
+        if (way == TRANSFERRED)
+            assert_int_equal(tn_tracker_transfer(tracker, other, &err), TN_OK);
+        if (way == RETIRED)
+            assert_int_equal(tn_tracker_retire(tracker, &err), TN_OK);
+        else if (way != AT_END)
+            assert_int_equal(tn_tracker_remove(tracker, &err), TN_OK);
+        assert_int_equal(ran, way == REMOVED || way == RETIRED ? 2 : 0);
+        tn_run_finalizers(library);
+        assert_int_equal(ran, 2);
+        tn_jit_destroy(jit);
+        assert_int_equal(ran, 2);
+    }
+}
+
 /* A module that the client has built with LLVM's API. */
 static void modules_of_llvms(void **state)
 {
@@ -261,6 +307,7 @@ int main(void)
         cmocka_unit_test(same_module_twice),
         cmocka_unit_test(removed_and_added_again),
         cmocka_unit_test(initializers),
+        cmocka_unit_test(functions_at_exit),
         cmocka_unit_test(modules_of_llvms),
         cmocka_unit_test(lazy_programs_compute_the_same),
     };
