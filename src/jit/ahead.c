@@ -466,8 +466,11 @@ int tn_jit_prefetch(struct tn_jit *jit, const char *const *names, size_t count, 
     if (!jit->ahead)
         return tn__fail(err, TN_EINVAL, "tn_jit_prefetch: the JIT does not compile ahead");
     size_t size = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!names[i])
+            return tn__no_argument(err);
         size += strlen(names[i]) + 1;
+    }
     struct tn_prefetch *handle = tn__alloc_zeroed(NULL, 1, sizeof *handle);
     struct tn__ahead_event *event = make_event(NULL, TN__AHEAD_PREFETCH);
     char *texts = tn__alloc(NULL, size + 1);
