@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "cache/compiler.h"
 #include "jit/ahead.h"
+#include "jit/background.h"
 #include "link/core/session.h"
 
 struct tn__ahead_object tn__ahead_taken;
@@ -230,7 +231,7 @@ static bool is_cancelled(void *context)
     struct compilation *c = context;
     const struct tn__ahead_module *m = c->candidate->module;
     c->overtaken = atomic_load(&m->parts[c->candidate->part].ready) == &tn__ahead_taken;
-    if (c->overtaken || is_over(m->ahead) || atomic_load(&m->gone) ||
+    if (c->overtaken || is_over(m->ahead) || tn__background_is_over() || atomic_load(&m->gone) ||
         (c->candidate->handle && atomic_load(&c->candidate->handle->cancelled)))
         __atomic_store_n(&c->cancelled, 1, __ATOMIC_RELAXED);
     return c->cancelled;
@@ -392,7 +393,7 @@ static void run(void *context, int is_cancelled_now)
     bool found = false;
     int one = 1;
     atomic_fetch_add(&ahead->running, 1); /* before it looks whether it may */
-    if (!is_cancelled_now && !is_over(ahead)) {
+    if (!is_cancelled_now && !is_over(ahead) && tn__background_begin()) {
         atomic_store(&ahead->work, 1);
         handle_events(ahead);
         found = tn__ahead_next(ahead, &next);
@@ -402,6 +403,7 @@ static void run(void *context, int is_cancelled_now)
         }
         if (found || !atomic_compare_exchange_strong(&ahead->work, &one, 0))
             start(ahead);
+        tn__background_end();
     }
     atomic_fetch_sub(&ahead->running, 1); /* the next one may be at work already */
     tn__jit_release(jit);

@@ -168,6 +168,7 @@ int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_
 struct tn__jit_how {
     int opt_level;
     bool is_higher, is_idle;
+    bool (*is_over)(void); /* NULL, or asked between passes whether the object is of no use any more */
     const char *counters;
     bool was_kept;   /* it was not compiled now; in: it has to be */
     bool is_refused; /* the client did not want the object (tn_session_options.on_object) */

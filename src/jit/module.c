@@ -65,6 +65,20 @@ static int add(const struct destination *to, const struct tn_input *input, struc
     return code;
 }
 
+/* For the request of a compilation that may be stopped between passes. */
+struct stop {
+    bool (*is_over)(void);
+    int cancelled;
+};
+
+static bool is_stopped(void *context)
+{
+    struct stop *stop = context;
+    if (stop->is_over())
+        __atomic_store_n(&stop->cancelled, 1, __ATOMIC_RELAXED);
+    return stop->cancelled;
+}
+
 /* Compiles a part, or the whole, and adds the object. */
 static int make(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
                 struct tn_error *err)
@@ -73,7 +87,9 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
     struct tn_jit *jit = m->jit;
     const struct tn__ahead_hooks *ahead = m->ahead && !how->is_higher ? tn__ahead_hooks_of(jit) : NULL;
     uint64_t begin = ahead ? tn__os_now_ns() : 0;
-    struct tn__jit_watch watch = {.jit = jit, .module = m};
+    struct stop stop = {how->is_over, 0};
+    struct tn__jit_watch watch = {
+        .jit = jit, .module = m, .is_cancelled = how->is_over ? is_stopped : NULL, .context = &stop};
     struct tn_compile_observer observer;
     struct tn_compile_stats stats = {.size = sizeof stats};
     struct tn_buffer object = {0};
@@ -88,7 +104,8 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
                                             .opt_level = how->opt_level,
                                             .is_higher = how->is_higher,
                                             .counters = how->counters,
-                                            .is_idle = how->is_idle};
+                                            .is_idle = how->is_idle,
+                                            .cancelled = how->is_over ? &stop.cancelled : NULL};
     tn__jit_name_part(m, part, name);
     tn__jit_watch(&watch, &observer);
     bool is_ready = ahead && !how->was_kept && ahead->take(m->ahead, part, &object);

@@ -12,6 +12,7 @@
 #include "base/fork.h"
 #include "base/os.h"
 #include "jit/assumption.h"
+#include "jit/background.h"
 #include "jit/tiers.h"
 #include "link/core/session.h"
 #include "link/lazy/lazy.h"
@@ -207,9 +208,9 @@ static void compile_chosen(struct tn__tiered_part *part, size_t tier)
     struct tn_error err;
     struct tn__tiers *tiers = part->of->tiers;
     struct tn_session *session = part->of->library->session;
-    bool raised;
+    bool raised = false, begun = tn__background_begin();
     uint64_t begin = tn__os_thread_ns();
-    int code = compile(part, tier, &raised, &err);
+    int code = begun ? compile(part, tier, &raised, &err) : TN_ECANCELLED;
     uint64_t ns = tn__os_thread_ns() - begin;
     if (code != TN_OK && !is_removal(code)) {
         tn__append(&err, ", for tier %zu", tier);
@@ -225,6 +226,8 @@ static void compile_chosen(struct tn__tiered_part *part, size_t tier)
     tiers->busy = NULL;
     tn__tiers_unlock();
     release(part);
+    if (begun)
+        tn__background_end();
 }
 
 /* The hottest part at the time when there is a thread for it, with a use of its module and library. A JIT that is

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/shown_name.h"
+#include "jit/background.h"
 #include "jit/tiers.h"
 #include "link/core/library.h"
 
@@ -91,6 +92,7 @@ static int make_body(void *context, struct tn_responsibility *responsibility, st
     struct tn__jit_how how = {.opt_level = tiers->tiers[tier].opt_level,
                               .is_higher = true,
                               .is_idle = true,
+                              .is_over = tn__background_is_over,
                               .counters = tier + 1 < tiers->count ? tiered->m->tag : NULL};
     int code = tn__jit_make(tiered->m, tn__tiered_number(part), &how, responsibility, err);
     if (code != TN_OK)

@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "jit/tiers.h"
 #include "toy.h"
@@ -191,13 +193,82 @@ static void calls_do_not_wait(void **state)
     }
 }
 
+/* ---- the end of the program ---- */
+
+static atomic_bool is_exiting, has_left;
+static struct tn_jit *left;
+
+static void leave_after_exit(const char *program, long number)
+{
+    (void)program, (void)number;
+    is_inside = true;
+    while (!is_exiting)
+        tn__os_relax();
+    const uint32_t word = 0;
+    tn__os_wait(&word, 0, 100000000);
+    has_left = true;
+}
+
+static void begin_exit(void)
+{
+    is_exiting = true;
+}
+
+/* Registered before anything is compiled, so called when static objects of a compiler are gone. */
+static void check_at_exit(void)
+{
+    int compiled = compiles();
+    if (!has_left)
+        _exit(2);
+    request(left, "second");
+    WAIT_UNTIL(given);
+    tn_task_run(given);
+    _exit(compiles() == compiled ? 0 : 3);
+}
+
+static void *run_given(void *task)
+{
+    tn_task_run(task);
+    return NULL;
+}
+
+static void exit_while_it_compiles(void)
+{
+    pthread_t thread;
+    atexit(check_at_exit);
+    left = create(open_session(), 0);
+    toy.before = leave_after_exit;
+    request(left, "first");
+    WAIT_UNTIL(given);
+    if (pthread_create(&thread, NULL, run_given, atomic_exchange(&given, NULL)) != 0)
+        _exit(4);
+    WAIT_UNTIL(is_inside);
+    atexit(begin_exit);
+    exit(5);
+}
+
+/* The program ends while a function is being compiled for a higher tier: exit waits for that, and after it nothing is
+ * compiled any more. */
+static void the_program_ends(void **state)
+{
+    (void)state;
+    int status;
+    is_inside = false;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child)
+        exit_while_it_compiles();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_of_the_client),
-        cmocka_unit_test(tasks_after_the_end),
-        cmocka_unit_test(threads_of_the_session),
-        cmocka_unit_test(calls_do_not_wait),
+        cmocka_unit_test(the_program_ends), /* first: what was registered last is called first at exit */
+        cmocka_unit_test(tasks_of_the_client),    cmocka_unit_test(tasks_after_the_end),
+        cmocka_unit_test(threads_of_the_session), cmocka_unit_test(calls_do_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,8 +202,8 @@ static void initializers(void **state)
     }
 }
 
-/* Functions that loaded code registers to run at exit belong to the owner of the function, or of its stub. In a lazy JIT
- * they may be called for the first time then. */
+/* Functions that loaded code registers to run at exit belong to the owner of the function, or of its stub. In a lazy
+ * JIT they may be called for the first time then. */
 static void functions_at_exit(void **state)
 {
     (void)state;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Compilations that no call waits for, and the end of the program. At exit, the objects of the compiler in this process
+ * are destroyed (LLVM's static ones), perhaps long before the process has ended, and a thread that is compiling then
+ * reads what is gone. Threads of the program that do so are its own affair; these are ours. */
+
+#ifndef TENON_JIT_BACKGROUND_H
+#define TENON_JIT_BACKGROUND_H
+
+#include "base/base.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Around all that may call the compiler. False: the program ends, so it must not be called any more. */
+bool tn__background_begin(void);
+void tn__background_end(void);
+/* Whether the program ends, and this thread is between these two calls: what it compiles is of no use. */
+bool tn__background_is_over(void);
+
+#pragma GCC visibility pop
+#endif
