@@ -3,6 +3,9 @@
 /* Symbols that no code needs: each stands for a module, and its promise ends when the module's owner goes. */
 
 #include "jit/jit.h"
+#include "link/core/session.h"
+#include "link/core/symtab.h"
+#include "link/demand/promise.h"
 
 static int make_nothing(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
@@ -23,4 +26,15 @@ int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *
                                                  .destroy = marker->end,
                                                  .owner = owner};
     return tn_add_materializer(library, &materializer, err);
+}
+
+/* Another one may have its name by now, but not its context as well. */
+bool tn__jit_has_marker(struct tn_library *library, const char *symbol, const void *context)
+{
+    tn__session_lock(library->session);
+    const struct tn__entry *entry = tn__symtab_find(&library->symtab, symbol);
+    bool has = entry && (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) &&
+               tn__container_of(entry->promise, struct tn_responsibility, seen)->client.context == context;
+    tn__session_unlock(library->session);
+    return has;
 }

@@ -151,16 +151,12 @@ static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn
     return TN_OK;
 }
 
-/* Whether the module was removed, so that what it had is not there. What is there under its names may have come later,
- * but not before the module had left. */
+/* Whether the body was retired, or the module was removed, after which something else may have the body's name. */
 static bool is_gone(const struct tn__tiered *tiered, const char *body)
 {
     struct tn_known known = {body, 0};
     bool has_name = tn_lookup_flags(tiered->library, &known, 1, NULL) == TN_OK && known.flags;
-    tn__tiers_lock();
-    bool has_left = !tn__tree_find(all.modules, tiered->node.key);
-    tn__tiers_unlock();
-    return !has_name || has_left;
+    return !has_name || !tn__jit_has_marker(tiered->library, tiered->marker, tiered);
 }
 
 /* One body is enough: they are compiled together. */

@@ -13,6 +13,7 @@
 #pragma GCC visibility push(hidden)
 
 enum { TN__TIERS_MOST = 4 };
+#define TN__TIERED_MARKER "tenon.alive."
 
 /* Of a JIT. */
 struct tn__tiers {
@@ -35,8 +36,9 @@ struct tn__tiers {
 
 /* Of a module; it stays as long as the module's struct. Numbers are under the lock of tiers.c. */
 struct tn__tiered {
-    struct tn__tree node;   /* by number, which counters name; as long as the library has the module */
+    struct tn__tree node;   /* by number, which counters name; until a moment after the library has lost the module */
     struct tn__list listed; /* likewise */
+    char marker[sizeof TN__TIERED_MARKER + TN__TAG_SIZE]; /* a symbol that the library has as long as the module */
     struct tn__jit_module *m;
     struct tn__tiers *tiers;
     struct tn_library *library;

@@ -10,8 +10,6 @@
 #include "jit/tiers.h"
 #include "link/core/library.h"
 
-#define ALIVE "tenon.alive."
-
 /* ---- options ---- */
 
 static int check_tiers(const struct tn_jit_options *options, struct tn_error *err)
@@ -235,10 +233,9 @@ static int promise_bodies(struct promising *p)
 static int enter(struct promising *p)
 {
     struct tn__tiered *tiered = p->tiered;
-    const char *alive = join(p, ALIVE, -1);
-    const struct tn__jit_marker marker = {.symbol = alive, .module = tiered->m->name, .end = leave, .context = tiered};
-    if (!alive)
-        return tn__no_memory(p->err, tiered->m->name);
+    const struct tn__jit_marker marker = {
+        .symbol = tiered->marker, .module = tiered->m->name, .end = leave, .context = tiered};
+    snprintf(tiered->marker, sizeof tiered->marker, TN__TIERED_MARKER "%s", tiered->m->tag);
     tn__jit_hold(tiered->m, false);
     tn__library_use(tiered->library);
     tn__tiers_enter(tiered);

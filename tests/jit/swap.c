@@ -325,6 +325,33 @@ static void raise_another(struct tn_jit *jit, struct tn_library *library)
     tn_tracker_destroy(owner);
 }
 
+static int make_nothing(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    (void)context, (void)responsibility;
+    return tn__fail(err, TN_EUNDEF, "nothing");
+}
+
+static void end_late(void *context)
+{
+    (void)context;
+    usleep(2000);
+}
+
+/* A time between that when a tracker has lost its names and that when what was added to it before is told so. */
+static void add_a_pause(struct tn_library *library, struct tn_tracker *owner)
+{
+    struct tn_error err;
+    const struct tn_promised name = {"pause", 0};
+    const struct tn_materializer pause = {.size = sizeof pause,
+                                          .name = "pause",
+                                          .symbols = &name,
+                                          .count = 1,
+                                          .materialize = make_nothing,
+                                          .destroy = end_late,
+                                          .owner = owner};
+    check(tn_add_materializer(library, &pause, &err), &err);
+}
+
 /* A module goes after one of its functions was chosen, and before its body is looked up. That is not reported, even if
  * something of the same name is there then. Repeated until it has happened. */
 static void names_come_back(void **state)
@@ -343,6 +370,8 @@ static void names_come_back(void **state)
         check(tn_tracker_create(library, &owner, &err), &err);
         check(tn_tracker_create(library, &anew, &err), &err);
         add(jit, library, "program 1", owner);
+        if (round % 2)
+            add_a_pause(library, owner);
         request(jit, "first");
         for (int i = 0; i < round % 200; i++)
             tn__os_relax();
