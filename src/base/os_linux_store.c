@@ -89,7 +89,10 @@ void tn__os_note_use(int fd)
 {
     struct stat st;
     struct timespec now;
-    if (!fstat(fd, &st) && !clock_gettime(CLOCK_REALTIME, &now) && now.tv_sec - st.st_mtime > HOUR)
+    if (fstat(fd, &st) || clock_gettime(CLOCK_REALTIME, &now))
+        return;
+    int64_t age = now.tv_sec - st.st_mtime;
+    if (age > HOUR || age < -HOUR) /* the clock may have been set back */
         futimens(fd, NULL);
 }
 

@@ -292,6 +292,24 @@ static void oldest_are_removed(void **state)
     destroy(&w);
 }
 
+/* The clock was set back: what is used has the time of now, not one that keeps it for ever. */
+static void times_to_come(void **state)
+{
+    (void)state;
+    struct world w;
+    struct stat st;
+    char path[200], command[400];
+    create(&w);
+    use_all(&w, "first");
+    pack_path(&w, path);
+    snprintf(command, sizeof command, "touch -d '3 hours' %s", path);
+    assert_int_equal(system(command), 0);
+    use_all(&w, "first");
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_mtime - time(NULL) < 60);
+    destroy(&w);
+}
+
 /* ---- faults ---- */
 
 static void requests_refused(void **state)
@@ -361,6 +379,7 @@ int main(void)
         cmocka_unit_test(links_and_strange_files),
         cmocka_unit_test(folders_that_others_may_write),
         cmocka_unit_test(oldest_are_removed),
+        cmocka_unit_test(times_to_come),
         cmocka_unit_test(requests_refused),
         cmocka_unit_test(half_writes),
         cmocka_unit_test(out_of_memory),
