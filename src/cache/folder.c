@@ -304,8 +304,12 @@ int tn_store_prune(struct tn_store *store, uint64_t limit, uint64_t *removed, st
     if (!store || store->get != get)
         return tn__fail(err, TN_EINVAL, "the store is not a folder");
     struct folder *folder = store->context;
-    if (!store->put || tn__os_lock_folder(folder->fd, &lock))
-        return tn__fail(err, TN_EPERM, store->put ? "another process is writing to the folder" : "it is read-only");
+    if (!store->put)
+        return tn__fail(err, TN_EPERM, "it is read-only");
+    int error = tn__os_lock_folder(folder->fd, &lock);
+    if (error)
+        return tn__fail(err, TN_EPERM, "%s",
+                        error == EWOULDBLOCK ? "another process is writing to the folder" : strerror(error));
     int code = open_listing(store, &l, err);
     for (struct listed *file = l.files; file && !code; file = file->next) {
         uint64_t objects;

@@ -65,9 +65,14 @@ int command_cache(struct settings *settings)
     if (!tool_take_number("--limit", settings->limit, 0, SIZE_MAX, &limit))
         return STATUS_USAGE;
     tool_quote_output();
-    struct tn_folder_options options = {
-        .size = sizeof options, .path = settings->files[1], .read_only = !prunes, .limit = 0};
-    if (tn_store_open_folder(&options, &store, &error))
+    struct tn_folder_options options = {.size = sizeof options, .path = settings->files[1], .read_only = 1};
+    int code = tn_store_open_folder(&options, &store, &error);
+    if (!code && prunes) { /* to write, which would make a folder that is not there */
+        tn_store_close_folder(store);
+        options.read_only = 0;
+        code = tn_store_open_folder(&options, &store, &error);
+    }
+    if (code)
         return tool_fail(STATUS_FAILURE, "%s", error.text);
     int status = prunes ? prune(store, limit) : report_all(store, shows);
     tn_store_close_folder(store);
