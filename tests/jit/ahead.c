@@ -195,6 +195,8 @@ static void refused(void **state)
     assert_int_equal(tn_jit_compile_ahead(NULL, &options, &err), TN_EINVAL);
     assert_int_equal(tn_jit_prefetch(NULL, both, 2, NULL, &err), TN_EINVAL);
     assert_int_equal(tn_jit_prefetch(w.jit, NULL, 2, NULL, &err), TN_EINVAL);
+    assert_int_equal(tn_jit_prefetch(w.jit, (const char *const[]){"first", NULL}, 2, NULL, &err), TN_EINVAL);
+    check(tn_jit_prefetch(w.jit, NULL, 0, NULL, &err), &err);
     check(tn_jit_prefetch(w.jit, both, 2, NULL, &err), &err); /* without a handle */
     close_world(&w);
     check(tn_jit_create(&without_threads, &jit, &err), &err);
