@@ -54,8 +54,22 @@ void tn__split_leave_groups(LLVMModuleRef module)
     }
 }
 
+/* A name that begins with \1 is that of the symbol without it (LangRef, "Identifiers"). Where symbols have the names of
+ * the IR in any case, as with ELF, that is the same; so symbols are found by the names that objects give them. */
+static void name_as_objects_do(Module &module)
+{
+    if (module.getDataLayout().getGlobalPrefix())
+        return;
+    for (GlobalValue &global : module.global_values()) {
+        StringRef name = global.getName();
+        if (name.consume_front("\1") && !name.empty() && !module.getNamedValue(name))
+            global.setName(name.str());
+    }
+}
+
 void tn__split::name_everything(const char *tag)
 {
+    name_as_objects_do(*module);
     /* Whatever becomes of it, reports call a function what the module does. */
     for (Function &function : *module)
         if (tn__is_defined(function) && !function.hasFnAttribute(TN__MODULE_NAME))
