@@ -240,7 +240,7 @@ static void exit_while_it_compiles(void)
     toy.before = leave_after_exit;
     request(left, "first");
     WAIT_UNTIL(given);
-    if (pthread_create(&thread, NULL, run_given, atomic_exchange(&given, NULL)) != 0)
+    if (pthread_create(&thread, NULL, run_given, atomic_exchange(&given, NULL)) != 0 || pthread_detach(thread) != 0)
         _exit(4);
     WAIT_UNTIL(is_inside);
     atexit(begin_exit);
