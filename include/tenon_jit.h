@@ -24,8 +24,8 @@ struct tn_jit;
  * for the next one, by an idle task or a thread of its own, when it has been called often (doc/TIERS.md). */
 struct tn_tier {
     int opt_level;  /* 0..3, each higher than that of the tier before */
-    uint32_t calls; /* after so many calls of a function, the next tier is due; 1 or more, not used of the last tier */
-    uint32_t loops; /* so many turns of its loops count as a call; 0: none do */
+    uint32_t calls; /* 1..2^31-1: after so many calls of a function, the next tier is due; not used of the last tier */
+    uint32_t loops; /* 0..2^31-1: so many turns of its loops count as a call; 0: none do */
 };
 
 /* What a JIT with tiers needs besides; programs that do not call tn_jit_tiering have none of it. */
@@ -59,8 +59,8 @@ struct tn_jit_options {
     int retire_bodies;
 };
 
-/* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; options of compilations that the compiler does not
- * take), and the errors of tn_session_create. With tenon_codegen.h, `options` may be NULL or name no compiler: then it
+/* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; options of compilations that are out of range: what
+ * only the compiler knows, like names of CPUs, it says when a module is added), and the errors of tn_session_create. With tenon_codegen.h, `options` may be NULL or name no compiler: then it
  * is LLVM in this process. */
 TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
 

@@ -35,6 +35,8 @@ static int read_file(const struct folder *folder, const char *name, struct tn_bu
     if (error)
         return error == ENOENT ? TN_EUNDEF : TN_EIO;
     error = tn__os_file_status(fd, &size, &is_ours);
+    if (!error && folder->limit && size > folder->limit) /* no pack; it may be larger than memory */
+        error = EFBIG;
     out->data = error ? NULL : tn__alloc(NULL, (size_t)size + 1);
     if (!error && !out->data)
         error = ENOMEM;

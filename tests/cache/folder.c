@@ -292,6 +292,27 @@ static void oldest_are_removed(void **state)
     destroy(&w);
 }
 
+/* Such a file is not read, and a pack takes its place. */
+static void larger_than_the_limit(void **state)
+{
+    (void)state;
+    struct world w;
+    create(&w);
+    close_cache(&w);
+    open_cache(&w, 10000, false, false);
+    use_all(&w, "one");
+    char path[200];
+    pack_path(&w, path);
+    assert_int_equal(truncate(path, INT64_C(1) << 40), 0);
+    w.toy = (struct toy){0};
+    use_all(&w, "one");
+    assert_work(&w, 1, PARTS);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size < 10000);
+    destroy(&w);
+}
+
 /* The clock was set back: what is used has the time of now, not one that keeps it for ever. */
 static void times_to_come(void **state)
 {
@@ -379,6 +400,7 @@ int main(void)
         cmocka_unit_test(links_and_strange_files),
         cmocka_unit_test(folders_that_others_may_write),
         cmocka_unit_test(oldest_are_removed),
+        cmocka_unit_test(larger_than_the_limit),
         cmocka_unit_test(times_to_come),
         cmocka_unit_test(requests_refused),
         cmocka_unit_test(half_writes),
