@@ -53,19 +53,17 @@ static int request(const struct tn__tiers *tiers, const char *function, int tier
 
 static int check_tiers(const struct tn_jit *jit, struct tn_error *err)
 {
-    if (!jit)
-        return tn__no_argument(err);
     return jit->tiers ? TN_OK : tn__fail(err, TN_EINVAL, "the JIT has no tiers");
 }
 
 int tn_jit_request_tier(struct tn_jit *jit, const char *function, int tier, struct tn_error *err)
 {
+    if (!jit || !function)
+        return tn__no_argument(err);
     int code = check_tiers(jit, err);
     if (code != TN_OK)
         return code;
     const struct tn__tiers *tiers = jit->tiers;
-    if (!function)
-        return tn__no_argument(err);
     if (tier < 0 || (size_t)tier >= tiers->count)
         return tn__fail(err, TN_EINVAL, "there is no tier %d; the last one is %zu", tier, tiers->count - 1);
     tn__tiers_lock();
@@ -217,11 +215,11 @@ static int visit_module(const struct tn__tiered *tiered,
 int tn_jit_each_function(struct tn_jit *jit, int (*visit)(void *context, const struct tn_jit_function *function),
                          void *context, struct tn_error *err)
 {
+    if (!jit || !visit)
+        return tn__no_argument(err);
     int code = check_tiers(jit, err);
     if (code != TN_OK)
         return code;
-    if (!visit)
-        return tn__no_argument(err);
     uint64_t number = 0;
     struct tn__tiered *tiered;
     struct tn__told samples[64];

@@ -158,6 +158,7 @@ static void requests(void **state)
     struct tn_error err;
     struct tn_jit *jit = create(&(struct setup){.tiers = two, .count = 2}, program);
     assert_int_equal(tn_jit_request_tier(NULL, "sum", 1, &err), TN_EINVAL);
+    assert_non_null(strstr(err.text, "tn_jit_request_tier"));
     assert_int_equal(tn_jit_request_tier(jit, NULL, 1, &err), TN_EINVAL);
     assert_int_equal(tn_jit_request_tier(jit, "sum", 2, &err), TN_EINVAL);
     assert_int_equal(tn_jit_request_tier(jit, "sum", -1, &err), TN_EINVAL);
@@ -167,6 +168,7 @@ static void requests(void **state)
     check(tn_jit_request_tier(jit, "sum", 0, &err), &err);
     assert_int_equal(tn_jit_each_function(jit, NULL, NULL, &err), TN_EINVAL);
     assert_int_equal(tn_jit_each_function(NULL, ignore, NULL, &err), TN_EINVAL);
+    assert_non_null(strstr(err.text, "tn_jit_each_function"));
     /* A function that was never called is not compiled for the first tier at all. */
     check(tn_jit_request_tier(jit, "sum", 1, &err), &err);
     wait_for_tier(jit, "sum", 1);
