@@ -60,8 +60,8 @@ struct tn_jit_options {
 };
 
 /* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; options of compilations that are out of range: what
- * only the compiler knows, like names of CPUs, it says when a module is added), and the errors of tn_session_create. With tenon_codegen.h, `options` may be NULL or name no compiler: then it
- * is LLVM in this process. */
+ * only the compiler knows, like names of CPUs, it says when a module is added), and the errors of tn_session_create.
+ * With tenon_codegen.h, `options` may be NULL or name no compiler: then it is LLVM in this process. */
 TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
 
 /* Destroys the JIT, and its session if it created that. In a session that it was given, compiled code stays, and
