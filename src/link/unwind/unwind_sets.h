@@ -23,7 +23,7 @@ void tn__unwind_sets_close(struct tn__unwind *unwind);
 bool tn__unwind_objects_prepare(struct tn__unwind *unwind, size_t count);
 /* One to be registered, at most as often as prepared. */
 void *tn__unwind_object_take(struct tn__unwind *unwind);
-/* Gives one back that is not registered any more. Its contents stay as they are for a while. */
+/* Gives one back that is not registered any more. Its contents stay as they are until many more were given back. */
 void tn__unwind_object_give(struct tn__unwind *unwind, void *object);
 
 #pragma GCC visibility pop
