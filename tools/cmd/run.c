@@ -14,6 +14,8 @@ int command_run(struct settings *settings)
     size_t threads = 0;
     if (!tool_take_number("--threads", settings->threads, 0, MOST_THREADS, &threads) || !tool_check_cpu(settings))
         return STATUS_USAGE;
+    if (settings->orders && !settings->ahead)
+        return tool_fail(STATUS_USAGE, "option '--orders' needs '--ahead'");
     threads = settings->ahead && !threads ? 1 : threads;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;

@@ -275,8 +275,6 @@ bool tool_program_use_jit(const struct settings *settings)
 {
     struct tn_compile_options compile;
     struct tn_error error;
-    if (settings->orders && !settings->ahead)
-        return tool_fail(STATUS_USAGE, "option '--orders' needs '--ahead'"), false;
     struct tn_store *cached = settings->cache ? open_folder("--cache", settings->cache) : NULL;
     struct tn_store *orders = settings->orders ? open_folder("--orders", settings->orders) : cached;
     if (!tool_compile_options(settings, &compile) || (settings->cache && !use_cache(cached)) ||
