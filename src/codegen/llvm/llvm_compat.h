@@ -11,6 +11,7 @@
 
 #include "llvm/Analysis/EphemeralValuesCache.h"
 #include "llvm/Analysis/LastRunTrackingAnalysis.h"
+#include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/CodeGen/LibcallLoweringInfo.h"
 
 #define TN_KEEPS_LIBCALLS                  1 /* a pass of its own names the runtime's functions */

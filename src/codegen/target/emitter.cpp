@@ -8,7 +8,6 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/AsmPrinter.h"
-#include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -62,10 +61,12 @@ struct list final : legacy::PassManager {
         is_among_functions = is_of_functions || (is_among_functions && pass->getAsImmutablePass());
         if (pass->getPassName().ends_with("Assembly Printer"))
             printer = static_cast<AsmPrinter *>(pass);
-        [[maybe_unused]] bool is_first_of_machine = pass->getPassID() == &MachineModuleInfoWrapperPass::ID;
+        [[maybe_unused]] const void *id = pass->getPassID();
         legacy::PassManager::add(pass);
 #if TN_KEEPS_LIBCALLS
-        if (is_first_of_machine) /* before LLVM adds its own for the first pass that asks */
+        /* After the analysis that knows the machine's functions, or ours would get one that knows none; before LLVM
+         * adds its own for the first pass that asks. */
+        if (id == &RuntimeLibraryInfoWrapper::ID)
             legacy::PassManager::add(new kept_libcalls);
 #endif
     }
