@@ -4,6 +4,7 @@
  * [lazy]. Prints what the sanitizer reports, with the function and line in loaded code, which only Tenon knows. */
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +68,15 @@ static void ignore_source(void *context, const struct tn_source *source)
     (void)context, (void)source;
 }
 
-/* The runtime ends the process where it has found something, and has no function that says where. */
+/* The runtime ends the process where it has found something, and has no function that says where. It calls this on each
+ * thread that found something, without a lock: the first one reports, and ends the others with the process. */
 static void on_death(void)
 {
+    static atomic_flag reported = ATOMIC_FLAG_INIT;
     void *trace[32];
     struct tn_error err;
+    while (atomic_flag_test_and_set(&reported))
+        pause();
     __msan_scoped_disable_interceptor_checks(); /* the library is not instrumented, so its memory looks unwritten */
     snprintf(report.description, sizeof report.description, "use-of-uninitialized-value");
     for (int i = 0, count = backtrace(trace, 32); i < count && !report.count; i++)
