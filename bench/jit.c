@@ -9,9 +9,9 @@
  *     jit query MODE BITCODE [LEVEL]    SQLite, `lazy` or `eager`: until it has answered a first query
  *     jit kept DIR KEY BITCODE    SQLite, lazily, with a cache in the folder: until it has answered, what the cache
  *                                 took of that and to write; the module has this key, or none ("-")
- *     jit tiers WAY FILE ROUNDS   SQLite lazily: until it has answered a first query, then so many rounds of others.
- *                                 WAY is a LEVEL, or CALLS,TURNS: tiers from -O0 to -O2. With `object`, FILE is linked
- *                                 in one piece
+ *     jit tiers WAY BITCODE ROUNDS OBJECT   SQLite lazily: until it has answered a first query, then so many rounds of
+ *                                 others, each beside one of OBJECT, which is linked in one piece. WAY is a LEVEL, or
+ *                                 CALLS,TURNS: tiers from -O0 to -O2
  *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
  * Without LEVEL, codegen is that of -O2 without passes over the IR, as the peer's is. */
 
@@ -52,6 +52,14 @@ static struct tn_compile_options compile = {.size = sizeof compile, .opt_level =
 /* `tiers`: count 0 means one level, that of `compile`. */
 static struct tn_tier tiers[] = {{.opt_level = 0}, {.opt_level = 2}};
 static size_t tier_count;
+
+static const void *read_all(const char *path, size_t *length)
+{
+    const void *bytes = read_touched(path, length);
+    if (!bytes)
+        exit(1);
+    return bytes;
+}
 
 static struct tn_jit *create_with(int lazy, size_t threads, const struct tn_compiler *compiler)
 {
@@ -170,9 +178,7 @@ static void *find(void *context, const char *name)
 static void query(int lazy, const char *path)
 {
     size_t length;
-    const void *bitcode = read_touched(path, &length);
-    if (!bitcode)
-        exit(1);
+    const void *bitcode = read_all(path, &length);
     uint64_t start = now_ns();
     struct tn_jit *jit = create(lazy, 0);
     add(jit, NULL, path, bitcode, length);
@@ -198,9 +204,7 @@ static void query(int lazy, const char *path)
 static void kept(const char *path, const char *key, const char *bitcode_path)
 {
     size_t length;
-    const void *bitcode = read_touched(bitcode_path, &length);
-    if (!bitcode)
-        exit(1);
+    const void *bitcode = read_all(bitcode_path, &length);
     uint64_t start = now_ns();
     struct tn_folder_options folder = {.size = sizeof folder, .path = path};
     struct tn_store *store;
@@ -231,30 +235,32 @@ static void kept(const char *path, const char *key, const char *bitcode_path)
 
 /* ---- tiers ---- */
 
-static void add_file(struct tn_jit *jit, const char *path, int is_object)
+/* SQLite in one piece. */
+static void open_object(const char *path, struct database *database)
 {
-    size_t length;
-    const void *bytes = read_touched(path, &length);
-    if (!bytes)
-        exit(1);
-    if (!is_object)
-        return add(jit, NULL, path, bytes, length);
-    struct tn_input input = {.size = sizeof input, .name = path, .bytes = bytes, .length = length};
+    struct tn_input input = {.size = sizeof input, .name = path};
+    struct tn_jit *jit = create(0, 0);
+    input.bytes = read_all(path, &input.length);
     check(tn_add_object(tn_jit_library(jit), &input, &error));
+    if (!open_database(database, find, jit))
+        fail("the peer does not open");
 }
 
-static void measure_tiers(const char *way, const char *path, size_t rounds)
+static void measure_tiers(const char *way, const char *bitcode, size_t rounds, const char *object)
 {
-    const int is_object = strcmp(way, "object") == 0;
+    struct database peer;
+    size_t length;
     if (!rounds)
         fail("no rounds");
-    if (sscanf(way, "%u,%u", &tiers[0].calls, &tiers[0].loops) == 2)
-        tier_count = 2;
-    compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = tier_count ? 2 : atoi(way)};
+    const size_t count = sscanf(way, "%u,%u", &tiers[0].calls, &tiers[0].loops) == 2 ? 2 : 0;
+    compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = count ? 2 : atoi(way)};
+    open_object(object, &peer);
+    tier_count = count; /* of the JIT to be measured alone */
     uint64_t start = now_ns();
     struct tn_jit *jit = create(1, 0);
-    add_file(jit, path, is_object);
-    if (!measure_rounds(find, jit, start, rounds))
+    const void *ir = read_all(bitcode, &length);
+    add(jit, NULL, bitcode, ir, length);
+    if (!measure_rounds(find, jit, start, rounds, &peer))
         fail("wrong answer");
     struct tn_jit_stats stats = {.size = sizeof stats};
     tn_jit_stats(jit, &stats);
@@ -285,9 +291,7 @@ static void done(void *context, struct tn_wanted *symbols, size_t count, const s
 static void measure_pair(size_t threads, const char *path)
 {
     size_t length;
-    const void *bitcode = read_touched(path, &length);
-    if (!bitcode)
-        exit(1);
+    const void *bitcode = read_all(path, &length);
     struct pair pair = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 2};
     struct tn_jit *jit = create(0, threads);
     struct tn_wanted wanted[2];
@@ -323,13 +327,13 @@ int main(int argc, char **argv)
         query(strcmp(argv[2], "lazy") == 0, argv[3]);
     else if (strcmp(mode, "kept") == 0 && argc == 5)
         kept(argv[2], argv[3], argv[4]);
-    else if (strcmp(mode, "tiers") == 0 && argc == 5)
-        measure_tiers(argv[2], argv[3], (size_t)atoi(argv[4]));
+    else if (strcmp(mode, "tiers") == 0 && argc == 6)
+        measure_tiers(argv[2], argv[3], (size_t)atoi(argv[4]), argv[5]);
     else if (strcmp(mode, "pair") == 0 && argc == 4)
         measure_pair((size_t)atoi(argv[2]), argv[3]);
     else
         fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE [LEVEL] | kept DIR KEY BITCODE | "
-             "tiers WAY FILE ROUNDS | pair THREADS BITCODE");
+             "tiers WAY BITCODE ROUNDS OBJECT | pair THREADS BITCODE");
     fflush(stdout);
     _Exit(0); /* taking everything down again is nobody's figure */
 }

@@ -235,7 +235,7 @@ static void measure_reoptimize(unsigned calls, const char *path, size_t rounds)
     auto module = check(parseBitcodeFile(MemoryBufferRef(StringRef(bytes, size), path), *context));
     module->setDataLayout(layout);
     check(on_demand.add(library, ThreadSafeModule(std::move(module), std::move(context))));
-    if (!measure_rounds(find, jit.get(), start, rounds))
+    if (!measure_rounds(find, jit.get(), start, rounds, nullptr))
         abort();
     printf("tiers raised %u\n", raised_count);
     fflush(stdout);

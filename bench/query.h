@@ -74,12 +74,23 @@ static inline double spent_ms(clockid_t clock)
     return (double)at.tv_sec * 1e3 + (double)at.tv_nsec / 1e6;
 }
 
-/* The first query and then so many rounds, with what was prepared since `start`. The time of a round is that of the
- * thread; what other threads compile beside it counts in all. False if an answer is wrong. */
-static inline bool measure_rounds(find_function *find, void *context, uint64_t start, size_t rounds)
+/* The time of a round, which is that of the thread; negative if the answer is wrong. */
+static inline double round_cpu_ms(const struct database *database)
 {
+    double begin = spent_ms(CLOCK_THREAD_CPUTIME_ID);
+    return run_round(database) ? spent_ms(CLOCK_THREAD_CPUTIME_ID) - begin : -1;
+}
+
+/* The first query and then so many rounds, with what was prepared since `start`. What other threads compile beside a
+ * round counts in all. If `peer` is not NULL, each round is followed by one of the peer's, so that both meet the same
+ * machine; the quotient is that of their times, and all is without the peer. False if an answer is wrong. */
+static inline bool measure_rounds(find_function *find, void *context, uint64_t start, size_t rounds,
+                                  const struct database *peer)
+{
+    const size_t last = rounds - rounds / 4 - 1; /* where the last quarter begins */
     struct database database = {NULL, NULL};
-    double *round_ms = (double *)calloc(rounds + 1, sizeof *round_ms);
+    double *round_ms = (double *)calloc(3 * rounds + 1, sizeof *round_ms), peers = 0;
+    double *peer_ms = round_ms + rounds, *quotient = peer_ms + rounds;
     if (!round_ms || !run_query(find, context))
         return false;
     printf("query_ms %.1f\ntiers query_cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6,
@@ -87,14 +98,18 @@ static inline bool measure_rounds(find_function *find, void *context, uint64_t s
     if (!open_database(&database, find, context))
         return false;
     for (size_t i = 0; i < rounds; i++) {
-        double begin = spent_ms(CLOCK_THREAD_CPUTIME_ID);
-        if (!run_round(&database))
+        round_ms[i] = round_cpu_ms(&database);
+        peer_ms[i] = peer ? round_cpu_ms(peer) : 0;
+        quotient[i] = peer ? round_ms[i] / peer_ms[i] : 0;
+        if (round_ms[i] < 0 || peer_ms[i] < 0)
             return false;
-        round_ms[i] = spent_ms(CLOCK_THREAD_CPUTIME_ID) - begin;
+        peers += peer_ms[i];
     }
-    printf("tiers first_ms %.2f\n", round_ms[0]);
-    printf("tiers last_ms %.2f\n", median(round_ms + rounds - rounds / 4 - 1, rounds / 4 + 1));
-    printf("tiers ms %.1f\ntiers cpu_ms %.1f\n", (double)(now_ns() - start) / 1e6, spent_ms(CLOCK_PROCESS_CPUTIME_ID));
+    printf("tiers cpu_ms %.1f\ntiers first_ms %.2f\n", spent_ms(CLOCK_PROCESS_CPUTIME_ID) - peers, round_ms[0]);
+    printf("tiers last_ms %.2f\n", median(round_ms + last, rounds - last));
+    if (peer)
+        printf("tiers peer_ms %.2f\ntiers quotient %.3f\n", median(peer_ms + last, rounds - last),
+               median(quotient + last, rounds - last));
     free(round_ms);
     return true;
 }
