@@ -3,6 +3,7 @@
 /* Compiling ahead on threads, also for ThreadSanitizer. */
 
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ahead_world.h"
@@ -135,9 +136,79 @@ static void many_at_once(void **state)
     tn_jit_destroy(crowd.jit);
     assert_int_equal(toy.opens, toy.closes);
 }
+
+/* ---- the end of the program ---- */
+
+static struct {
+    atomic_bool is_inside, is_exiting, has_left;
+} ending;
+
+static int leave_after_exit(void)
+{
+    ending.is_inside = true;
+    while (!ending.is_exiting)
+        usleep(1000);
+    usleep(100000);
+    ending.has_left = true;
+    return 0;
+}
+
+static void begin_exit(void)
+{
+    ending.is_exiting = true;
+}
+
+/* Registered before anything is compiled, so called when static objects of a compiler are gone. */
+static void check_at_exit(void)
+{
+    int compiled = ahead_parts[TOY_FIRST] + ahead_parts[TOY_SECOND];
+    if (!ending.has_left)
+        _exit(2);
+    run_idle();
+    _exit(compiled == 1 && ahead_parts[TOY_FIRST] + ahead_parts[TOY_SECOND] == 1 ? 0 : 3);
+}
+
+static bool run_detached(struct tn_task *task)
+{
+    pthread_t thread;
+    instead = NULL;
+    if (pthread_create(&thread, NULL, run_task, task) != 0 || pthread_detach(thread) != 0)
+        _exit(4);
+    return true;
+}
+
+static void exit_while_it_compiles(void)
+{
+    atexit(check_at_exit);
+    in_compilation = leave_after_exit;
+    struct world w = begin(&named_only, "program");
+    run_idle();
+    instead = run_detached;
+    tn_prefetch_keep(prefetch(w.jit, both, 2));
+    while (!ending.is_inside)
+        usleep(1000);
+    atexit(begin_exit);
+    exit(5);
+}
+
+/* As with tiers (tiers_idle.c): exit waits for the compilation that has begun, and after it nothing is compiled. */
+static void the_program_ends(void **state)
+{
+    (void)state;
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child)
+        exit_while_it_compiles();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_program_ends, prepare), /* first: what was registered last is called first at exit */
         cmocka_unit_test_setup(end_waits, prepare),
         cmocka_unit_test_setup(many_at_once, prepare),
     };
