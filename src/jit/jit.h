@@ -198,8 +198,8 @@ struct tn__jit_marker {
 int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *marker, struct tn_tracker *owner,
                        struct tn_error *err);
 /* Whether the library still has it: false from the moment when the owner's names go, which is before `end` is called.
- * Takes the session's lock. */
-bool tn__jit_has_marker(struct tn_library *library, const char *symbol, const void *context);
+ * Under the session's lock. */
+bool tn__jit_is_marked(struct tn_library *library, const char *symbol, const void *context);
 
 /* What tiers do in a JIT; tn_jit_tiering answers it. */
 struct tn_tiering {

@@ -29,12 +29,9 @@ int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *
 }
 
 /* Another one may have its name by now, but not its context as well. */
-bool tn__jit_has_marker(struct tn_library *library, const char *symbol, const void *context)
+bool tn__jit_is_marked(struct tn_library *library, const char *symbol, const void *context)
 {
-    tn__session_lock(library->session);
     const struct tn__entry *entry = tn__symtab_find(&library->symtab, symbol);
-    bool has = entry && (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) &&
-               tn__container_of(entry->promise, struct tn_responsibility, seen)->client.context == context;
-    tn__session_unlock(library->session);
-    return has;
+    return entry && (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) &&
+           tn__container_of(entry->promise, struct tn_responsibility, seen)->client.context == context;
 }

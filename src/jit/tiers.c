@@ -134,6 +134,14 @@ static struct tn__tiered_part *find_hottest(const struct tn__tiers *only, uint64
 
 /* ---- compiling ---- */
 
+/* False when the module is removed, after which something else may have the names of its bodies. Under the session's
+ * lock. */
+static bool is_there(const void *context)
+{
+    const struct tn__tiered *tiered = context;
+    return tn__jit_is_marked(tiered->library, tiered->marker, tiered);
+}
+
 static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn__arena *arena, size_t *raised,
                       struct tn_error *err)
 {
@@ -144,19 +152,23 @@ static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn
         for (size_t t = part->first; t <= tier; t++)
             if (!(bodies[count++] = tn__tiered_name(part, s, t, arena)))
                 return tn__no_memory(err, s->name);
-        bool changed; /* the client may have redirected it; that is no error */
-        tn__lazy_raise(part->of->library, s->name, bodies, count, &changed, NULL);
+        const struct tn__lazy_better better = {s->name, bodies, count, is_there, part->of};
+        bool changed; /* the client may have redirected or removed it; that is no error */
+        tn__lazy_raise(part->of->library, &better, &changed, NULL);
         *raised += changed;
     }
     return TN_OK;
 }
 
-/* Whether the body was retired, or the module was removed, after which something else may have the body's name. */
+/* Whether the body was retired, or the module was removed. */
 static bool is_gone(const struct tn__tiered *tiered, const char *body)
 {
     struct tn_known known = {body, 0};
     bool has_name = tn_lookup_flags(tiered->library, &known, 1, NULL) == TN_OK && known.flags;
-    return !has_name || !tn__jit_has_marker(tiered->library, tiered->marker, tiered);
+    tn__session_lock(tiered->library->session);
+    bool is_left = has_name && is_there(tiered);
+    tn__session_unlock(tiered->library->session);
+    return !is_left;
 }
 
 /* One body is enough: they are compiled together. */

@@ -113,11 +113,21 @@ int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, 
 
 /* ---- bodies of one function (lazy_raise.c) ---- */
 
-/* Makes the lazy function `name` of a library lead to the last of `count` symbols of that library, if it leads to
- * another one of these, or was not called yet; *changed: it did. Its first call looks up one of them.
+/* Bodies of a lazy function, the best one last. `is_current`, called under the lock: whether they are still those that
+ * have these names. */
+struct tn__lazy_better {
+    const char *name, *const *bodies;
+    size_t count;
+    bool (*is_current)(const void *context);
+    const void *context;
+};
+
+/* Makes the function lead to the best one if it leads to another one of these, or was not called yet; *changed: it did.
+ * Its first call looks up one of them.
  * All of this is one step: what the client redirects, and what is removed or replaced by now, stays as it is. TN_EDUP:
- * it leads elsewhere; TN_EUNDEF: it or the last symbol is not there, or not linked; TN_EREMOVED. */
-int tn__lazy_raise(struct tn_library *library, const char *name, const char *const *bodies, size_t count, bool *changed,
+ * it leads elsewhere; TN_EUNDEF: it or the best one is not there, or not linked; TN_EREMOVED: nor is the library, or
+ * they are not current. */
+int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err);
 
 /* Makes a lazy function lead to other code, which `uncover` takes away again: if the function, lazy or redirectable,

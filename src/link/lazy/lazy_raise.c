@@ -19,43 +19,45 @@ struct tn__lazy_slot *tn__lazy_find_slot(const struct tn_library *library, const
 }
 
 /* A stub that was defined anew has the name too, and might be another module's. */
-static bool looks_up(const struct tn__lazy_slot *slot, const char *const *bodies, size_t count)
+static bool looks_up(const struct tn__lazy_slot *slot, const struct tn__lazy_better *better)
 {
-    for (size_t i = 0; i < count && slot->record->target; i++)
-        if (strcmp(slot->record->target, bodies[i]) == 0)
+    for (size_t i = 0; i < better->count && slot->record->target; i++)
+        if (strcmp(slot->record->target, better->bodies[i]) == 0)
             return true;
     return false;
 }
 
 /* ---- bodies ---- */
 
-static int raise_slot(struct tn_library *library, const char *name, const char *const *bodies, size_t count,
-                      bool *changed, struct tn_error *err)
+static int raise_slot(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
+                      struct tn_error *err)
 {
-    struct tn__lazy_slot *slot = tn__lazy_find_slot(library, name);
-    uint64_t best = tn__lazy_linked_at(library, bodies[count - 1]);
+    struct tn__lazy_slot *slot = tn__lazy_find_slot(library, better->name);
+    uint64_t best = tn__lazy_linked_at(library, better->bodies[better->count - 1]);
+    if (!better->is_current(better->context))
+        return tn__fail(err, TN_EREMOVED, "the bodies of '%s' are others", better->name);
     if (!slot || !best)
-        return tn__fail(err, TN_EUNDEF, "'%s' has no stub, or its code is gone", name);
+        return tn__fail(err, TN_EUNDEF, "'%s' has no stub, or its code is gone", better->name);
     const struct tn__lazy_pool *pool = tn__lazy_pool_of(library->session);
     uint64_t now = atomic_load_explicit(&slot->target, memory_order_relaxed);
     bool may = now == pool->entry || now == best;
-    for (size_t i = 0; i + 1 < count && !may; i++)
-        may = now == tn__lazy_linked_at(library, bodies[i]);
-    if (!may || !looks_up(slot, bodies, count))
-        return tn__fail(err, TN_EDUP, "'%s' was redirected", name);
+    for (size_t i = 0; i + 1 < better->count && !may; i++)
+        may = now == tn__lazy_linked_at(library, better->bodies[i]);
+    if (!may || !looks_up(slot, better))
+        return tn__fail(err, TN_EDUP, "'%s' was redirected", better->name);
     int code = now == best ? 0 : tn__lazy_lead(pool, slot, best, err);
     *changed = now != best && !code;
     return code;
 }
 
-int tn__lazy_raise(struct tn_library *library, const char *name, const char *const *bodies, size_t count, bool *changed,
+int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err)
 {
     *changed = false;
     tn__session_lock(library->session);
     int code = tn__library_check(library, err);
     if (!code)
-        code = raise_slot(library, name, bodies, count, changed, err);
+        code = raise_slot(library, better, changed, err);
     tn__session_unlock(library->session);
     return code;
 }
