@@ -18,10 +18,13 @@ $in_group = comdat any
 @declared = external global ptr addrspace(10)
 @fixed = constant ptr addrspace(10) null
 @no_references = global i64 0
+@common = common global ptr addrspace(10) null
 
+; CHECK: @common = weak global ptr addrspace(10) null
 ; CHECK: @tn.roots = private constant [1 x { i32, i32 }] [{ i32, i32 } { i32 trunc (i64 sub (i64 ptrtoint (ptr @tn.root to i64), i64 ptrtoint (ptr @tn.roots to i64)) to i32), i32 1 }], section "tenon_roots", align 4, !associated [[ONE:![0-9]+]]
 ; CHECK: = private constant [2 x { i32, i32 }] {{.*}} i32 4 }, {{.*}} i32 1 }], section "tenon_roots", align 4, !associated [[MIXED:![0-9]+]]
 ; CHECK: = private constant [1 x { i32, i32 }] {{.*}} section "tenon_roots", comdat($in_group), align 4, !associated
+; CHECK: = private constant [1 x { i32, i32 }] {{.*}} section "tenon_roots", align 4, !associated
 ; CHECK: [[ONE]] = !{ptr @one}
 ; CHECK: [[MIXED]] = !{ptr @mixed}
 

@@ -63,8 +63,16 @@ static LLVMValueRef local_name(struct tn__gc *gc, LLVMValueRef global)
     return alias;
 }
 
+/* A common global has no place before the link, so nothing can be measured to it. */
+static void give_place(LLVMValueRef global)
+{
+    if (LLVMGetLinkage(global) == LLVMCommonLinkage)
+        LLVMSetLinkage(global, LLVMWeakAnyLinkage);
+}
+
 static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct ranges *r)
 {
+    give_place(global);
     LLVMTypeRef fields[] = {gc->i32, gc->i32};
     LLVMTypeRef type = LLVMStructTypeInContext(gc->context, fields, 2, 0);
     LLVMValueRef table = LLVMAddGlobal(gc->module, LLVMArrayType2(type, r->count), "tn.roots");
