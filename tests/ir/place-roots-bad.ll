@@ -7,6 +7,10 @@
 ; RUN: FileCheck %t/place.ll --input-file=%t/err
 ; RUN: not %tenon opt --passes=manage-functions,transitions - <%t/manage.ll 2>%t/err
 ; RUN: FileCheck %t/manage.ll --input-file=%t/err
+; RUN: not %tenon opt --passes=manage-functions,transitions - <%t/arguments.ll 2>%t/err
+; RUN: FileCheck %t/arguments.ll --input-file=%t/err --implicit-check-not=error:
+; RUN: not %tenon opt --passes=scalarize,place-roots - <%t/scalable.ll 2>%t/err
+; RUN: FileCheck %t/scalable.ll --input-file=%t/err --implicit-check-not=error:
 ; RUN: not %tenon opt --passes=manage-functions,transitions - <%t/variadic.ll 2>%t/err
 ; RUN: FileCheck %t/variadic.ll --input-file=%t/err --implicit-check-not=error:
 ; RUN: not %tenon opt --passes=insert-barriers - <%t/barrier.ll 2>%t/err
@@ -76,6 +80,75 @@ define void @wrong() "gc-leaf-function" {
 define void @other() gc "shadow-stack" {
   call void @native()
   ret void
+}
+
+;--- arguments.ll
+declare void @native(ptr inalloca({ i64 }))
+declare void @prepared(ptr preallocated({ i64 }))
+declare token @llvm.call.preallocated.setup(i32)
+declare ptr @llvm.call.preallocated.arg(token, i32)
+declare swiftcc void @fails(ptr swifterror)
+declare swiftcc void @waits(ptr swiftasync)
+declare void @leaf(ptr inalloca({ i64 })) "gc-leaf-function"
+; CHECK: error: 'taken': {{.*}} [argument]
+define void @taken(ptr inalloca({ ptr addrspace(10) }) %v) gc "tenon" {
+  ret void
+}
+; CHECK: error: in function 'in': call {{.*}} [argument]
+define void @in() gc "tenon" {
+  %v = alloca inalloca { i64 }
+  call void @native(ptr inalloca({ i64 }) %v)
+  %w = alloca inalloca { i64 }
+  call void @leaf(ptr inalloca({ i64 }) %w)
+  ret void
+}
+; CHECK: error: in function 'pre': call {{.*}} [argument]
+define void @pre() gc "tenon" {
+  %t = call token @llvm.call.preallocated.setup(i32 1)
+  %v = call ptr @llvm.call.preallocated.arg(token %t, i32 0) preallocated({ i64 })
+  call void @prepared(ptr preallocated({ i64 }) %v) ["preallocated"(token %t)]
+  ret void
+}
+; CHECK: error: in function 'error': call {{.*}} [argument]
+define void @error() gc "tenon" {
+  %e = alloca swifterror ptr
+  store ptr null, ptr %e
+  call swiftcc void @fails(ptr swifterror %e)
+  ret void
+}
+; CHECK: error: in function 'async': call {{.*}} [argument]
+define void @async(ptr %c) gc "tenon" {
+  call swiftcc void @waits(ptr swiftasync %c)
+  ret void
+}
+
+;--- scalable.ll
+declare void @native()
+declare ptr addrspace(10) @allocate()
+; CHECK: error: 'passed': {{.*}} [not-scalar]
+define ptr addrspace(10) @passed(<vscale x 2 x ptr addrspace(10)> %v) gc "tenon" {
+  call void @native()
+  %x = extractelement <vscale x 2 x ptr addrspace(10)> %v, i32 0
+  ret ptr addrspace(10) %x
+}
+; CHECK: error: 'many': {{.*}} [not-scalar]
+define ptr addrspace(10) @many([1025 x ptr addrspace(10)] %v) gc "tenon" {
+  call void @native()
+  %x = extractvalue [1025 x ptr addrspace(10)] %v, 1
+  ret ptr addrspace(10) %x
+}
+; CHECK: error: in function 'made': %v = insertelement {{.*}} [not-scalar]
+define ptr addrspace(10) @made() gc "tenon" {
+  %o = call ptr addrspace(10) @allocate()
+  %v = insertelement <vscale x 2 x ptr addrspace(10)> poison, ptr addrspace(10) %o, i32 0
+  call void @native()
+  %x = extractelement <vscale x 2 x ptr addrspace(10)> %v, i32 0
+  ret ptr addrspace(10) %x
+}
+define ptr addrspace(10) @before(<vscale x 2 x ptr addrspace(10)> %v) gc "tenon" {
+  %x = extractelement <vscale x 2 x ptr addrspace(10)> %v, i32 0
+  call void @native()
+  ret ptr addrspace(10) %x
 }
 
 ;--- variadic.ll

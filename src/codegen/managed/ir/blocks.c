@@ -237,7 +237,8 @@ void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
 
 void tn__copy_abi_attributes(LLVMValueRef from, unsigned count, LLVMValueRef to, unsigned at)
 {
-    static const char *const names[] = {"zeroext", "signext", "inreg", "byval", "sret", "swiftself", "nest", "align"};
+    static const char *const names[] = {"zeroext", "signext",   "inreg", "byval",     "sret",
+                                        "nest",    "swiftself", "align", "alignstack"};
     for (unsigned a = 1; a <= count; a++)
         for (size_t k = 0; k < TN_COUNT(names); k++) {
             LLVMAttributeRef attribute = tn__attribute(from, a, names[k]);

@@ -181,6 +181,20 @@ bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function)
 
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
  * x87 register, it emits another call. */
+/* `of` is a function or a call. Calls become statepoints, with which these ways of passing an argument do not work. */
+static void check_arguments(struct tn__gc *gc, LLVMValueRef of, unsigned count)
+{
+    static const char *const ways[] = {"inalloca", "preallocated", "swifterror", "swiftasync"};
+    bool is_function = LLVMIsAFunction(of);
+    for (unsigned a = 1; a <= count; a++)
+        for (size_t i = 0; i < TN_COUNT(ways); i++)
+            if (is_function ? tn__attribute(of, a, ways[i]) : tn__call_attribute(of, a, ways[i])) {
+                tn__gc_reject(gc, is_function ? NULL : of, is_function ? of : NULL, "argument",
+                              "managed code passes no argument as inalloca, preallocated, swifterror or swiftasync");
+                return;
+            }
+}
+
 static void forward_calls(struct tn__gc *gc)
 {
     for (TN__EACH_FUNCTION(f, gc)) {
@@ -192,11 +206,15 @@ static void forward_calls(struct tn__gc *gc)
             tn__gc_reject(gc, NULL, f, "extended-result",
                           "a managed function returns no long double, nor on x86-64 a third float or double in "
                           "registers; store it instead");
+        if (!LLVMIsDeclaration(f))
+            check_arguments(gc, f, LLVMCountParams(f));
         for (TN__EACH_BLOCK(b, f))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
-                    (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || is_in_x87(gc, f, LLVMTypeOf(i))))
+                if (!tn__is_safepoint(i) || tn__intrinsic_called(i) != TN__NOT_INTRINSIC)
+                    continue;
+                check_arguments(gc, i, LLVMGetNumArgOperands(i));
+                if (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || is_in_x87(gc, f, LLVMTypeOf(i)))
                     forward_call(gc, i);
             }
     }

@@ -99,17 +99,24 @@ static void find_all(struct tn__roots *roots)
     tn__find_liveness(roots);
 }
 
-/* Aggregates and vectors of references are taken apart before; one that lives across a safepoint would go stale. */
+static bool is_stale_whole(struct tn__roots *roots, LLVMValueRef value)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMPointerTypeKind && tn__type_holds(LLVMTypeOf(value), IN_MANAGED) &&
+           tn__outlives_safepoint(roots->gc, value);
+}
+
+/* Aggregates and vectors of references are taken apart before; one that lives across a safepoint would go stale. These
+ * are scalable vectors, and what has too many parts. */
 static void check_scalars(struct tn__roots *roots)
 {
+    static const char text[] = "a struct or vector of references lives across a safepoint";
+    for (LLVMValueRef p = LLVMGetFirstParam(roots->function); p; p = LLVMGetNextParam(p))
+        if (is_stale_whole(roots, p))
+            tn__gc_reject(roots->gc, NULL, roots->function, "not-scalar", text);
     for (uint32_t b = 0; b < roots->cfg->count; b++)
-        for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block)) {
-            LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(i));
-            if (kind == LLVMPointerTypeKind || !tn__type_holds(LLVMTypeOf(i), IN_MANAGED))
-                continue;
-            if (tn__outlives_safepoint(roots->gc, i))
-                reject(roots, i, "not-scalar", "a struct or vector of references lives across a safepoint");
-        }
+        for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
+            if (is_stale_whole(roots, i))
+                reject(roots, i, "not-scalar", text);
 }
 
 /* A pointer into an object that nothing leads to would go stale. */

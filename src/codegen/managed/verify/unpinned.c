@@ -141,16 +141,23 @@ static bool used_by_phi(LLVMValueRef value, LLVMBasicBlockRef from, LLVMBasicBlo
     return false;
 }
 
+/* The block in which an argument or instruction begins to be. */
+static LLVMBasicBlockRef home_of(LLVMValueRef value)
+{
+    return LLVMIsAArgument(value) ? LLVMGetEntryBasicBlock(LLVMGetParamParent(value)) : LLVMGetInstructionParent(value);
+}
+
 /* Follows the control flow from the instruction after `value`; each block once before and once after a safepoint. */
 static bool outlives(struct tn__gc *gc, struct raw *raw, LLVMValueRef value)
 {
     struct tn__map seen = {0};
     size_t count = 0;
+    LLVMBasicBlockRef home = home_of(value);
     struct item {
         LLVMBasicBlockRef block;
         bool passed;
-    } *items = NULL, item = {LLVMGetInstructionParent(value), false};
-    LLVMValueRef start = LLVMGetNextInstruction(value);
+    } *items = NULL, item = {home, false};
+    LLVMValueRef start = LLVMIsAArgument(value) ? LLVMGetFirstInstruction(home) : LLVMGetNextInstruction(value);
     for (;;) {
         if (used_late(raw, value, start, &item.passed))
             return true;
@@ -160,7 +167,7 @@ static bool outlives(struct tn__gc *gc, struct raw *raw, LLVMValueRef value)
             if (next.passed && used_by_phi(value, item.block, next.block))
                 return true;
             uint32_t *flags = tn__map_add(gc, &seen, next.block);
-            if (*flags & (1u << next.passed) || next.block == LLVMGetInstructionParent(value))
+            if (*flags & (1u << next.passed) || next.block == home)
                 continue;
             *flags |= 1u << next.passed;
             TN__APPEND(gc, items, count, next);
