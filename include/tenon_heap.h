@@ -332,8 +332,11 @@ TN_API void tn_handle_unpin(struct tn_handle *handle);
 TN_API uint64_t tn_handle_hash(struct tn_handle *handle);
 
 /* Registers a finalizer: once the object is no longer reachable, `function` is called with a handle to it, which is
- * freed afterwards. It runs on a thread that allocates, collects or calls tn_run_pending_finalizers, never while the
- * world is stopped. TN_ENOMEM, TN_EINVAL (no object or no function). */
+ * freed afterwards. It runs on a thread that allocates, collects or calls tn_run_pending_finalizers, attached or not,
+ * never while the world is stopped; not within another one, unless that calls tn_run_pending_finalizers. If it is left
+ * by longjmp or a throw, it is over. The thread notices that when it next does one of these things in a frame that is
+ * not deeper than the one in which it did so before: let the one that the jump leads to call
+ * tn_run_pending_finalizers. TN_ENOMEM, TN_EINVAL (no object or no function). */
 TN_API int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context, struct tn_handle *object),
                               void *context, struct tn_error *err);
 

@@ -68,6 +68,7 @@ static inline void tn__reached(struct tn__collection *c, const void *object)
 struct tn__finalizer {
     struct tn__finalizer *next;
     const void *runner; /* the thread that runs it, see tn__this_thread */
+    uintptr_t frame;    /* of the function that called it; stacks grow down */
     void *object;
     void (*function)(void *context, struct tn_handle *object);
     void *context;

@@ -105,7 +105,10 @@ int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context,
     return tn__no_memory(err, NULL);
 }
 
-static struct tn__finalizer *take_waiting(struct tn_heap *heap)
+/* ---- running them ---- */
+
+/* `frame`: that of the caller, which runs it. */
+static struct tn__finalizer *take_waiting(struct tn_heap *heap, uintptr_t frame)
 {
     tn__heap_lock(heap);
     struct tn__finalizer *finalizer = heap->waiting;
@@ -115,6 +118,7 @@ static struct tn__finalizer *take_waiting(struct tn_heap *heap)
         if (!heap->waiting)
             heap->waiting_end = &heap->waiting;
         finalizer->runner = tn__this_thread();
+        finalizer->frame = frame;
         finalizer->next = heap->running;
         heap->running = finalizer;
     }
@@ -134,36 +138,83 @@ static void end_running(struct tn_heap *heap, struct tn__finalizer *finalizer)
     tn__free(NULL, finalizer);
 }
 
-void tn__finalizers_drop(struct tn_heap *heap)
+static bool is_of_other_thread(const struct tn__finalizer *finalizer, uintptr_t unused)
 {
+    (void)unused;
+    return finalizer->runner != tn__this_thread();
+}
+
+/* Whether a longjmp or a throw has left it: the thread is in a frame now that its frame would be below. */
+static bool was_left(const struct tn__finalizer *finalizer, uintptr_t frame)
+{
+    return finalizer->runner == tn__this_thread() && finalizer->frame <= frame;
+}
+
+/* Takes those that are over from the list `running`, and puts them into the list that is returned. */
+static struct tn__finalizer *take_ended(struct tn_heap *heap, bool (*is_over)(const struct tn__finalizer *, uintptr_t),
+                                        uintptr_t frame)
+{
+    struct tn__finalizer *over = NULL;
     for (struct tn__finalizer **at = &heap->running, *finalizer; (finalizer = *at);) {
-        if (finalizer->runner == tn__this_thread()) {
+        if (!is_over(finalizer, frame)) {
             at = &finalizer->next;
             continue;
         }
         *at = finalizer->next;
-        tn__handle_drop(finalizer->handle);
+        finalizer->next = over;
+        over = finalizer;
+    }
+    return over;
+}
+
+static void free_list(struct tn__finalizer *finalizer, void (*free_handle)(struct tn_handle *handle))
+{
+    while (finalizer) {
+        struct tn__finalizer *next = finalizer->next;
+        free_handle(finalizer->handle);
         tn__free(NULL, finalizer);
+        finalizer = next;
     }
 }
 
-size_t tn_run_pending_finalizers(struct tn_heap *heap)
+void tn__finalizers_drop(struct tn_heap *heap)
+{
+    free_list(take_ended(heap, is_of_other_thread, 0), tn__handle_drop);
+}
+
+/* Ends those that the thread has left, and returns whether it is in another one. */
+static bool end_left(struct tn_heap *heap, uintptr_t frame)
+{
+    bool is_within = false;
+    tn__heap_lock(heap);
+    struct tn__finalizer *left = take_ended(heap, was_left, frame);
+    for (const struct tn__finalizer *finalizer = heap->running; finalizer && !is_within; finalizer = finalizer->next)
+        is_within = finalizer->runner == tn__this_thread();
+    tn__heap_unlock(heap);
+    free_list(left, tn_handle_free);
+    return is_within;
+}
+
+static size_t run_pending(struct tn_heap *heap, uintptr_t frame)
 {
     size_t count = 0;
-    for (struct tn__finalizer *finalizer; (finalizer = take_waiting(heap)); count++) {
+    for (struct tn__finalizer *finalizer; (finalizer = take_waiting(heap, frame)); count++) {
         finalizer->function(finalizer->context, finalizer->handle);
         end_running(heap, finalizer);
     }
     return count;
 }
 
+size_t tn_run_pending_finalizers(struct tn_heap *heap)
+{
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    end_left(heap, frame);
+    return run_pending(heap, frame);
+}
+
 void tn__run_finalizers_here(struct tn_heap *heap)
 {
-    struct tn__mutator *mutator = tn__self();
-    if (!__atomic_load_n(&heap->waiting_count, __ATOMIC_RELAXED) || !mutator || mutator->heap != heap ||
-        mutator->finalizing)
-        return;
-    mutator->finalizing = true;
-    tn_run_pending_finalizers(heap);
-    mutator->finalizing = false;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    if (__atomic_load_n(&heap->waiting_count, __ATOMIC_RELAXED) && !end_left(heap, frame))
+        run_pending(heap, frame);
 }

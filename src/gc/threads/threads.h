@@ -141,7 +141,6 @@ struct tn__mutator {
     uint32_t scope_depth;
     struct tn__lazy_frame *calls; /* whose lazy functions are being looked up, newest first */
     void *results[TN__RESULTS];   /* of a call that has just returned, pinned: see tn__gc_after_call */
-    bool finalizing;
 };
 
 /* Indexes of `runtime` in a thread's block. Assembly sets TN__COLLECTED to NULL; it is not NULL once the thread has
