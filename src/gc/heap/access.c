@@ -158,14 +158,14 @@ static int outside(struct tn_error *err, uint64_t offset, uint64_t size)
 
 int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, size_t size, struct tn_error *err)
 {
-    if (!handle || !to)
+    if (!handle || (!to && size))
         return tn__no_argument(err);
     bool locked;
     int code = hold(handle, &locked, err);
     if (code)
         return code;
     const char *at = inside(handle, offset, size);
-    if (at)
+    if (at && size)
         memcpy(to, at, size);
     tn__objects_release(handle->heap, locked);
     return at ? TN_OK : outside(err, offset, size);
@@ -173,14 +173,14 @@ int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, si
 
 int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from, size_t size, struct tn_error *err)
 {
-    if (!handle || !from)
+    if (!handle || (!from && size))
         return tn__no_argument(err);
     bool locked;
     int code = hold(handle, &locked, err);
     if (code)
         return code;
     char *at = inside(handle, offset, size);
-    if (at)
+    if (at && size)
         memcpy(at, from, size);
     tn__objects_release(handle->heap, locked);
     return at ? TN_OK : outside(err, offset, size);

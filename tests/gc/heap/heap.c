@@ -72,6 +72,8 @@ static void arrays_of_every_size(void **state)
         assert_int_equal(tn_handle_load(table, 4, node, &err), TN_EINVAL);
         assert_int_equal(tn_handle_store(table, 4, node, &err), TN_EINVAL);
         assert_int_equal(tn_handle_read(bytes, 8 + n, &length, 1, &err), TN_EINVAL);
+        assert_int_equal(tn_handle_read(bytes, 8 + n, NULL, 0, &err), 0);
+        assert_int_equal(tn_handle_write(bytes, 8 + n, NULL, 0, &err), 0);
         struct tn_handle *all[] = {table, nodes, bytes, node, same};
         for (size_t k = 0; k < TN_COUNT(all); k++)
             tn_handle_free(all[k]);
