@@ -3,7 +3,7 @@
 ; References in stack memory, second returns, landing pads, and what is pinned.
 
 ; RUN: %tenon opt --passes=place-roots %s | FileCheck %s
-; RUN: %tenon compile --passes=place-roots,finish,root-tables %s -o %t.o
+; RUN: %tenon opt --passes=place-roots,finish,root-tables %s -o %t.ll && %tenon compile --passes= %t.ll -o %t.o
 ; RUN: %tenon opt --passes=place-roots,finish %s | FileCheck %s --check-prefix=FINISHED --implicit-check-not=julia
 
 declare void @native()

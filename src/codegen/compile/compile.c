@@ -19,6 +19,7 @@ struct compilation {
     size_t length;
     bool is_ours; /* a part of a module that was read before */
     bool is_read; /* the unit holds the module already */
+    bool was_lowered;
     struct tn_compile_options options;
     struct tn_compile_observer observer;
     struct tn_compile_stats stats;
@@ -189,16 +190,35 @@ static int run_passes(struct compilation *c)
     return code;
 }
 
+static const char *pipeline_of(const struct compilation *c)
+{
+    return c->options.passes ? c->options.passes : "tenon";
+}
+
+/* Managed code that was lowered before has roots in its frames that no pass knows of. */
+static int check_unlowered(struct compilation *c)
+{
+    c->was_lowered = c->unit->managed && tn__gc_was_lowered(c->unit->module);
+    if (!c->was_lowered || !*pipeline_of(c))
+        return TN_OK;
+    return tn__fail(
+        c->err, TN_ECOMPILE,
+        "%s: error: no passes can run over managed code that was lowered before, only an empty pipeline, and "
+        "not '%s'",
+        c->name, pipeline_of(c));
+}
+
 /* A pipeline of the client's own may leave managed code as it was: without barriers and without stack maps. */
 static int check_lowered(struct compilation *c)
 {
     bool is_code = c->options.emit == TN_EMIT_OBJECT || c->options.emit == TN_EMIT_ASM;
-    if (!is_code || !c->unit->managed || !tn__gc_is_unlowered(c->unit->module))
+    if (!is_code || !c->unit->managed || c->was_lowered || tn__gc_is_lowered(&c->gc))
         return TN_OK;
-    return tn__fail(c->err, TN_ECOMPILE,
-                    "%s: error: managed code cannot become machine code without intrinsic-lowering, which the pipeline "
-                    "'%s' leaves out",
-                    c->name, c->options.passes ? c->options.passes : "tenon");
+    return tn__fail(
+        c->err, TN_ECOMPILE,
+        "%s: error: managed code cannot become machine code without intrinsic-lowering, of which nothing may "
+        "be missing, nor LLVM's passes come after it, in the pipeline '%s'",
+        c->name, pipeline_of(c));
 }
 
 static int run_phases(struct compilation *c)
@@ -216,7 +236,9 @@ static int run_phases(struct compilation *c)
     c->stats.instructions = tn__llvm_count_instructions(c->unit->module);
     c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
     show_text(c, TN_STAGE_UNOPTIMIZED);
-    code = run_passes(c);
+    code = check_unlowered(c);
+    if (code == TN_OK)
+        code = run_passes(c);
     if (code == TN_OK)
         code = check_lowered(c);
     if (code != TN_OK)

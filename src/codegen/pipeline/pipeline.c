@@ -152,6 +152,7 @@ static int run_middle(struct run *r, const struct tn__stages *stages)
     tn__llvm_run_stages(gc->module, gc->machine, stages, r->watch);
     if (r->is_managed)
         tn__release_results(gc);
+    tn__gc_optimized(gc);
     return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
 }
 
@@ -215,6 +216,7 @@ static int run_element(struct run *r, const char *at, const char **end)
     stages.level += stages.level ? 0 : 2; /* stages of level 0 have no passes */
     stages.options |= r->is_managed ? TN__MANAGED : 0;
     tn__llvm_run_pass(gc->module, gc->machine, e.name, e.length, &stages, r->watch);
+    tn__gc_optimized(gc);
     return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
 }
 

@@ -93,9 +93,9 @@ static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct rang
 
 static const char abi_name[] = "tn.abi";
 
-bool tn__is_lowered(LLVMModuleRef module)
+bool tn__has_root_tables(LLVMModuleRef module)
 {
-    return !tn__llvm_is_elf(module) || LLVMGetNamedGlobal(module, abi_name);
+    return LLVMGetNamedGlobal(module, abi_name);
 }
 
 /* What the module is compiled for: the runtime and linkers of images compare it with theirs. */

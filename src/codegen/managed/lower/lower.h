@@ -42,7 +42,7 @@ void tn__lower_allocations(struct tn__gc *gc);
 void tn__finish(struct tn__gc *gc);
 void tn__remove_spaces(struct tn__gc *gc);
 void tn__make_root_tables(struct tn__gc *gc);
-bool tn__is_lowered(LLVMModuleRef module); /* true if root tables were made, which comes last; true if it is not ELF */
+bool tn__has_root_tables(LLVMModuleRef module); /* which come last; also if they are empty, and where objects are ELF */
 void tn__manage_functions(struct tn__gc *gc);
 bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function); /* false: LLVM has no statepoints for calls of it */
 void tn__make_transitions(struct tn__gc *gc);

@@ -90,6 +90,44 @@ static int verify_module(struct tn__gc *gc)
     return broken ? TN_ECOMPILE : TN_OK;
 }
 
+/* ---- the lowering ---- */
+
+/* The order of these passes; others of ours may stand between them, and the client's hook is called before the roots are
+ * placed. */
+static const char to_calls[] = "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,"
+                               "insert-barriers,lower-allocations,manage-functions,transitions";
+static const char to_roots[] = "place-roots,finish,root-tables";
+enum { CALLS = 10, ALL = 13 }; /* how many these are */
+
+static const char *end_of_name(const char *at)
+{
+    return at + strcspn(at, ",");
+}
+
+/* Counts the pass if it is the next one of the lowering. */
+static void count_lowering(struct tn__gc *gc, const struct pass *pass)
+{
+    if (gc->lowered == ALL)
+        return;
+    const char *next = gc->lowered < CALLS ? to_calls : to_roots;
+    for (unsigned i = gc->lowered < CALLS ? 0 : CALLS; i < gc->lowered; i++)
+        next = end_of_name(next) + 1;
+    size_t length = (size_t)(end_of_name(next) - next);
+    gc->lowered += strlen(pass->name) == length && memcmp(pass->name, next, length) == 0;
+}
+
+void tn__gc_optimized(struct tn__gc *gc)
+{
+    gc->lowered = gc->lowered > CALLS ? 0 : gc->lowered;
+}
+
+bool tn__gc_is_lowered(const struct tn__gc *gc)
+{
+    return gc->lowered == ALL;
+}
+
+/* ---- running ---- */
+
 static int run_pass(struct tn__gc *gc, const struct pass *pass)
 {
     bool is_watched = gc->watch && tn__watch_begin(gc->watch, pass->name, gc->module);
@@ -97,6 +135,7 @@ static int run_pass(struct tn__gc *gc, const struct pass *pass)
         return TN_OK; /* the observer has stopped the pipeline; machine code cannot be made without our passes */
     pass->run(gc);
     tn__arena_free(&gc->arena);
+    count_lowering(gc, pass);
     if (is_watched)
         tn__watch_end(gc->watch, pass->name, gc->module);
     return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
@@ -169,9 +208,6 @@ int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when)
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    static const char to_calls[] = "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,"
-                                   "insert-barriers,lower-allocations,manage-functions,transitions";
-    static const char to_roots[] = "place-roots,finish,root-tables";
     int code = tn__gc_run(gc, to_calls, strlen(to_calls));
     if (code == TN_OK)
         code = tn__gc_call_hook(gc, TN_HOOK_LOWERED);
@@ -209,9 +245,9 @@ bool tn__gc_is_managed(LLVMModuleRef module)
     return false;
 }
 
-bool tn__gc_is_unlowered(LLVMModuleRef module)
+bool tn__gc_was_lowered(LLVMModuleRef module)
 {
-    return !tn__is_lowered(module) && tn__gc_is_managed(module);
+    return tn__has_root_tables(module);
 }
 
 /* ---- the data layout ---- */

@@ -19,8 +19,8 @@ extern "C" {
 
 /* True if the module contains managed code (doc/IR.md); for others none of these passes runs. */
 bool tn__gc_is_managed(LLVMModuleRef module);
-/* True if it contains managed code that intrinsic lowering has not made fit for machine code. */
-bool tn__gc_is_unlowered(LLVMModuleRef module);
+/* True if it was lowered, by this compilation or another one. Not known of modules whose objects are not ELF. */
+bool tn__gc_was_lowered(LLVMModuleRef module);
 bool tn__holds_managed(LLVMValueRef function); /* by its type or its values */
 
 /* True, after an error, if the module was optimised by passes for which managed pointers were integral. To be asked
@@ -49,6 +49,10 @@ int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when);
 /* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
 int tn__gc_prepare(struct tn__gc *gc);
 int tn__gc_lower(struct tn__gc *gc);
+/* True if those of the lowering have run in this compilation, all of them and in their order, by either function. To be
+ * told when LLVM's passes have run: where roots are placed, these know nothing of the frames that hold them. */
+bool tn__gc_is_lowered(const struct tn__gc *gc);
+void tn__gc_optimized(struct tn__gc *gc);
 /* Before and after LLVM's pipeline: keeps it from removing parts of results that pointers into objects need. */
 void tn__keep_results(struct tn__gc *gc);
 void tn__release_results(struct tn__gc *gc);
