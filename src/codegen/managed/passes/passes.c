@@ -92,7 +92,7 @@ static int verify_module(struct tn__gc *gc)
 
 /* ---- the lowering ---- */
 
-/* The order of these passes; others of ours may stand between them, and the client's hook is called before the roots are
+/* The order of these passes; others of ours may stand between them, and the client's hook is called before roots are
  * placed. */
 static const char to_calls[] = "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,"
                                "insert-barriers,lower-allocations,manage-functions,transitions";
