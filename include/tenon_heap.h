@@ -336,7 +336,8 @@ TN_API uint64_t tn_handle_hash(struct tn_handle *handle);
  * never while the world is stopped; not within another one, unless that calls tn_run_pending_finalizers. If it is left
  * by longjmp or a throw, it is over. The thread notices that when it next does one of these things in a frame that is
  * not deeper than the one in which it did so before: let the one that the jump leads to call
- * tn_run_pending_finalizers. TN_ENOMEM, TN_EINVAL (no object or no function). */
+ * tn_run_pending_finalizers. So it must not change to another stack (of a coroutine) and leave the rest for later.
+ * TN_ENOMEM, TN_EINVAL (no object or no function). */
 TN_API int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context, struct tn_handle *object),
                               void *context, struct tn_error *err);
 
