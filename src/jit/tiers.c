@@ -230,6 +230,8 @@ static void compile_chosen(struct tn__tiered_part *part, size_t tier)
     part->failed = is_removal(code) ? 0 : code;
     part->swaps += raised;
     part->now = raised && tier > part->now ? (uint8_t)tier : part->now;
+    if (part->failed)
+        forget(part); /* it may have been wanted again meanwhile */
     tiers->rests_until = tn__os_now_ns() + ns * (100 - tiers->share) / tiers->share;
     tiers->busy = NULL;
     tn__tiers_unlock();
