@@ -217,7 +217,7 @@ static int check_lowered(struct compilation *c)
     return tn__fail(
         c->err, TN_ECOMPILE,
         "%s: error: managed code cannot become machine code without intrinsic-lowering, of which nothing may "
-        "be missing, nor LLVM's passes come after it, in the pipeline '%s'",
+        "be missing or run twice, nor LLVM's passes come after it, in the pipeline '%s'",
         c->name, pipeline_of(c));
 }
 

@@ -40,7 +40,7 @@ struct tn__gc {
     LLVMTargetMachineRef machine; /* for passes that ask about the target */
     struct tn__watch *watch;      /* NULL: no observer of passes */
     unsigned off;                 /* optimisations that are not wanted: TN__... below */
-    unsigned lowered;             /* so many passes of the lowering have run, one after the other (passes.c) */
+    unsigned lowered;             /* how far the passes of the lowering have run in their order (passes.c) */
     const struct tn__counters *counters; /* NULL: calls are not counted */
     /* While passes run (tn__gc_begin): */
     LLVMBuilderRef builder; /* one for all of them, each of which places it before use */

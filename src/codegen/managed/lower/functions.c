@@ -179,8 +179,6 @@ bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function)
     return !has_variable_arguments(function) && !returns_in_x87(gc, function);
 }
 
-/* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
- * x87 register, it emits another call. */
 /* `of` is a function or a call. Calls become statepoints, with which these ways of passing an argument do not work. */
 static void check_arguments(struct tn__gc *gc, LLVMValueRef of, unsigned count)
 {
@@ -195,6 +193,8 @@ static void check_arguments(struct tn__gc *gc, LLVMValueRef of, unsigned count)
             }
 }
 
+/* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
+ * x87 register, it emits another call. */
 static void forward_calls(struct tn__gc *gc)
 {
     for (TN__EACH_FUNCTION(f, gc)) {

@@ -3,6 +3,7 @@
 /* The passes by name, when they run, and for which modules. */
 
 #include <llvm-c/Analysis.h>
+#include <stdio.h>
 
 #include "codegen/llvm/llvm.h"
 #include "codegen/llvm/watch.h"
@@ -92,33 +93,34 @@ static int verify_module(struct tn__gc *gc)
 
 /* ---- the lowering ---- */
 
-/* The order of these passes; others of ours may stand between them, and the client's hook is called before roots are
- * placed. */
-static const char to_calls[] = "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,"
-                               "insert-barriers,lower-allocations,manage-functions,transitions";
-static const char to_roots[] = "place-roots,finish,root-tables";
-enum { CALLS = 10, ALL = 13 }; /* how many these are */
+/* These passes in their order, each between commas. Others of ours may stand between them, and the client's hook is
+ * called before roots are placed. */
+#define TO_CALLS                                                                                                       \
+    ",gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,insert-barriers,lower-allocations,"       \
+    "manage-functions,transitions"
+static const char lowering[] = TO_CALLS ",place-roots,finish,root-tables,";
+enum { CALLS = sizeof TO_CALLS - 1, ALL = sizeof lowering - 2, SPOILED }; /* values of gc->lowered */
 
-static const char *end_of_name(const char *at)
+/* Only the rest of the lowering may run where roots are placed. */
+static void spoil(struct tn__gc *gc)
 {
-    return at + strcspn(at, ",");
+    gc->lowered = gc->lowered > CALLS ? SPOILED : gc->lowered;
 }
 
-/* Counts the pass if it is the next one of the lowering. */
 static void count_lowering(struct tn__gc *gc, const struct pass *pass)
 {
-    if (gc->lowered == ALL)
-        return;
-    const char *next = gc->lowered < CALLS ? to_calls : to_roots;
-    for (unsigned i = gc->lowered < CALLS ? 0 : CALLS; i < gc->lowered; i++)
-        next = end_of_name(next) + 1;
-    size_t length = (size_t)(end_of_name(next) - next);
-    gc->lowered += strlen(pass->name) == length && memcmp(pass->name, next, length) == 0;
+    char name[40];
+    int length = snprintf(name, sizeof name, ",%s,", pass->name);
+    const char *found = strstr(lowering, name);
+    if (found == lowering + gc->lowered)
+        gc->lowered += (unsigned)length - 1;
+    else if (found)
+        spoil(gc);
 }
 
 void tn__gc_optimized(struct tn__gc *gc)
 {
-    gc->lowered = gc->lowered > CALLS ? 0 : gc->lowered;
+    spoil(gc);
 }
 
 bool tn__gc_is_lowered(const struct tn__gc *gc)
@@ -208,10 +210,10 @@ int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when)
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    int code = tn__gc_run(gc, to_calls, strlen(to_calls));
+    int code = tn__gc_run(gc, lowering + 1, CALLS - 1);
     if (code == TN_OK)
         code = tn__gc_call_hook(gc, TN_HOOK_LOWERED);
-    return code == TN_OK ? tn__gc_run(gc, to_roots, strlen(to_roots)) : code;
+    return code == TN_OK ? tn__gc_run(gc, lowering + CALLS + 1, ALL - CALLS - 1) : code;
 }
 
 /* ---- which modules ---- */

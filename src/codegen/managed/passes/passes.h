@@ -49,9 +49,10 @@ int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when);
 /* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
 int tn__gc_prepare(struct tn__gc *gc);
 int tn__gc_lower(struct tn__gc *gc);
-/* True if those of the lowering have run in this compilation, all of them and in their order, by either function. To be
- * told when LLVM's passes have run: where roots are placed, these know nothing of the frames that hold them. */
+/* True if the passes of tn__gc_lower have run in this compilation, by this function or by name: all of them, in their
+ * order, and none again where roots are placed, nor passes of LLVM, which know nothing of the frames that hold them. */
 bool tn__gc_is_lowered(const struct tn__gc *gc);
+/* Tells that passes of LLVM have run. */
 void tn__gc_optimized(struct tn__gc *gc);
 /* Before and after LLVM's pipeline: keeps it from removing parts of results that pointers into objects need. */
 void tn__keep_results(struct tn__gc *gc);
