@@ -83,7 +83,7 @@ static inline double round_cpu_ms(const struct database *database)
 
 /* The first query and then so many rounds, with what was prepared since `start`. What other threads compile beside a
  * round counts in all. If `peer` is not NULL, each round is followed by one of the peer's, so that both meet the same
- * machine; the quotient is that of their times, and all is without the peer. False if an answer is wrong. */
+ * machine; the quotient is that of their times, and all is without the peer's rounds. False if an answer is wrong. */
 static inline bool measure_rounds(find_function *find, void *context, uint64_t start, size_t rounds,
                                   const struct database *peer)
 {

@@ -125,8 +125,8 @@ struct tn__lazy_better {
 /* Makes the function lead to the best one if it leads to another one of these, or was not called yet; *changed: it did.
  * Its first call looks up one of them.
  * All of this is one step: what the client redirects, and what is removed or replaced by now, stays as it is. TN_EDUP:
- * it leads elsewhere; TN_EUNDEF: it or the best one is not there, or not linked; TN_EREMOVED: nor is the library, or
- * they are not current. */
+ * it leads elsewhere; TN_EUNDEF: it or the best one is not there, or not linked; TN_EREMOVED: the library is removed,
+ * or the bodies are not current. */
 int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err);
 
