@@ -77,7 +77,8 @@ static void types_say_where_references_are(void **state)
 /* ---- statistics and events ---- */
 
 static struct tn_collection last;
-static uint64_t calls;
+static uint64_t calls, waiting; /* so far; finalizers, right after the last one */
+static struct tn_heap *told_of;
 
 static struct tn_heap_stats stats_of(struct tn_heap *heap)
 {
@@ -85,9 +86,6 @@ static struct tn_heap_stats stats_of(struct tn_heap *heap)
     tn_heap_stats(heap, &stats);
     return stats;
 }
-
-static struct tn_heap *told_of;
-static uint64_t waiting; /* finalizers, right after a collection */
 
 static void note_collection(void *context, const struct tn_collection *collection)
 {
