@@ -204,7 +204,7 @@ TN_API void tn_heap_detach(void);
 
 /* Fills in options from the environment: TENON_GC names the collector (copy, generational or concurrent),
  * TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags (0 does not), TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of
- * bytes, TENON_GC_EXTRA is a number of percent.
+ * bytes, TENON_GC_EXTRA is a number of percent; what is empty counts as not set. All of `options` is written.
  * TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does not contain the collector). */
 TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);
 
@@ -337,6 +337,7 @@ TN_API uint64_t tn_handle_hash(struct tn_handle *handle);
  * by longjmp or a throw, it is over. The thread notices that when it next does one of these things in a frame that is
  * not deeper than the one in which it did so before: let the one that the jump leads to call
  * tn_run_pending_finalizers. So it must not change to another stack (of a coroutine) and leave the rest for later.
+ * If it ends its thread, the object stays until the heap is destroyed.
  * TN_ENOMEM, TN_EINVAL (no object or no function). */
 TN_API int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context, struct tn_handle *object),
                               void *context, struct tn_error *err);

@@ -13,7 +13,14 @@ extern const struct tn_collector tn_collector_copying __attribute__((weak));
 extern const struct tn_collector tn_collector_generational __attribute__((weak));
 extern const struct tn_collector tn_collector_concurrent __attribute__((weak));
 
-static int find_collector(const char *name, const struct tn_collector **found, struct tn_error *err)
+/* NULL: the variable is not there, or empty. */
+static const char *value_of(const char *variable)
+{
+    const char *text = secure_getenv(variable);
+    return text && *text ? text : NULL;
+}
+
+static int take_collector(const char *variable, struct tn_heap_options *options, struct tn_error *err)
 {
     static const struct {
         const char *name;
@@ -21,22 +28,24 @@ static int find_collector(const char *name, const struct tn_collector **found, s
     } all[] = {{"copy", &tn_collector_copying},
                {"generational", &tn_collector_generational},
                {"concurrent", &tn_collector_concurrent}};
+    const char *name = value_of(variable);
+    if (!name)
+        return TN_OK;
     for (size_t i = 0; i < TN_COUNT(all); i++) {
         if (strcmp(all[i].name, name) != 0)
             continue;
-        *found = all[i].collector;
-        if (!*found)
-            return tn__fail(err, TN_ENOTSUP, "TENON_GC=%s: the program does not contain this collector", name);
-        return 0;
+        options->collector = all[i].collector;
+        if (!options->collector)
+            return tn__fail(err, TN_ENOTSUP, "%s=%s: the program does not contain this collector", variable, name);
+        return TN_OK;
     }
-    return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there are: copy, generational, concurrent",
+    return tn__fail(err, TN_EINVAL, "%s names no collector: '%s'; there are: copy, generational, concurrent", variable,
                     name);
 }
 
-/* A variable that is not there leaves *number as it is. */
-static int take_number(const char *variable, const char *of, uint64_t *number, struct tn_error *err)
+static int take_number(const char *variable, const char *of, uint64_t most, uint64_t *number, struct tn_error *err)
 {
-    const char *text = secure_getenv(variable);
+    const char *text = value_of(variable);
     char *end;
     if (!text)
         return TN_OK;
@@ -44,13 +53,15 @@ static int take_number(const char *variable, const char *of, uint64_t *number, s
     *number = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno)
         return tn__fail(err, TN_EINVAL, "%s is no number of %s: '%s'", variable, of, text);
+    if (*number > most)
+        return tn__fail(err, TN_EINVAL, "%s is at most %llu %s, not %s", variable, (unsigned long long)most, of, text);
     return TN_OK;
 }
 
 static int take_flag(const char *variable, uint64_t flag, struct tn_heap_options *options, struct tn_error *err)
 {
-    const char *text = secure_getenv(variable);
-    if (!text || !*text || strcmp(text, "0") == 0)
+    const char *text = value_of(variable);
+    if (!text || strcmp(text, "0") == 0)
         return TN_OK;
     if (strcmp(text, "1") != 0)
         return tn__fail(err, TN_EINVAL, "%s is neither 0 nor 1: '%s'", variable, text);
@@ -62,18 +73,17 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
 {
     if (!options)
         return tn__no_argument(err);
-    const char *collector = secure_getenv("TENON_GC");
     *options = (struct tn_heap_options){.size = sizeof *options};
-    int code = collector ? find_collector(collector, &options->collector, err) : 0;
+    int code = take_collector("TENON_GC", options, err);
     if (!code)
         code = take_flag("TENON_GC_STRESS", TN_HEAP_STRESS, options, err);
     if (!code)
         code = take_flag("TENON_GC_VERIFY", TN_HEAP_VERIFY, options, err);
     if (!code)
-        code = take_number("TENON_GC_LIMIT", "bytes", &options->limit, err);
+        code = take_number("TENON_GC_LIMIT", "bytes", UINT64_MAX, &options->limit, err);
     if (!code)
-        code = take_number("TENON_GC_SOFT_LIMIT", "bytes", &options->soft_limit, err);
-    return code ? code : take_number("TENON_GC_EXTRA", "percent", &options->extra, err);
+        code = take_number("TENON_GC_SOFT_LIMIT", "bytes", UINT64_MAX, &options->soft_limit, err);
+    return code ? code : take_number("TENON_GC_EXTRA", "percent", TN__MOST_EXTRA, &options->extra, err);
 }
 
 int tn_heap_default(struct tn_heap **out, struct tn_error *err)

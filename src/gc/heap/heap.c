@@ -26,7 +26,7 @@ static int start(struct tn_heap *heap, struct tn_error *err)
 
 int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, struct tn_error *err)
 {
-    enum { KNOWN_FLAGS = TN_HEAP_STRESS | TN_HEAP_VERIFY, USUAL_EXTRA = 100, MOST_EXTRA = 10000 };
+    enum { KNOWN_FLAGS = TN_HEAP_STRESS | TN_HEAP_VERIFY, USUAL_EXTRA = 100 };
     struct tn_heap_options options;
     int code = tn__take_options(&options, sizeof options, given, "struct tn_heap_options", err);
     if (!code)
@@ -37,10 +37,10 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         return code;
     if (!out || options.flags & ~(uint64_t)KNOWN_FLAGS)
         return tn__fail(err, TN_EINVAL, out ? "unknown flags for a heap" : "no place for the heap given");
-    if (options.extra > MOST_EXTRA)
+    if (options.extra > TN__MOST_EXTRA)
         return tn__fail(err, TN_EINVAL,
-                        "a heap may take 1 to %d percent of the usual memory beyond what lives, not %llu", MOST_EXTRA,
-                        (unsigned long long)options.extra);
+                        "a heap may take 1 to %d percent of the usual memory beyond what lives, not %llu",
+                        TN__MOST_EXTRA, (unsigned long long)options.extra);
     struct tn_heap *heap = tn__alloc_zeroed(NULL, 1, sizeof *heap);
     if (!heap)
         return tn__no_memory(err, NULL);

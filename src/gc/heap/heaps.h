@@ -9,6 +9,9 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Of tn_heap_options.extra, in percent. */
+enum { TN__MOST_EXTRA = 10000 };
+
 /* These wait outside of managed code. A heap that is removed is no longer the default one. */
 void tn__heaps_add(struct tn_heap *heap);
 void tn__heaps_remove(struct tn_heap *heap);

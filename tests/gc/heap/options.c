@@ -13,6 +13,7 @@ static void options_from_the_environment(void **state)
     } rows[] = {
         {"TENON_GC", "copy", 0, 0, 0},
         {"TENON_GC", "other", TN_EINVAL, 0, 0},
+        {"TENON_GC", "", 0, 0, 0},
         {"TENON_GC_STRESS", "1", 0, TN_HEAP_STRESS, 0},
         {"TENON_GC_STRESS", "0", 0, 0, 0},
         {"TENON_GC_STRESS", "", 0, 0, 0},
@@ -21,12 +22,15 @@ static void options_from_the_environment(void **state)
         {"TENON_GC_VERIFY", "2", TN_EINVAL, 0, 0},
         {"TENON_GC_LIMIT", "1048576", 0, 0, 1 << 20},
         {"TENON_GC_LIMIT", "1M", TN_EINVAL, 0, 0},
-        {"TENON_GC_LIMIT", "", TN_EINVAL, 0, 0},
+        {"TENON_GC_LIMIT", "", 0, 0, 0},
+        {"TENON_GC_LIMIT", " ", TN_EINVAL, 0, 0},
         {"TENON_GC_LIMIT", "-1", TN_EINVAL, 0, 0},
         {"TENON_GC_LIMIT", "18446744073709551615", 0, 0, UINT64_MAX},
         {"TENON_GC_LIMIT", "18446744073709551616", TN_EINVAL, 0, 0},
         {"TENON_GC_SOFT_LIMIT", "4096", 0, 0, 4096},
         {"TENON_GC_SOFT_LIMIT", "4k", TN_EINVAL, 0, 0},
+        {"TENON_GC_EXTRA", "10000", 0, 0, 0},
+        {"TENON_GC_EXTRA", "10001", TN_EINVAL, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < TN_COUNT(rows); i++) {
