@@ -115,12 +115,13 @@ static void dump(void *context, const char *module, enum tn_stage stage, const v
 
 /* ---- passes ---- */
 
-/* "instcombine", "InstCombine" and "InstCombinePass" name one pass. */
+/* "instcombine", "InstCombine" and "InstCombinePass" name one pass, "licm" and "licm<...>" too. */
 static bool is_pass(const char *wanted, const struct tn_pass *pass)
 {
-    const char *rest = pass->name + strlen(wanted);
-    return strcmp(wanted, pass->pipeline_name) == 0 ||
-           (strncmp(wanted, pass->name, strlen(wanted)) == 0 && (!*rest || strcmp(rest, "Pass") == 0));
+    size_t length = strcspn(wanted, "<");
+    const char *rest = pass->name + length;
+    return (strncmp(wanted, pass->pipeline_name, length) == 0 && !pass->pipeline_name[length]) ||
+           (strncmp(wanted, pass->name, length) == 0 && (!*rest || strcmp(rest, "Pass") == 0));
 }
 
 static bool is_wanted(struct wanted *wanted, const struct tn_pass *pass)

@@ -30,7 +30,7 @@ static ModuleInlinerWrapperPass inliner(const tn__stages &stages)
 }
 
 static const module_row rows[] = {
-    PASS(ALL, "inline", inliner(stages)),
+    NAMING(ALL, 0, "inline", InlinerPass, inliner(stages)),
 };
 const ArrayRef<module_row> tn__inliner_rows = rows;
 

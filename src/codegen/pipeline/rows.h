@@ -23,7 +23,7 @@ template <typename Manager> struct row {
     unsigned levels;
     unsigned option;  /* TN__... of pipeline.h, or 0: the row counts only with it */
     const char *name; /* of the pass or stage in pipelines, or NULL */
-    llvm::StringRef (*class_name)(const tn__stages &stages); /* what LLVM calls the pass */
+    llvm::StringRef (*class_name)(const tn__stages &stages); /* what LLVM calls the passes of this name */
     void (*add)(Manager &manager, const tn__stages &stages);
 };
 using loop_row = row<llvm::LoopPassManager>;
@@ -45,19 +45,21 @@ template <typename Manager, size_t N> Manager build(const row<Manager> (&rows)[N
     return manager;
 }
 
-/* One pass with its arguments, which may use `level` and `stages`. */
-#define OPTIONAL(levels, option, text, ...)                                                                            \
+/* One pass with its arguments, which may use `level` and `stages`. `text` also names passes of the class `Class`. */
+#define NAMING(levels, option, text, Class, ...)                                                                       \
     {                                                                                                                  \
         levels, option, text,                                                                                          \
             [](const tn__stages &stages) {                                                                             \
                 [[maybe_unused]] int level = stages.level;                                                             \
-                return std::decay_t<decltype(__VA_ARGS__)>::name();                                                    \
+                return Class::name();                                                                                  \
             },                                                                                                         \
             [](auto &manager, const tn__stages &stages) {                                                              \
                 [[maybe_unused]] int level = stages.level;                                                             \
                 manager.addPass(__VA_ARGS__);                                                                          \
             }                                                                                                          \
     }
+#define OPTIONAL(levels, option, text, ...)                                                                            \
+    NAMING(levels, option, text, std::decay_t<decltype(__VA_ARGS__)>, __VA_ARGS__)
 #define PASS(levels, text, ...) OPTIONAL(levels, 0, text, __VA_ARGS__)
 /* A table of loop passes as one function pass, a table of function passes as one module pass. */
 #define LOOPS(levels, mssa, table) PASS(levels, NULL, TN_LOOP_ADAPTOR(build(table, stages), mssa))

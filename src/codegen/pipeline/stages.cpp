@@ -351,13 +351,19 @@ template <typename Manager> static ModulePassManager make_pass(const row<Manager
 
 /* ---- running ---- */
 
+/* Without what is in angle brackets: passes of a class are told apart by their order alone. */
+static void name_classes(PassInstrumentationCallbacks &callbacks)
+{
+    each_row([&](auto &row) {
+        callbacks.addClassToPassName(row.class_name({}), StringRef(row.name).split('<').first);
+        return false;
+    });
+}
+
 static void run(Module &module, TargetMachine &machine, ModulePassManager &&manager, tn__watch &watch)
 {
     if (watch.is_observed())
-        each_row([&](auto &row) {
-            watch.callbacks.addClassToPassName(row.class_name({}), row.name);
-            return false;
-        });
+        name_classes(watch.callbacks);
     tn__analyses analyses(module, machine, watch.callbacks);
     manager.run(module, analyses.modules);
 }
