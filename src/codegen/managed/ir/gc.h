@@ -93,6 +93,16 @@ bool tn__is_managed_function(LLVMValueRef value);
 bool tn__is_naked(LLVMValueRef function);
 bool tn__is_local(LLVMValueRef global); /* its name means nothing to other modules */
 
+/* ---- calling conventions (conventions.c) ---- */
+
+struct tn__managed_convention {
+    unsigned number; /* LLVM's */
+    /* How native functions are called: like C, where the only difference is that the callee preserves more. */
+    enum { TN__MANAGED_ONLY, TN__NATIVE, TN__NATIVE_AS_C } native;
+};
+/* NULL: managed code has no such convention. */
+const struct tn__managed_convention *tn__managed_convention(unsigned number);
+
 static inline LLVMValueRef tn__function_of(LLVMValueRef instruction)
 {
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));

@@ -91,12 +91,9 @@ static void lower_resumes(struct tn__gc *gc)
 
 /* ---- calls that LLVM has no statepoints for ---- */
 
-static bool holds_extended(LLVMTypeRef type)
+static bool is_extended(LLVMTypeRef type, unsigned unused)
 {
-    if (LLVMGetTypeKind(type) == LLVMStructTypeKind)
-        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
-            if (holds_extended(LLVMStructGetTypeAtIndex(type, i)))
-                return true;
+    (void)unused;
     return LLVMGetTypeKind(type) == LLVMX86_FP80TypeKind;
 }
 
@@ -106,7 +103,8 @@ static bool is_in_x87(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
     bool has_parts = kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind;
-    return holds_extended(type) || (has_parts && tn__llvm_is_returned_in_x87(gc->machine, function, type));
+    return tn__llvm_any_part(type, is_extended, 0) ||
+           (has_parts && tn__llvm_is_returned_in_x87(gc->machine, function, type));
 }
 
 /* The builder keeps its location, which may be one of another function. */
@@ -193,6 +191,20 @@ static void check_arguments(struct tn__gc *gc, LLVMValueRef of, unsigned count)
             }
 }
 
+/* `of` is a managed function, or a call. */
+static void check_convention(struct tn__gc *gc, LLVMValueRef of)
+{
+    bool is_function = LLVMIsAFunction(of);
+    bool is_native = !is_function && !tn__is_managed_function(LLVMGetCalledValue(of));
+    unsigned convention = is_function ? LLVMGetFunctionCallConv(of) : LLVMGetInstructionCallConv(of);
+    const struct tn__managed_convention *known = tn__managed_convention(convention);
+    if (known && (known->native || !is_native))
+        return;
+    tn__gc_reject(gc, is_function ? NULL : of, is_function ? of : NULL, "convention",
+                  is_native ? "managed code calls no native function, nor through pointers, with this convention"
+                            : "managed functions do not have this calling convention");
+}
+
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
  * x87 register, it emits another call. */
 static void forward_calls(struct tn__gc *gc)
@@ -206,14 +218,17 @@ static void forward_calls(struct tn__gc *gc)
             tn__gc_reject(gc, NULL, f, "extended-result",
                           "a managed function returns no long double, nor on x86-64 a third float or double in "
                           "registers; store it instead");
-        if (!LLVMIsDeclaration(f))
+        if (!LLVMIsDeclaration(f)) {
             check_arguments(gc, f, LLVMCountParams(f));
+            check_convention(gc, f);
+        }
         for (TN__EACH_BLOCK(b, f))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
                 if (!tn__is_safepoint(i) || tn__intrinsic_called(i) != TN__NOT_INTRINSIC)
                     continue;
                 check_arguments(gc, i, LLVMGetNumArgOperands(i));
+                check_convention(gc, i);
                 if (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || is_in_x87(gc, f, LLVMTypeOf(i)))
                     forward_call(gc, i);
             }
