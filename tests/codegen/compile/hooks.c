@@ -19,7 +19,8 @@ struct calls {
     char order[8];
     size_t count;
     int change, fail; /* enum tn_hook, or NEVER */
-    bool says_why, breaks;
+    void (*edit)(LLVMModuleRef module);
+    bool says_why;
 };
 
 enum { NEVER = 99 };
@@ -39,12 +40,26 @@ static void spoil(LLVMModuleRef module)
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(LLVMGetEntryBasicBlock(answer)));
 }
 
+/* A variable with 2^40 initial values, of which each is a number made a reference: each level is one constant twice. */
+static void nest(LLVMModuleRef module)
+{
+    enum { LEVELS = 40 };
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMTypeRef reference = LLVMPointerTypeInContext(context, TRACKED);
+    LLVMValueRef value = LLVMConstIntToPtr(LLVMConstInt(LLVMInt64TypeInContext(context), 3, 0), reference);
+    for (int level = 0; level < LEVELS; level++) {
+        LLVMValueRef both[] = {value, value};
+        value = LLVMConstStructInContext(context, both, 2, 0);
+    }
+    LLVMSetInitializer(LLVMAddGlobal(module, LLVMTypeOf(value), "nested"), value);
+}
+
 static int hook(void *context, enum tn_hook when, void *module, struct tn_error *err)
 {
     struct calls *calls = context;
     calls->order[calls->count++] = (char)('a' + when);
     if ((int)when == calls->change)
-        (calls->breaks ? spoil : change)(module);
+        (calls->edit ? calls->edit : change)(module);
     if ((int)when != calls->fail)
         return 0;
     if (calls->says_why)
@@ -103,20 +118,29 @@ static void errors(void **state)
 static void verified(void **state)
 {
     (void)state;
-    struct calls calls = {.change = TN_HOOK_OPTIMIZED, .fail = NEVER, .breaks = true};
+    struct calls calls = {.change = TN_HOOK_OPTIMIZED, .fail = NEVER, .edit = spoil};
     struct tn_compile_options options = options_of(&calls, 1);
     struct outcome outcome = compile_text(plain, &options);
     assert_int_equal(outcome.code, TN_ECOMPILE);
     assert_contains(outcome.err.text, "terminator");
 }
 
+/* Not in time that grows with the number of parts. */
+static void verified_once(void **state)
+{
+    (void)state;
+    struct calls calls = {.change = TN_HOOK_BEGIN, .fail = NEVER, .edit = nest};
+    struct tn_compile_options options = options_of(&calls, 1);
+    struct outcome outcome = compile_text(managed, &options);
+    assert_int_equal(outcome.code, TN_ECOMPILE);
+    assert_contains(outcome.err.text, "inttoptr");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order),
-        cmocka_unit_test(changes),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(verified),
+        cmocka_unit_test(order),    cmocka_unit_test(changes),       cmocka_unit_test(errors),
+        cmocka_unit_test(verified), cmocka_unit_test(verified_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -461,6 +461,10 @@ void tn__llvm_use_strategy(void);
 
 /* True if objects made of the module are ELF files. */
 bool tn__llvm_is_elf(LLVMModuleRef module);
+/* Whether `is` is true of any of the types that values of this one are made of. Looks at each once: structs in structs
+ * may hold a type more often than there is time for. */
+bool tn__llvm_any_part(LLVMTypeRef type, bool (*is)(LLVMTypeRef part, unsigned argument), unsigned argument);
+uint64_t tn__llvm_count_references(LLVMTypeRef type); /* in a value of this type; more than fit are UINT64_MAX */
 
 #ifdef __cplusplus
 }

@@ -37,6 +37,44 @@ bool tn__llvm_is_elf(LLVMModuleRef module)
     return unwrap(module)->getTargetTriple().isOSBinFormatELF();
 }
 
+bool tn__llvm_any_part(LLVMTypeRef type, bool (*is)(LLVMTypeRef part, unsigned argument), unsigned argument)
+{
+    SmallVector<Type *, 8> open = {unwrap(type)};
+    SmallPtrSet<Type *, 8> seen;
+    while (!open.empty()) {
+        Type *part = open.pop_back_val();
+        if (!isa<StructType, ArrayType>(part) && is(wrap(part), argument))
+            return true;
+        if (isa<StructType>(part) || (isa<ArrayType>(part) && part->getArrayNumElements()))
+            for (Type *inner : part->subtypes())
+                if (seen.insert(inner).second)
+                    open.push_back(inner);
+    }
+    return false;
+}
+
+static uint64_t count_references(Type *type, SmallDenseMap<Type *, uint64_t> &known)
+{
+    if (!isa<StructType, ArrayType>(type))
+        return tn__space_of_type(wrap(type)) != TRACKED ? 0
+               : isa<FixedVectorType>(type)             ? cast<FixedVectorType>(type)->getNumElements()
+                                                        : 1;
+    if (auto found = known.find(type); found != known.end())
+        return found->second;
+    uint64_t count = 0;
+    for (Type *part : type->subtypes())
+        count = SaturatingAdd(count, count_references(part, known));
+    if (auto *array = dyn_cast<ArrayType>(type))
+        count = SaturatingMultiply(count, array->getNumElements());
+    return known[type] = count;
+}
+
+uint64_t tn__llvm_count_references(LLVMTypeRef type)
+{
+    SmallDenseMap<Type *, uint64_t> known;
+    return count_references(unwrap(type), known);
+}
+
 bool tn__constant_distance(LLVMValueRef address, LLVMValueRef base, int64_t *distance)
 {
     *distance = 0;

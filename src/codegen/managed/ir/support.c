@@ -36,20 +36,23 @@ static bool signature_holds(LLVMTypeRef type, unsigned spaces)
     return false;
 }
 
-bool tn__type_holds(LLVMTypeRef type, unsigned spaces)
+static bool is_in(LLVMTypeRef type, unsigned spaces)
 {
-    if (LLVMGetTypeKind(type) == LLVMFunctionTypeKind)
-        return signature_holds(type, spaces);
-    if (LLVMGetTypeKind(type) == LLVMArrayTypeKind)
-        return LLVMGetArrayLength2(type) && tn__type_holds(LLVMGetElementType(type), spaces);
-    if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
-            if (tn__type_holds(LLVMStructGetTypeAtIndex(type, i), spaces))
-                return true;
-        return false;
-    }
     int space = tn__space_of_type(type);
     return space >= TRACKED && space <= LOADED && (spaces >> (space - TRACKED) & 1);
+}
+
+bool tn__type_holds(LLVMTypeRef type, unsigned spaces)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMFunctionTypeKind:
+        return signature_holds(type, spaces);
+    case LLVMArrayTypeKind:
+    case LLVMStructTypeKind:
+        return tn__llvm_any_part(type, is_in, spaces);
+    default:
+        return is_in(type, spaces);
+    }
 }
 
 uint64_t tn__common_divisor(uint64_t a, uint64_t b)
@@ -62,15 +65,16 @@ uint64_t tn__common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+static bool has_unknown_size(LLVMTypeRef type, unsigned unused)
+{
+    (void)unused;
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    return kind == LLVMScalableVectorTypeKind || kind == LLVMTargetExtTypeKind;
+}
+
 bool tn__has_known_size(LLVMTypeRef type)
 {
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    if (kind == LLVMArrayTypeKind)
-        return tn__has_known_size(LLVMGetElementType(type));
-    for (unsigned i = 0; kind == LLVMStructTypeKind && i < LLVMCountStructElementTypes(type); i++)
-        if (!tn__has_known_size(LLVMStructGetTypeAtIndex(type, i)))
-            return false;
-    return kind != LLVMScalableVectorTypeKind && kind != LLVMTargetExtTypeKind && LLVMTypeIsSized(type);
+    return LLVMTypeIsSized(type) && !tn__llvm_any_part(type, has_unknown_size, 0);
 }
 
 void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,

@@ -26,10 +26,12 @@
     X(INTRINSIC_ADDRESS, "intrinsic-address", "intrinsics can only be called")                                         \
     X(GLOBAL, "global", "a global holds references in 10 only, and not per thread")                                    \
     X(ALLOCA, "alloca", "stack memory is in address space 0")                                                          \
+    X(REFERENCES, "references", "a variable holds at most 16,777,216 references: allocate objects for more")           \
     X(UNPINNED, "unpinned",                                                                                            \
       "the raw address is used after a safepoint at which the object may move: preserve the object until then")
 
 enum rule {
+    NO_RULE = -1,
 #define ID(id, name, text) id,
     RULES(ID)
 #undef ID
@@ -45,12 +47,15 @@ static const struct {
 
 struct verifier {
     struct tn__gc *gc;
-    bool strong;
+    bool strong, has_too_many;
+    struct tn__map constants; /* that were looked at: the rule that each violates first; + 2 */
 };
 
-static void reject(struct verifier *v, LLVMValueRef instruction, enum rule rule)
+/* `place`: an instruction, or a global variable for its type or initial value. */
+static void reject(struct verifier *v, LLVMValueRef place, enum rule rule)
 {
-    tn__gc_reject(v->gc, instruction, NULL, rules[rule].name, rules[rule].text);
+    bool is_global = LLVMIsAGlobalValue(place) != NULL;
+    tn__gc_reject(v->gc, is_global ? NULL : place, is_global ? place : NULL, rules[rule].name, rules[rule].text);
 }
 
 /* ---- casts, in instructions and in constants ---- */
@@ -60,30 +65,54 @@ static bool is_managed(int space)
     return space >= TRACKED && space <= LOADED;
 }
 
-static void check_conversion(struct verifier *v, LLVMValueRef instruction, LLVMOpcode opcode, LLVMValueRef converted)
+static enum rule violated(const struct verifier *v, LLVMOpcode opcode, LLVMValueRef converted)
 {
     int from = tn__space_of(LLVMGetOperand(converted, 0)), to = tn__space_of(converted);
     /* From 0 to any: a permanent object. */
     bool may_cast = !is_managed(from) || from == to || (from == TRACKED && (to == DERIVED || to == CALLEE_ROOTED));
     if (opcode == LLVMAddrSpaceCast && !may_cast)
-        reject(v, instruction, CAST);
-    else if ((opcode == LLVMPtrToInt || (int)opcode == PTR_TO_ADDR) && is_managed(from))
-        reject(v, instruction, POINTER_TO_INTEGER);
-    else if (opcode == LLVMIntToPtr && is_managed(to))
-        reject(v, instruction, INTEGER_TO_POINTER);
-    else if (opcode == LLVMGetElementPtr && v->strong && from == TRACKED)
-        reject(v, instruction, GEP);
+        return CAST;
+    if ((opcode == LLVMPtrToInt || (int)opcode == PTR_TO_ADDR) && is_managed(from))
+        return POINTER_TO_INTEGER;
+    if (opcode == LLVMIntToPtr && is_managed(to))
+        return INTEGER_TO_POINTER;
+    return opcode == LLVMGetElementPtr && v->strong && from == TRACKED ? GEP : NO_RULE;
 }
 
-enum { CONSTANT_DEPTH = 16 };
-
-static void check_constant(struct verifier *v, LLVMValueRef instruction, LLVMValueRef constant, int depth)
+static void check_conversion(struct verifier *v, LLVMValueRef instruction, LLVMOpcode opcode)
 {
-    if (!LLVMIsAConstantExpr(constant) || depth == CONSTANT_DEPTH)
-        return;
-    check_conversion(v, instruction, LLVMGetConstOpcode(constant), constant);
-    for (int i = 0; i < LLVMGetNumOperands(constant); i++)
-        check_constant(v, instruction, LLVMGetOperand(constant, (unsigned)i), depth + 1);
+    enum rule rule = violated(v, opcode, instruction);
+    if (rule != NO_RULE)
+        reject(v, instruction, rule);
+}
+
+static bool has_parts(LLVMValueRef constant)
+{
+    return LLVMIsAConstantExpr(constant) || LLVMIsAConstantArray(constant) || LLVMIsAConstantStruct(constant) ||
+           LLVMIsAConstantVector(constant);
+}
+
+/* Reports all that is wrong in a constant where it is met first, and one thing wherever it is met again: it may be
+ * shared by so many that to look at it each time takes for ever. Returns the rule that it violates first. */
+static enum rule check_constant(struct verifier *v, LLVMValueRef place, LLVMValueRef constant)
+{
+    enum { NOT_SEEN = -2 };
+    if (!has_parts(constant))
+        return NO_RULE;
+    int first = (int)*tn__map_add(v->gc, &v->constants, constant) + NOT_SEEN;
+    if (first >= 0)
+        reject(v, place, (enum rule)first);
+    if (first != NOT_SEEN)
+        return (enum rule)first;
+    first = LLVMIsAConstantExpr(constant) ? violated(v, LLVMGetConstOpcode(constant), constant) : NO_RULE;
+    if (first != NO_RULE)
+        reject(v, place, (enum rule)first);
+    for (int i = 0; i < LLVMGetNumOperands(constant); i++) {
+        enum rule rule = check_constant(v, place, LLVMGetOperand(constant, (unsigned)i));
+        first = first == NO_RULE ? (int)rule : first;
+    }
+    *tn__map_add(v->gc, &v->constants, constant) = (uint32_t)(first - NOT_SEEN);
+    return (enum rule)first;
 }
 
 /* ---- memory ---- */
@@ -97,6 +126,16 @@ static void check_access(struct verifier *v, LLVMValueRef instruction, LLVMValue
         reject(v, instruction, rule);
     else if (v->strong && rule == STORE && tn__type_holds(value, IN_LOADED))
         reject(v, instruction, STORE_LOADED);
+}
+
+/* Passes look at each word of variables that hold references: at ten million and more in a second. */
+static void check_number(struct verifier *v, LLVMValueRef variable, LLVMTypeRef type)
+{
+    enum { MOST = 1 << 24 };
+    if (tn__llvm_count_references(type) <= MOST)
+        return;
+    reject(v, variable, REFERENCES);
+    v->has_too_many = true;
 }
 
 /* What a function returns, at its end or where it is called. */
@@ -167,7 +206,7 @@ static void check_operands(struct verifier *v, LLVMValueRef instruction)
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef operand = LLVMGetOperand(instruction, i);
         if (LLVMIsConstant(operand))
-            check_constant(v, instruction, operand, 0);
+            check_constant(v, instruction, operand);
         if (!callee_rooted && !LLVMIsConstant(operand) && tn__space_of(operand) == CALLEE_ROOTED)
             reject(v, instruction, CALLEE_ROOTED_USE);
         bool is_callee = tn__is_call(instruction) && i + 1 == count; /* it comes last */
@@ -187,7 +226,7 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
     case PTR_TO_ADDR:
     case LLVMIntToPtr:
     case LLVMGetElementPtr:
-        check_conversion(v, i, opcode, i);
+        check_conversion(v, i, opcode);
         break;
     case LLVMLoad:
     case LLVMStore:
@@ -199,6 +238,7 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
     case LLVMAlloca:
         if (is_managed(tn__space_of(i)))
             reject(v, i, ALLOCA);
+        check_number(v, i, LLVMGetAllocatedType(i));
         break;
     case LLVMRet:
         if (LLVMGetNumOperands(i))
@@ -217,16 +257,24 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
 
 /* ---- the module ---- */
 
+static void check_global(struct verifier *v, LLVMValueRef global)
+{
+    LLVMTypeRef type = LLVMGlobalGetValueType(global);
+    check_number(v, global, type);
+    LLVMValueRef initializer = LLVMGetInitializer(global);
+    if (tn__type_holds(type, IN_MANAGED & ~IN_TRACKED) ||
+        (tn__type_holds(type, IN_TRACKED) && LLVMIsThreadLocal(global)))
+        reject(v, global, GLOBAL);
+    if (initializer)
+        check_constant(v, global, initializer);
+}
+
 static void verify(struct tn__gc *gc, bool strong)
 {
-    struct verifier v = {gc, strong};
+    struct verifier v = {.gc = gc, .strong = strong};
     gc->is_optimized = !strong;
-    for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g)) {
-        LLVMTypeRef type = LLVMGlobalGetValueType(g);
-        if (tn__type_holds(type, IN_MANAGED & ~IN_TRACKED) ||
-            (tn__type_holds(type, IN_TRACKED) && LLVMIsThreadLocal(g)))
-            tn__gc_reject(gc, NULL, g, rules[GLOBAL].name, rules[GLOBAL].text);
-    }
+    for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
+        check_global(&v, g);
     for (TN__EACH_FUNCTION(f, gc))
         for (TN__EACH_BLOCK(b, f))
             for (TN__EACH_INSTRUCTION(i, b)) {
@@ -234,7 +282,8 @@ static void verify(struct tn__gc *gc, bool strong)
                 if (strong && tn__is_unpinned(gc, i))
                     reject(&v, i, UNPINNED);
             }
-    tn__check_stack(gc);
+    if (!v.has_too_many)
+        tn__check_stack(gc);
     if (strong)
         tn__check_types(gc);
 }
