@@ -55,10 +55,9 @@ bool tn__llvm_any_part(LLVMTypeRef type, bool (*is)(LLVMTypeRef part, unsigned a
 
 static uint64_t count_references(Type *type, SmallDenseMap<Type *, uint64_t> &known)
 {
+    auto *vector = dyn_cast<FixedVectorType>(type);
     if (!isa<StructType, ArrayType>(type))
-        return tn__space_of_type(wrap(type)) != TRACKED ? 0
-               : isa<FixedVectorType>(type)             ? cast<FixedVectorType>(type)->getNumElements()
-                                                        : 1;
+        return tn__space_of_type(wrap(type)) != TRACKED ? 0 : vector ? vector->getNumElements() : 1;
     if (auto found = known.find(type); found != known.end())
         return found->second;
     uint64_t count = 0;

@@ -31,7 +31,8 @@
       "the raw address is used after a safepoint at which the object may move: preserve the object until then")
 
 enum rule {
-    NO_RULE = -1,
+    NOT_CHECKED,
+    NO_RULE,
 #define ID(id, name, text) id,
     RULES(ID)
 #undef ID
@@ -40,7 +41,7 @@ enum rule {
 static const struct {
     const char *name, *text;
 } rules[] = {
-#define ROW(id, name, text) {name, text},
+#define ROW(id, name, text) [id] = {name, text},
     RULES(ROW)
 #undef ROW
 };
@@ -48,7 +49,7 @@ static const struct {
 struct verifier {
     struct tn__gc *gc;
     bool strong, has_too_many;
-    struct tn__map constants; /* that were looked at: the rule that each violates first; + 2 */
+    struct tn__map constants; /* enum rule: the one that each violates first */
 };
 
 /* `place`: an instruction, or a global variable for its type or initial value. */
@@ -96,23 +97,22 @@ static bool has_parts(LLVMValueRef constant)
  * shared by so many that to look at it each time takes for ever. Returns the rule that it violates first. */
 static enum rule check_constant(struct verifier *v, LLVMValueRef place, LLVMValueRef constant)
 {
-    enum { NOT_SEEN = -2 };
     if (!has_parts(constant))
         return NO_RULE;
-    int first = (int)*tn__map_add(v->gc, &v->constants, constant) + NOT_SEEN;
-    if (first >= 0)
-        reject(v, place, (enum rule)first);
-    if (first != NOT_SEEN)
-        return (enum rule)first;
+    enum rule first = (enum rule) * tn__map_add(v->gc, &v->constants, constant);
+    if (first > NO_RULE)
+        reject(v, place, first);
+    if (first != NOT_CHECKED)
+        return first;
     first = LLVMIsAConstantExpr(constant) ? violated(v, LLVMGetConstOpcode(constant), constant) : NO_RULE;
     if (first != NO_RULE)
-        reject(v, place, (enum rule)first);
+        reject(v, place, first);
     for (int i = 0; i < LLVMGetNumOperands(constant); i++) {
         enum rule rule = check_constant(v, place, LLVMGetOperand(constant, (unsigned)i));
-        first = first == NO_RULE ? (int)rule : first;
+        first = first == NO_RULE ? rule : first;
     }
-    *tn__map_add(v->gc, &v->constants, constant) = (uint32_t)(first - NOT_SEEN);
-    return (enum rule)first;
+    *tn__map_add(v->gc, &v->constants, constant) = first;
+    return first;
 }
 
 /* ---- memory ---- */
