@@ -40,13 +40,26 @@ static uint64_t rest_of(uint64_t limit, uint64_t used)
     return limit == UINT64_MAX ? limit : limit > used ? limit - used : 0;
 }
 
-/* How a line of /proc/self/cgroup begins, after its number, and where the group's files are. */
+/* The controller that a line of /proc/self/cgroup names, none for version 2, and where the group's files are. */
 static const struct hierarchy {
-    const char *line, *folder, *limit, *used, *files;
+    const char *controller, *folder, *limit, *used, *files;
 } hierarchies[] = {
-    {"::", "/sys/fs/cgroup", "/memory.max", "/memory.current", "file "},
-    {":memory:", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_cache "},
+    {"", "/sys/fs/cgroup", "/memory.max", "/memory.current", "file "},
+    {"memory", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_cache "},
 };
+
+/* Controllers of version 1 that are mounted together share a line; the system's folder of each leads to theirs. */
+static bool has_controller(const char *list, const char *controller)
+{
+    size_t length = strcspn(list, ",");
+    while (length != strlen(controller) || memcmp(list, controller, length) != 0) {
+        if (!list[length])
+            return false;
+        list += length + 1;
+        length = strcspn(list, ",");
+    }
+    return true;
+}
 
 static uint64_t number_of_group(const struct hierarchy *h, const char *group, const char *name, const char *key)
 {
@@ -72,18 +85,20 @@ static void visit_group(struct tn__os_memory *memory, const struct hierarchy *h,
     take_least(memory, limit, rest_of(limit, kept));
 }
 
-/* The control group of this line, and those that contain it; the folder itself is the group of a container. */
+/* The control group of this line (number:controllers:group), and those that contain it; the folder itself is the group
+ * of a container. */
 static void visit_line(struct tn__os_memory *memory, char *line)
 {
-    char *rest = line + strspn(line, "0123456789");
+    char *list = strchr(line, ':'), *group = list ? strchr(list + 1, ':') : NULL;
+    if (!group)
+        return;
+    *group++ = '\0';
     for (size_t i = 0; i < TN_COUNT(hierarchies); i++) {
-        const struct hierarchy *h = &hierarchies[i];
-        if (strncmp(rest, h->line, strlen(h->line)) != 0)
+        if (!has_controller(list + 1, hierarchies[i].controller))
             continue;
-        char *group = rest + strlen(h->line);
         for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
             *end = '\0';
-            visit_group(memory, h, group);
+            visit_group(memory, &hierarchies[i], group);
         }
     }
 }

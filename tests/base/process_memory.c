@@ -62,6 +62,16 @@ static const struct row {
       {"memory/memory.limit_in_bytes", "9223372036854771712\n"}},
      70 * MB,
      70 * MB},
+    {"version 1, mounted together with other controllers",
+     "4:memory_recursiveprot,cpu,memory:/job\n3:rdma,misc:/job\n",
+     {{"memory/", ""}, {"memory/memory.limit_in_bytes", "73400320\n"}},
+     70 * MB,
+     70 * MB},
+    {"lines that are none",
+     "\n:\n0:memory\nmemory:/job\n0::/\n",
+     {{"memory/", ""}, {"memory/memory.limit_in_bytes", "73400320\n"}, {"memory.max", "104857600\n"}},
+     100 * MB,
+     100 * MB},
 };
 
 static bool write_file(const char *path, const char *text)
