@@ -2,6 +2,7 @@
 
 /* The slow path of allocation: collects if that is due, or if there is no memory otherwise. */
 
+#include "base/kept_errno.h"
 #include "gc/collect/collect.h"
 
 void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t payload, const struct tn_type *type)
@@ -27,6 +28,7 @@ void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t p
 
 void *tn__gc_allocate(size_t payload, const struct tn_type *type)
 {
+    TN__KEEP_ERRNO;
     struct tn__mutator *mutator = tn__self();
     struct tn_heap *heap = mutator->heap;
     tn__run_finalizers_here(heap);

@@ -2,6 +2,7 @@
 
 /* Entering managed code. A thread that is attached to no heap is attached to the default one then. */
 
+#include "base/kept_errno.h"
 #include "gc/heap/heaps.h"
 
 /* Of an anchor without a call: the frame of its entry, or how deeply tn_managed_begin is nested. */
@@ -52,6 +53,7 @@ static struct tn_gc_anchor *drop_levels(struct tn__mutator *mutator, uintptr_t f
 
 struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
 {
+    TN__KEEP_ERRNO;
     if (!tn__self())
         adopt();
     struct tn__mutator *mutator = tn__self();

@@ -3,11 +3,13 @@
 /* The barrier, and memmove for memory that holds references: copies whole words, because other threads may read them
  * meanwhile. */
 
+#include "base/kept_errno.h"
 #include "gc/managed/managed.h"
 
 /* Outside of heaps, only tn__gc_move comes here. */
 void tn__gc_log_here(void *object, void *slot, void *value)
 {
+    TN__KEEP_ERRNO;
     struct tn_heap *heap = tn_heap_current();
     if (heap)
         tn__log_store(heap, object, slot, value);

@@ -3,6 +3,7 @@
 /* What managed code calls when it leaves or comes back in a slow way (host_MACHINE.c has the fast ones): polls, returns
  * of native calls, transitions, throws, and calls whose function is looked up. */
 
+#include "base/kept_errno.h"
 #include "gc/managed/managed.h"
 
 /* ---- stress ---- */
@@ -18,6 +19,7 @@ static void collect_in_stress(struct tn__mutator *mutator)
 
 void tn__gc_poll(void)
 {
+    TN__KEEP_ERRNO;
     struct tn__mutator *mutator = tn__self();
     if (!mutator)
         return;
@@ -29,6 +31,7 @@ void tn__gc_poll(void)
 /* The call may have returned the only reference to an object, in a register: such objects are pinned. */
 void tn__gc_after_call(void *const results[TN__RESULTS])
 {
+    TN__KEEP_ERRNO;
     struct tn__mutator *mutator = tn__self();
     if (tn__gc_block.runtime[TN__COLLECTED])
         return;
@@ -43,11 +46,13 @@ void tn__gc_after_call(void *const results[TN__RESULTS])
 /* In stress mode references that the callee got without telling are stale at once. */
 void tn__gc_begin_transition(void)
 {
+    TN__KEEP_ERRNO;
     collect_in_stress(tn__self());
 }
 
 static void end_transition(struct tn__mutator *mutator, struct tn_gc_anchor *level)
 {
+    TN__KEEP_ERRNO;
     tn__come_back(mutator, level, level);
     collect_in_stress(mutator);
 }
@@ -62,6 +67,7 @@ void tn__gc_end_transition(void)
 
 void tn__gc_after_jump(void)
 {
+    TN__KEEP_ERRNO;
     struct tn__mutator *mutator = tn__self();
     tn__come_back(mutator, mutator->block->top, mutator->block->top);
 }

@@ -4,9 +4,9 @@
  *
  * Slots are written under the session's lock only, and never so that stubs form a cycle. */
 
-#include <errno.h>
 #include <stdatomic.h>
 
+#include "base/kept_errno.h"
 #include "base/shown_name.h"
 #include "link/lazy/lazy.h"
 #include "link/session/contents.h"
@@ -162,7 +162,7 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     /* The stub's load acquires, on every machine; this one lets ThreadSanitizer see that. */
     (void)atomic_load_explicit(&frame->slot->target, memory_order_acquire);
     const struct tn__lazy_record *record = frame->slot->record;
-    int kept = errno; /* the function that was called may want to know */
+    TN__KEEP_ERRNO; /* the function that was called may want to know */
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the caller does not expect its thread to end here */
     frame->managed_registers = record->managed_registers;
@@ -173,7 +173,6 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     if (watched)
         watch->end(frame);
     pthread_setcancelstate(cancel, NULL);
-    errno = kept;
     return address;
 }
 
