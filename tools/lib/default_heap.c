@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -33,14 +36,55 @@ static int log_file = -1;
 static tool_on_collection *watch_collection;
 static tool_name_function *name_function;
 
-/* The program goes on without its log, and its user learns that the log ends here. */
-static void end_log(const char *name)
+/* What is said in the middle of a program must not end it if nobody reads the pipe: write then fails, but no SIGPIPE
+ * comes, unless one was there before. */
+struct quiet {
+    sigset_t mask, waiting;
+};
+
+static void begin_quiet(struct quiet *quiet)
 {
-    fprintf(stderr, "%s: TENON_GC_LOG: %s; no more collections are logged\n", name, strerror(errno));
-    log_file = -1;
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &quiet->mask);
+    sigpending(&quiet->waiting);
+}
+
+static void end_quiet(const struct quiet *quiet)
+{
+    const struct timespec now = {0, 0};
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    if (!sigismember(&quiet->waiting, SIGPIPE))
+        sigtimedwait(&pipe, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &quiet->mask, NULL);
 }
 
 /* One write for a line, so that those of several processes do not mix. */
+static bool write_line(const char *line, size_t length)
+{
+    ssize_t written;
+    do {
+        errno = ENOSPC; /* if a part of the line fits */
+        written = write(log_file, line, length);
+    } while (written < 0 && errno == EINTR); /* by a handler of the program's */
+    return written == (ssize_t)length;
+}
+
+/* The program goes on without its log if that fails, and its user learns that the log ends here. */
+static void log_line(const char *name, const char *line, size_t length)
+{
+    struct quiet quiet;
+    begin_quiet(&quiet);
+    if (!write_line(line, length)) {
+        fprintf(stderr, "%s: TENON_GC_LOG: %s; no more collections are logged\n", name, strerror(errno));
+        log_file = -1;
+    }
+    end_quiet(&quiet);
+}
+
 static void after_collection(void *name, const struct tn_collection *collection)
 {
     char line[200 + TN_COLLECTION_TEXT];
@@ -51,9 +95,7 @@ static void after_collection(void *name, const struct tn_collection *collection)
     int prefix = snprintf(line, sizeof line - TN_COLLECTION_TEXT, "%.150s: ", (const char *)name);
     size_t length = (size_t)prefix + tn_collection_write(collection, line + prefix, TN_COLLECTION_TEXT);
     line[length++] = '\n';
-    errno = ENOSPC; /* if a part of the line fits */
-    if (write(log_file, line, length) != (ssize_t)length)
-        end_log(name);
+    log_line(name, line, length);
 }
 
 static int open_log(struct tn_error *err)
@@ -78,8 +120,11 @@ static void report_delay(void *name, const struct tn_delay *delay)
     if (delay->system_call >= 0)
         snprintf(what, sizeof what, "in system call %d", delay->system_call);
     unsigned long long ms = delay->waited_ns / MS;
+    struct quiet quiet;
+    begin_quiet(&quiet);
     fprintf(stderr, "%s: a collection has waited %llu.%llu s for thread %llu (%s)%s%s\n", (const char *)name, ms / S,
             ms % S / (S / 10), (unsigned long long)delay->thread, what, *where ? ", last seen in " : "", where);
+    end_quiet(&quiet);
 }
 
 /* In a signal handler: the standard streams may be locked. */
