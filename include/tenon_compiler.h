@@ -24,7 +24,7 @@ enum tn_hook {
     /* After LLVM's stages. Until here, managed code has to keep the contract of doc/IR.md. */
     TN_HOOK_OPTIMIZED,
     /* Managed code only, before root placement: allocations, barriers and polls are ordinary code. References have to
-     * stay in their spaces, and calls that may collect must not become others. */
+     * stay in their spaces, and calls that may collect must not become others, nor be added: TN_ECOMPILE. */
     TN_HOOK_LOWERED,
 };
 struct tn_cpu; /* tenon_cpu.h */
@@ -59,7 +59,7 @@ struct tn_compile_options {
      * the module (an LLVMModuleRef of this program's LLVM), which it may change through LLVM's C API; functions that
      * other modules may refer to must stay. Called in the order of enum tn_hook, for each part that a JIT compiles. If
      * `verify_ir`, and in builds with sanitizers, LLVM's verifier examines the module afterwards. Not 0: TN_ECOMPILE,
-     * with the text that it has put into *err. */
+     * with the text that it has put into *err. So are another triple or layout, and managed code where none was. */
     int (*hook)(void *context, enum tn_hook when, void *llvm_module, struct tn_error *err);
     void *hook_context;
 };

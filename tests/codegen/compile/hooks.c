@@ -14,6 +14,12 @@ static const char managed[] =
     "declare void @julia.safepoint(ptr)\n"
     "define ptr addrspace(10) @keep(ptr addrspace(10) %o, ptr %p) {\n"
     "  call void @julia.safepoint(ptr %p)\n  ret ptr addrspace(10) %o\n}\n";
+static const char leaf[] =
+    "declare void @see(ptr addrspace(10))\n"
+    "define ptr addrspace(10) @same(ptr addrspace(10) %o) {\n  ret ptr addrspace(10) %o\n}\n"
+    "define void @twice(ptr addrspace(10) %o) {\n  call void @see(ptr addrspace(10) %o)\n"
+    "  %p = call ptr addrspace(10) @same(ptr addrspace(10) %o)\n  call void @see(ptr addrspace(10) %o)\n"
+    "  ret void\n}\n";
 
 struct calls {
     char order[8];
@@ -136,11 +142,137 @@ static void verified_once(void **state)
     assert_contains(outcome.err.text, "inttoptr");
 }
 
+/* ---- changes that are refused ---- */
+
+static void set_triple(LLVMModuleRef module)
+{
+    LLVMSetTarget(module, "aarch64-linux-gnu");
+}
+
+static void set_layout(LLVMModuleRef module)
+{
+    LLVMSetDataLayout(module, "E-p:32:32");
+}
+
+static LLVMTypeRef pointer_in(LLVMModuleRef module, unsigned space)
+{
+    return LLVMPointerTypeInContext(LLVMGetModuleContext(module), space);
+}
+
+static void add_managed(LLVMModuleRef module)
+{
+    LLVMTypeRef reference = pointer_in(module, 10);
+    LLVMAddFunction(module, "see", LLVMFunctionType(reference, &reference, 1, 0));
+}
+
+/* At the beginning of each function. */
+static void add_calls(LLVMModuleRef module, const char *attribute)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, 0);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    LLVMValueRef tick = LLVMAddFunction(module, "tick", type);
+    if (attribute)
+        LLVMAddAttributeAtIndex(tick, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateStringAttribute(context, attribute, (unsigned)strlen(attribute), "", 0));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f)) {
+            LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
+            LLVMBuildCall2(builder, type, tick, NULL, 0, "");
+        }
+    LLVMDisposeBuilder(builder);
+}
+
+static void add_safepoints(LLVMModuleRef module)
+{
+    add_calls(module, NULL);
+}
+
+static void add_leaves(LLVMModuleRef module)
+{
+    add_calls(module, "gc-leaf-function");
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ir;
+        enum tn_hook first, last;
+        void (*change)(LLVMModuleRef module);
+        const char *text; /* NULL: it is not refused */
+    } rows[] = {
+        {plain, TN_HOOK_BEGIN, TN_HOOK_OPTIMIZED, set_triple, "target triple"},
+        {managed, TN_HOOK_BEGIN, TN_HOOK_LOWERED, set_triple, "target triple"},
+        {plain, TN_HOOK_BEGIN, TN_HOOK_OPTIMIZED, set_layout, "data layout"},
+        {managed, TN_HOOK_BEGIN, TN_HOOK_LOWERED, set_layout, "data layout"},
+        {plain, TN_HOOK_BEGIN, TN_HOOK_OPTIMIZED, add_managed, "managed code"},
+        {managed, TN_HOOK_BEGIN, TN_HOOK_LOWERED, add_managed, NULL},
+        {leaf, TN_HOOK_LOWERED, TN_HOOK_LOWERED, add_safepoints, "[hook]"},
+        {managed, TN_HOOK_LOWERED, TN_HOOK_LOWERED, add_safepoints, "[hook]"},
+        {leaf, TN_HOOK_BEGIN, TN_HOOK_OPTIMIZED, add_safepoints, NULL},
+        {managed, TN_HOOK_LOWERED, TN_HOOK_LOWERED, add_leaves, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (enum tn_hook when = rows[i].first; when <= rows[i].last; when++) {
+            struct calls calls = {.change = (int)when, .fail = NEVER, .edit = rows[i].change};
+            struct tn_compile_options options = options_of(&calls, 1);
+            struct outcome outcome = compile_text(rows[i].ir, &options);
+            assert_int_equal(outcome.code, rows[i].text ? TN_ECOMPILE : TN_OK);
+            if (rows[i].text)
+                assert_contains(outcome.err.text, rows[i].text);
+            tn_buffer_free(&outcome.out);
+        }
+}
+
+/* A handler that the client has left behind does not end the process. */
+static void drop_handler(LLVMModuleRef module)
+{
+    static const char wrong[] = "no such instruction";
+    LLVMContextSetDiagnosticHandler(LLVMGetModuleContext(module), NULL, NULL);
+    LLVMSetModuleInlineAsm2(module, wrong, sizeof wrong - 1);
+}
+
+static void handlers(void **state)
+{
+    (void)state;
+    for (enum tn_hook when = TN_HOOK_BEGIN; when <= TN_HOOK_OPTIMIZED; when++) {
+        struct calls calls = {.change = (int)when, .fail = NEVER, .edit = drop_handler};
+        struct tn_compile_options options = options_of(&calls, 1);
+        options.emit = TN_EMIT_OBJECT;
+        struct outcome outcome = compile_text(plain, &options);
+        assert_int_equal(outcome.code, TN_ECOMPILE);
+        assert_contains(outcome.err.text, "<inline asm>");
+    }
+}
+
+/* Without `tenon` there are no hooks, also where roots are placed. */
+static void pipelines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *passes, *order;
+    } rows[] = {
+        {"intrinsic-lowering", ""},
+        {"preparation,intrinsic-lowering", ""},
+        {"tenon<no_lower_intrinsics>,intrinsic-lowering", "abc"},
+        {"tenon<level=0>", "abc"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct calls calls = {.change = NEVER, .fail = NEVER};
+        struct tn_compile_options options = options_of(&calls, 1);
+        options.passes = rows[i].passes;
+        free(assembly(managed, options));
+        assert_string_equal(calls.order, rows[i].order);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order),    cmocka_unit_test(changes),       cmocka_unit_test(errors),
-        cmocka_unit_test(verified), cmocka_unit_test(verified_once),
+        cmocka_unit_test(verified), cmocka_unit_test(verified_once), cmocka_unit_test(refused),
+        cmocka_unit_test(handlers), cmocka_unit_test(pipelines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,7 @@ struct tn__gc {
     struct tn__watch *watch;      /* NULL: no observer of passes */
     unsigned off;                 /* optimisations that are not wanted: TN__... below */
     unsigned lowered;             /* how far the passes of the lowering have run in their order (passes.c) */
+    bool is_hooked;               /* the client's hook was called (hook.c) */
     const struct tn__counters *counters; /* NULL: calls are not counted */
     /* While passes run (tn__gc_begin): */
     LLVMBuilderRef builder; /* one for all of them, each of which places it before use */

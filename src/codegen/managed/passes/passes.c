@@ -2,7 +2,6 @@
 
 /* The passes by name, when they run, and for which modules. */
 
-#include <llvm-c/Analysis.h>
 #include <stdio.h>
 
 #include "codegen/llvm/llvm.h"
@@ -72,23 +71,6 @@ static const struct pass *find_pass(const char *name, size_t length)
 bool tn__gc_has_pass(const char *name, size_t length)
 {
     return find_pass(name, length) != NULL;
-}
-
-#ifdef TN_CHECKING
-enum { IS_CHECKING = true };
-#else
-enum { IS_CHECKING = false };
-#endif
-
-/* Lets LLVM's verifier see what the passes made: in builds with sanitizers always. */
-static int verify_module(struct tn__gc *gc)
-{
-    char *message = NULL;
-    bool broken = LLVMVerifyModule(gc->module, LLVMReturnStatusAction, &message);
-    if (broken)
-        tn__diagnostics_report(gc->diagnostics, NULL, 0, 0, message);
-    LLVMDisposeMessage(message);
-    return broken ? TN_ECOMPILE : TN_OK;
 }
 
 /* ---- the lowering ---- */
@@ -180,8 +162,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
     if (begun)
         tn__gc_end(gc);
     gc->stats = stats;
-    bool is_examined = gc->options->passes || gc->options->verify_ir || IS_CHECKING;
-    return code == TN_OK && length && is_examined ? verify_module(gc) : code;
+    return code == TN_OK && length ? tn__gc_examine(gc, gc->options->passes) : code;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)
@@ -189,23 +170,6 @@ int tn__gc_prepare(struct tn__gc *gc)
     static const char names[] = "normalize,expand-atomic-modify,zero-indirect,lower-handlers,gc-verify-strong,"
                                 "type-stack";
     return tn__gc_run(gc, names, strlen(names));
-}
-
-int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when)
-{
-    const struct tn_compile_options *options = gc->options;
-    struct tn_error *err = gc->diagnostics->err, unused = {0};
-    if (!options->hook)
-        return TN_OK;
-    err = err ? err : &unused;
-    *err->text = 0;
-    if (!options->hook(options->hook_context, when, gc->module, err))
-        return options->verify_ir || IS_CHECKING ? verify_module(gc) : TN_OK;
-    if (*err->text)
-        err->code = TN_ECOMPILE;
-    else
-        tn__fail(err, TN_ECOMPILE, "%s: a pass of the client failed", gc->diagnostics->name);
-    return TN_ECOMPILE;
 }
 
 int tn__gc_lower(struct tn__gc *gc)

@@ -4,6 +4,7 @@
  * targets turn into code whose roots are known.
  *     passes.c       the passes by name, and the order they run in
  *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
+ *     hook.c         the client's own passes
  *     optimized.c    IR that was optimised before, and cannot be trusted
  * The passes themselves are in verify/, lower/ and roots/. */
 
@@ -43,7 +44,11 @@ void tn__gc_end(struct tn__gc *gc);
  * (TN_ECOMPILE). With gc->watch, an observer may stop them; those that make machine code possible still run. */
 int tn__gc_run(struct tn__gc *gc, const char *list, size_t length);
 
-/* Calls the client's hook, if there is one. TN_ECOMPILE. */
+/* Lets LLVM's verifier see what passes made, if this is asked for, by the client's options, or in builds with
+ * sanitizers. TN_ECOMPILE. */
+int tn__gc_examine(struct tn__gc *gc, bool is_asked_for);
+/* Calls the client's hook, if there is one, and refuses changes that later passes would make wrong code of.
+ * TN_HOOK_LOWERED does nothing in a pipeline whose hook was not called before. TN_ECOMPILE. */
 int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when);
 
 /* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
