@@ -4,6 +4,8 @@
 
 ; RUN: %tenon opt --passes=scalarize %s | FileCheck %s
 ; RUN: %tenon opt --passes=scalarize,place-roots %s | FileCheck %s --check-prefix=PLACED
+; Arguments are taken apart before the poll at the entry.
+; RUN: %tenon opt --passes=scalarize,insert-polls,place-roots --polls=all %s >%t.polls.ll
 ; RUN: not %tenon opt --passes=place-roots %s 2>&1 | FileCheck %s --check-prefix=WHOLE
 ; The entries of versions are naked: their parameters stay whole.
 ; RUN: %tenon build --targets 'x86-64;x86-64-v3' -o %t.a %s

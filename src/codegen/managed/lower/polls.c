@@ -141,6 +141,15 @@ static bool is_entered_with_poll(const struct tn__gc *gc, LLVMValueRef function)
     return gc->options->polls & TN_POLL_ENTRIES && is_candidate(function) && tn__find_safepoint(function);
 }
 
+/* Behind the place where scalarize takes arguments apart: no whole may be live across a safepoint. */
+static void poll_at_entry(struct tn__gc *gc, LLVMValueRef function)
+{
+    LLVMValueRef first = LLVMGetNextInstruction(tn__function_block(gc, function));
+    while (LLVMIsAExtractElementInst(first) || LLVMIsAExtractValueInst(first))
+        first = LLVMGetNextInstruction(first);
+    poll_before(gc, first);
+}
+
 static bool is_what_is_called(LLVMValueRef function)
 {
     LLVMLinkage linkage = LLVMGetLinkage(function);
@@ -163,7 +172,7 @@ void tn__insert_polls(struct tn__gc *gc)
         if (gc->options->polls & TN_POLL_LOOPS && tn__may_be_managed(gc, f)) /* a poll would make it managed */
             poll_in_loops(&p, f);
         if (at_entry)
-            poll_before(gc, LLVMGetNextInstruction(tn__function_block(gc, f)));
+            poll_at_entry(gc, f);
     }
     tn__each_call(gc, 1u << TN__SAFEPOINT, NULL, lower_safepoint);
 }
