@@ -348,6 +348,67 @@ static void long_chains_of_ephemerons(void **state)
     }
 }
 
+/* Arrays of leaves; in each, before them or behind them, is the array before it. Returns the last one; `pairs` has an
+ * ephemeron for one leaf of each, with a value to which only a weak reference refers otherwise. */
+static struct tn_handle *make_leaves(struct tn_heap *heap, struct tn_handle *pairs, struct tn_handle *weak,
+                                     uint64_t count, bool before)
+{
+    enum { LEAVES = 64 };
+    struct tn_handle *inner = copy_of(heap, NULL);
+    for (uint64_t i = 0; i < count; i++) {
+        struct tn_handle *array = make(heap, &table_type, LEAVES + 1);
+        struct tn_handle *pair = make(heap, &tn_ephemeron_type, 0), *value = make_node(heap, &node_type, i, NULL);
+        assert_int_equal(tn_handle_store(array, before ? 8 : 8 + 8 * LEAVES, inner, &err), 0);
+        for (uint64_t leaf = 0; leaf < LEAVES; leaf++) {
+            struct tn_handle *made = make(heap, &bytes_type, 8);
+            assert_int_equal(tn_handle_store(array, 8 + 8 * (leaf + before), made, &err), 0);
+            if (leaf == LEAVES / 2)
+                assert_int_equal(tn_handle_store(pair, 0, made, &err), 0);
+            tn_handle_free(made);
+        }
+        assert_int_equal(tn_handle_store(pair, 8, value, &err), 0);
+        assert_int_equal(tn_handle_store(pairs, 8 + 8 * i, pair, &err), 0);
+        struct tn_handle *reference = make(heap, &tn_weak_type, 0);
+        assert_int_equal(tn_handle_store(reference, 0, value, &err), 0);
+        assert_int_equal(tn_handle_store(weak, 8 + 8 * i, reference, &err), 0);
+        tn_handle_free(reference);
+        tn_handle_free(pair);
+        tn_handle_free(value);
+        tn_handle_free(inner);
+        inner = array;
+    }
+    return inner;
+}
+
+/* Keys without references are marked apart when much waits to be looked at: they wake ephemerons too. */
+static void many_leaves_are_keys(void **state)
+{
+    const uint64_t count = is_stressed(state) ? 50 : 500;
+    for (int before = 0; before < 2; before++) {
+        struct tn_heap *heap = make_small(state, 0, TN_HEAP_VERIFY);
+        struct tn_handle *pairs = make(heap, &table_type, count + 1), *value = copy_of(heap, NULL);
+        struct tn_handle *weak = make(heap, &table_type, count), *key = make_node(heap, &node_type, 0, NULL);
+        struct tn_handle *leaves = make_leaves(heap, pairs, weak, count, before);
+        struct tn_handle *pair = make(heap, &tn_ephemeron_type, 0);
+        assert_int_equal(tn_handle_store(pair, 0, key, &err), 0);
+        assert_int_equal(tn_handle_store(pair, 8, leaves, &err), 0);
+        assert_int_equal(tn_handle_store(pairs, 8 + 8 * count, pair, &err), 0);
+        tn_handle_free(pair);
+        tn_heap_collect(heap, TN_COLLECT_FULL); /* the next one finds no gaps, and moves nothing */
+        tn_handle_free(leaves);                 /* this value leads to the other keys */
+        tn_heap_collect(heap, TN_COLLECT_FULL);
+        for (uint64_t i = 0; i < count; i++) {
+            assert_int_equal(tn_handle_load(pairs, 8 + 8 * i, value, &err), 0);
+            assert_int_equal(tn_handle_load(value, 8, value, &err), 0);
+            assert_int_equal(value_of(value), i);
+            assert_int_equal(tn_handle_load(weak, 8 + 8 * i, value, &err), 0);
+            assert_int_equal(tn_handle_load(value, 0, value, &err), 0);
+            assert_false(tn_handle_is_null(value));
+        }
+        tn_heap_destroy(heap);
+    }
+}
+
 /* ---- threads ---- */
 
 static void *attach_and_end(void *argument)
@@ -462,6 +523,7 @@ int main(void)
         BOTH(collections_at_each_step),
         BOTH(collections_at_each_place),
         BOTH(long_chains_of_ephemerons),
+        BOTH(many_leaves_are_keys),
         BOTH(threads_come_and_go),
         BOTH(children_collect),
         BOTH(heaps_do_not_disturb_each_other),
