@@ -400,6 +400,8 @@ static void stubs_that_lead_to_stubs(void **state)
 
 /* ---- forks ---- */
 
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer does not support starting threads after a fork */
+
 static void *retire_in_a_thread(void *unused)
 {
     retire(scene.tracker);
@@ -446,6 +448,8 @@ static void forks_meanwhile(void **state)
     pthread_join(thread, NULL);
     close_fixture(&scene.f);
 }
+
+#endif
 
 /* ---- the rest ---- */
 
@@ -519,7 +523,9 @@ int main(void)
         cmocka_unit_test(late_publications_are_withdrawn),
         cmocka_unit_test(stubs_lead_elsewhere),
         cmocka_unit_test(stubs_that_lead_to_stubs),
+#ifndef __SANITIZE_THREAD__
         cmocka_unit_test(forks_meanwhile),
+#endif
         cmocka_unit_test(what_is_not_linked_goes_at_once),
         cmocka_unit_test(errors),
         cmocka_unit_test(without_memory_nothing_is_removed),
