@@ -8,14 +8,25 @@
 
 enum { MOST_THREADS = 256 };
 
+/* Options that mean nothing without others. */
+static bool check_combinations(const struct settings *settings)
+{
+    const char *what = settings->profile && !settings->tiers ? "'--profile' needs '--tiers'"
+                       : settings->orders && !settings->ahead
+                           ? "'--orders' needs '--ahead' with another value than none"
+                       : settings->ahead >= AHEAD_ORDER && !settings->orders && !settings->cache
+                           ? "'--ahead': an order of calls needs --orders or --cache"
+                           : NULL;
+    return !what || (tool_fail(STATUS_USAGE, "option %s", what), false);
+}
+
 int command_run(struct settings *settings)
 {
     void *entry;
     size_t threads = 0;
-    if (!tool_take_number("--threads", settings->threads, 0, MOST_THREADS, &threads) || !tool_check_cpu(settings))
+    if (!tool_take_number("--threads", settings->threads, 0, MOST_THREADS, &threads) || !tool_check_cpu(settings) ||
+        !check_combinations(settings))
         return STATUS_USAGE;
-    if (settings->orders && !settings->ahead)
-        return tool_fail(STATUS_USAGE, "option '--orders' needs '--ahead'");
     threads = settings->ahead && !threads ? 1 : threads;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;

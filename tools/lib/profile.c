@@ -110,8 +110,6 @@ bool tool_profile_start(const struct settings *settings)
 {
     if (!settings->profile)
         return true;
-    if (!settings->tiers)
-        return tool_fail(STATUS_USAGE, "option '--profile' needs '--tiers'"), false;
     self.path = settings->profile;
     self.process = getpid();
     struct sigaction action = {.sa_sigaction = sample, .sa_flags = SA_SIGINFO | SA_RESTART};

@@ -249,14 +249,11 @@ static bool use_cache(struct tn_store *store)
 /* What the options' value other than "none" mean. */
 static bool look_ahead(int kind, const struct tn_store *store)
 {
-    enum { CALLS = 1, ORDER, ALL };
     struct tn_error error;
     const struct tn_ahead_options options = {.size = sizeof options,
-                                             .callees = kind == CALLS || kind == ALL,
-                                             .orders = kind == ORDER || kind == ALL ? store : NULL};
+                                             .callees = kind == AHEAD_CALLS || kind == AHEAD_ALL,
+                                             .orders = kind >= AHEAD_ORDER ? store : NULL};
     self.looks_ahead = true;
-    if (options.orders == NULL && kind >= ORDER)
-        return tool_fail(STATUS_FAILURE, "option '--ahead': an order of calls needs --orders or --cache"), false;
     return !tn_jit_compile_ahead(tool_program.jit, &options, &error) ||
            (tool_fail(STATUS_FAILURE, "option '--ahead': %s", error.text), false);
 }
@@ -406,9 +403,10 @@ int tool_program_call(const struct settings *settings, void *entry)
     char **argv = make_arguments(settings);
     int argc = settings->argument_count + 1;
     self.process = getpid();
-    if (!argv || !tool_profile_start(settings) || (tool_program.cache && atexit(flush_cache) != 0) ||
-        (self.looks_ahead && atexit(end_ahead) != 0) || (settings->stats && atexit(print_stats) != 0) ||
-        atexit(run_finalizers) != 0)
+    if (!tool_profile_start(settings))
+        return STATUS_FAILURE;
+    if (!argv || (tool_program.cache && atexit(flush_cache) != 0) || (self.looks_ahead && atexit(end_ahead) != 0) ||
+        (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory");
     tool_thread_data_run();
     tool_use_built_in_name_services();

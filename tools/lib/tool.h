@@ -45,7 +45,7 @@ struct settings {
     const char *trace_compile, *trace_optimize, *remarks, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
     int time_passes, lazy, tiers, timings;
-    int ahead; /* what is compiled ahead, as in options.c; 0: nothing */
+    int ahead; /* what is compiled ahead: AHEAD_..., in the order of options.c */
     const char *profile;
     const char *threads, *cache, *orders, *limit, *base, *base_salt;
     const char *passes;
@@ -62,6 +62,8 @@ struct settings {
     char **arguments; /* what follows "--" */
     int argument_count;
 };
+
+enum { AHEAD_NONE, AHEAD_CALLS, AHEAD_ORDER, AHEAD_ALL };
 
 /* Commands that an option belongs to. */
 enum {
