@@ -51,14 +51,13 @@ static const struct hierarchy {
 /* Controllers of version 1 that are mounted together share a line; the system's folder of each leads to theirs. */
 static bool has_controller(const char *list, const char *controller)
 {
-    size_t length = strcspn(list, ",");
-    while (length != strlen(controller) || memcmp(list, controller, length) != 0) {
+    for (size_t length;; list += length + 1) {
+        length = strcspn(list, ",");
+        if (length == strlen(controller) && memcmp(list, controller, length) == 0)
+            return true;
         if (!list[length])
             return false;
-        list += length + 1;
-        length = strcspn(list, ",");
     }
-    return true;
 }
 
 static uint64_t number_of_group(const struct hierarchy *h, const char *group, const char *name, const char *key)

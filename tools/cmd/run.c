@@ -11,13 +11,17 @@ enum { MOST_THREADS = 256 };
 /* Options that mean nothing without others. */
 static bool check_combinations(const struct settings *settings)
 {
-    const char *what = settings->profile && !settings->tiers ? "'--profile' needs '--tiers'"
-                       : settings->orders && !settings->ahead
-                           ? "'--orders' needs '--ahead' with another value than none"
-                       : settings->ahead >= AHEAD_ORDER && !settings->orders && !settings->cache
-                           ? "'--ahead': an order of calls needs --orders or --cache"
-                           : NULL;
-    return !what || (tool_fail(STATUS_USAGE, "option %s", what), false);
+    const struct {
+        bool is_wrong;
+        const char *text;
+    } rules[] = {{settings->profile && !settings->tiers, "'--profile' needs '--tiers'"},
+                 {settings->orders && !settings->ahead, "'--orders' needs '--ahead' with another value than none"},
+                 {settings->ahead >= AHEAD_ORDER && !settings->orders && !settings->cache,
+                  "'--ahead': an order of calls needs --orders or --cache"}};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].is_wrong)
+            return tool_fail(STATUS_USAGE, "option %s", rules[i].text), false;
+    return true;
 }
 
 int command_run(struct settings *settings)

@@ -36,8 +36,8 @@ static int log_file = -1;
 static tool_on_collection *watch_collection;
 static tool_name_function *name_function;
 
-/* What is said in the middle of a program must not end it if nobody reads the pipe: write then fails, but no SIGPIPE
- * comes, unless one was there before. */
+/* A write to a pipe without a reader must not end the program in which it happens: the write fails, and the SIGPIPE of
+ * it is taken away, but not one that was pending before. */
 struct quiet {
     sigset_t mask, waiting;
 };

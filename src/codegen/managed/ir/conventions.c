@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The calling conventions of managed code. Native functions are called through one of the runtime's, which gets the
- * function in r10 (x15 on AArch64), changes registers that C preserves for nobody, and may call it with a copy of its
- * arguments in memory. That is right only where none of this matters to the convention. */
+/* The calling conventions of managed code. A native function is called through a function of the runtime. That function
+ * gets the address of the native one in r10 (x15 on AArch64), changes registers that a callee may change in C, and may
+ * pass a copy of the arguments in memory. A native function may have each convention to which none of this matters. */
 
 #include "codegen/managed/ir/gc.h"
 
