@@ -144,6 +144,8 @@ bool tn__call_has_text(LLVMValueRef call, const char *key);
 /* Adds an error about an instruction or, where that is NULL, a function or global. `rule` is a name in doc/IR.md. */
 void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef global, const char *rule,
                    const char *text);
+/* `place`: an instruction, or a function or variable. */
+void tn__gc_reject_at(struct tn__gc *gc, LLVMValueRef place, const char *rule, const char *text);
 
 /* ---- memory (support.c) ---- */
 

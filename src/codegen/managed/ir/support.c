@@ -231,6 +231,12 @@ void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef glo
                            message);
 }
 
+void tn__gc_reject_at(struct tn__gc *gc, LLVMValueRef place, const char *rule, const char *text)
+{
+    bool is_global = LLVMIsAGlobalValue(place);
+    tn__gc_reject(gc, is_global ? NULL : place, is_global ? place : NULL, rule, text);
+}
+
 /* ---- memory ---- */
 
 void *tn__gc_array(struct tn__gc *gc, size_t count, size_t size)

@@ -185,8 +185,8 @@ static void check_arguments(struct tn__gc *gc, LLVMValueRef of, unsigned count)
     for (unsigned a = 1; a <= count; a++)
         for (size_t i = 0; i < TN_COUNT(ways); i++)
             if (is_function ? tn__attribute(of, a, ways[i]) : tn__call_attribute(of, a, ways[i])) {
-                tn__gc_reject(gc, is_function ? NULL : of, is_function ? of : NULL, "argument",
-                              "managed code passes no argument as inalloca, preallocated, swifterror or swiftasync");
+                tn__gc_reject_at(gc, of, "argument",
+                                 "managed code passes no argument as inalloca, preallocated, swifterror or swiftasync");
                 return;
             }
 }
@@ -200,9 +200,9 @@ static void check_convention(struct tn__gc *gc, LLVMValueRef of)
     const struct tn__managed_convention *known = tn__managed_convention(convention);
     if (known && (known->native || !is_native))
         return;
-    tn__gc_reject(gc, is_function ? NULL : of, is_function ? of : NULL, "convention",
-                  is_native ? "managed code calls no native function, nor through pointers, with this convention"
-                            : "managed functions do not have this calling convention");
+    tn__gc_reject_at(gc, of, "convention",
+                     is_native ? "managed code calls no native function, nor through pointers, with this convention"
+                               : "managed functions do not have this calling convention");
 }
 
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
