@@ -94,10 +94,13 @@ void tn__mark_born(struct tn__worker *w, void *object, const struct tn_type *typ
 void tn__mark_later(struct tn__worker *w, void *object);
 /* Clears weak references and queues finalizers; everything is marked, but for what they reach. */
 void tn__marker_settle(struct tn__cycle *cycle);
-/* NULL, or what is wrong with the marks when all is marked. */
-const char *tn__marker_check(struct tn__cycle *cycle);
 /* Packets of lists become unused. */
 void tn__marker_forget(struct tn__cycle *cycle);
+
+/* ---- verification (marker_check.c) ---- */
+
+/* NULL, or what is wrong with the marks when all is marked. */
+const char *tn__marker_check(struct tn__cycle *cycle);
 
 #pragma GCC visibility pop
 #endif
