@@ -80,13 +80,26 @@ struct tn__part {
  * references and ephemerons that are; and objects with visitors, whose references are visited in the next pause. */
 enum tn__found { TN__GREY, TN__WEAK, TN__CUSTOM, TN__FOUND_COUNT };
 
+/* What a worker looks up at each step (loops.h). Of the tables by address, these are where the entry of address 0 would
+ * be; each has a byte for a line. Loops have a copy in registers: as far as the compiler knows, each store of a line's
+ * byte might change the collector. */
+struct tn__view {
+    uintptr_t base; /* of the space */
+    uint64_t size;
+    uintptr_t own, other; /* marks: of this worker, and of the other one of two */
+    uintptr_t lines;
+    /* No ephemeron waits for an object, and no other worker writes to `own`. While objects are copied, no other one
+     * runs, no old ones are at young addresses, and none are being marked; while they are marked, none move. */
+    bool is_plain;
+};
+
 /* A thread that collects. Number 0 is the thread that stopped the world; it also does everything that is not shared. */
 struct tn__worker {
     struct tn__collection all; /* first */
     struct tn__generational *g;
-    bool alone;            /* no other one runs */
-    bool shares_marks;     /* several of them mark in the same table */
-    uint64_t *own, *other; /* tables of marks: of this worker, and of the other one of two (major.c) */
+    bool alone;        /* no other one runs */
+    bool shares_marks; /* several of them mark in the same table */
+    struct tn__view view;
     struct tn__cursor holes;
     char *hole, *hole_end, *medium, *medium_end; /* where copies go */
     uint64_t promoted, marked;                   /* bytes; entries looked at */
@@ -252,13 +265,7 @@ static inline bool tn__is_start(const struct tn__generational *g, const void *ob
     return *tn__start_word(g, object) & tn__start_bit(object);
 }
 
-/* Of a word that is not 0. (gcc makes one instruction of this, and five of a difference.) */
-static inline unsigned tn__highest_bit(uint64_t word)
-{
-    return (unsigned)__builtin_clzll(word) ^ 63;
-}
-
-/* Likewise. */
+/* Of a word that is not 0. */
 static inline unsigned tn__lowest_bit(uint64_t word)
 {
     return (unsigned)__builtin_ctzll(word);

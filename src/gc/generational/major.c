@@ -14,11 +14,10 @@ enum { MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked *
  * other one only reads. Both may find an object at the same time, and look at its references then; but not if it is of
  * a kind that is linked into a list, or has a visitor: those are marked among the starts. A worker that is alone, and
  * more than two, have no other tables than the starts. */
-static inline bool is_marked(const struct tn__worker *w, const void *object)
+static inline bool is_marked(const struct tn__view *v, const void *object)
 {
-    uint64_t at = ((uintptr_t)object - w->g->base) / 8 / 64;
-    uint64_t own = __atomic_load_n(&w->own[at], __ATOMIC_RELAXED),
-             other = __atomic_load_n(&w->other[at], __ATOMIC_RELAXED);
+    uint64_t own = __atomic_load_n(tn__mark_word(v->own, object), __ATOMIC_RELAXED),
+             other = __atomic_load_n(tn__mark_word(v->other, object), __ATOMIC_RELAXED);
     return (own | other) & tn__start_bit(object);
 }
 
@@ -29,12 +28,26 @@ static bool mark_at_once(struct tn__worker *w, void *object)
     return !(__atomic_fetch_or(tn__start_word(w->g, object), bit, __ATOMIC_RELAXED) & bit);
 }
 
-static inline bool mark(struct tn__worker *w, void *object, const struct tn_type *type)
+static inline void mark_plainly(const struct tn__view *v, const void *object)
 {
-    uint64_t *word = &w->own[((uintptr_t)object - w->g->base) / 8 / 64];
-    if (__builtin_expect(w->shares_marks || (type->kind >= TN_KIND_WEAK && !w->alone), false))
-        return mark_at_once(w, object);
+    uint64_t *word = tn__mark_word(v->own, object);
     __atomic_store_n(word, *word | tn__start_bit(object), __ATOMIC_RELAXED);
+}
+
+static bool mark(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    if (w->shares_marks || (type->kind >= TN_KIND_WEAK && !w->alone))
+        return mark_at_once(w, object);
+    mark_plainly(&w->view, object);
+    return true;
+}
+
+/* False: it was marked by another worker. */
+static bool mark_any(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    if (!mark(w, object, type))
+        return false;
+    tn__reached(&w->all, object);
     return true;
 }
 
@@ -54,10 +67,10 @@ static void gather_marks(struct tn__generational *g)
 }
 
 /* Several workers may mark the same line. */
-static inline void mark_lines(struct tn__generational *g, void *object, uint64_t size)
+static inline void mark_lines(const struct tn__view *v, void *object, uint64_t size)
 {
-    uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base;
-    uint8_t *line = &g->lines[at >> TN__LINE_SHIFT], *last = line + tn__more_lines(at, size);
+    uintptr_t header = (uintptr_t)object - TN_GC_HEADER_SIZE;
+    uint8_t *line = tn__first_line(v, header), *last = tn__last_line(v, header, size);
     __atomic_store_n(last, 1, __ATOMIC_RELAXED); /* small objects are in one line or in two: no branch tells which */
     do
         __atomic_store_n(line, 1, __ATOMIC_RELAXED);
@@ -65,11 +78,11 @@ static inline void mark_lines(struct tn__generational *g, void *object, uint64_t
 }
 
 /* Of a marked object with this header. Objects that were allocated in holes become unlogged now. */
-static inline void prepare_object(struct tn__generational *g, void *object, uint64_t header)
+static inline void prepare_object(const struct tn__view *v, void *object, uint64_t header)
 {
     if (!(header & TN_GC_UNLOGGED) && tn__type_in(header)->kind != TN_KIND_LEAF)
         __atomic_store_n(tn__header(object), header | TN_GC_UNLOGGED, __ATOMIC_RELAXED);
-    mark_lines(g, object, tn__size_by(object, header));
+    mark_lines(v, object, tn__size_by(object, header));
 }
 
 /* Of an object that is not marked. False: it may refer to others. */
@@ -78,10 +91,8 @@ static bool mark_leaf(struct tn__worker *w, void *object)
     uint64_t header = tn__header_now(object);
     if (tn__type_in(header)->kind != TN_KIND_LEAF)
         return false;
-    if (mark(w, object, tn__type_in(header))) {
-        tn__reached(&w->all, object);
-        prepare_object(w->g, object, header);
-    }
+    if (mark_any(w, object, tn__type_in(header)))
+        prepare_object(&w->view, object, header);
     return true;
 }
 
@@ -95,8 +106,8 @@ static __attribute__((noinline)) void sift_stack(struct tn__worker *w)
         const void *next = w->entries[(i + TN__AHEAD) % HALF];
         void *entry = w->entries[i];
         __builtin_prefetch((const char *)next - TN_GC_HEADER_SIZE);
-        __builtin_prefetch(&w->own[((uintptr_t)next - w->g->base) / 8 / 64]);
-        if (!((uintptr_t)entry & MARKED) && (is_marked(w, entry) || mark_leaf(w, entry)))
+        __builtin_prefetch(tn__mark_word(w->view.own, next));
+        if (!((uintptr_t)entry & MARKED) && (is_marked(&w->view, entry) || mark_leaf(w, entry)))
             continue;
         w->entries[kept++] = entry;
     }
@@ -133,10 +144,18 @@ static void move_object(struct tn__worker *w, void **slot, void *object)
     if (!is_mine)
         return;
     tn__reached(&w->all, object);
-    if (w->own != w->g->starts || moved == object) /* copies have starts */
-        mark(w, moved, tn__type_in(header));
-    mark_lines(w->g, moved, tn__size_by(moved, tn__header_now(moved)));
+    mark(w, moved, tn__type_in(header));
+    mark_lines(&w->view, moved, tn__size_by(moved, tn__header_now(moved)));
     push(w, (char *)moved + MARKED);
+}
+
+/* There is no branch for this: which references are null cannot be foreseen. */
+static inline void **push_slot(struct tn__worker *w, const struct tn__view *v, void **top, void **slot)
+{
+    void *object = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    (void)w;
+    *top = object;
+    return top + ((uintptr_t)object - v->base < v->size);
 }
 
 static inline void reach(struct tn__worker *w, void **slot)
@@ -158,10 +177,10 @@ static void forward(void *worker, void **slot)
 static __attribute__((cold)) void keep(void *worker, void *object)
 {
     struct tn__worker *w = worker;
-    if (!tn__is_in_space(w->g, object) || is_marked(w, object))
+    if (!tn__is_in_space(w->g, object) || is_marked(&w->view, object))
         return;
     mark(w, object, tn__type_of(object));
-    prepare_object(w->g, object, tn__header_now(object));
+    prepare_object(&w->view, object, tn__header_now(object));
     w->all.pinned++;
     push(w, (char *)object + MARKED);
     if (w->g->moving[tn__block_of(w->g, object)])
@@ -179,16 +198,24 @@ static bool is_live(const struct tn__collection *collection, const void *object)
 static void scan_items(struct tn__worker *w, void **items, uint64_t count)
 {
     if (!w->g->any_moving)
-        tn__keep_top(w, tn__push_items(w, tn__top(w), items, count, tn__is_in_space, sift_stack));
+        tn__push_items(w, items, count, push_slot, sift_stack);
     else
         for (uint64_t i = 0; i < count; i++)
             reach(w, &items[i]);
 }
 
-/* While some objects move, their references are updated. */
-static __attribute__((noinline)) void scan_moving(struct tn__worker *w, void *object, const struct tn_type *type)
+static inline __attribute__((always_inline)) void **push_fixed(struct tn__worker *w, const struct tn__view *v,
+                                                               void **top, void *object, const struct tn_type *type)
 {
-    if (type->kind == TN_KIND_REFERENCES) {
+    return tn__push_fixed(w, v, top, object, type, push_slot, sift_stack);
+}
+
+/* Of any kind, also while some objects move. */
+static __attribute__((noinline)) void scan(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    if (tn__is_fixed(type) && !w->g->any_moving) {
+        tn__keep_top(w, push_fixed(w, &w->view, tn__top(w), object, type));
+    } else if (type->kind == TN_KIND_REFERENCES) {
         uint64_t count = tn__get64((char *)object + type->length);
         void **items = (void **)(void *)((char *)object + type->size);
         if (count <= TN__PART_ITEMS || !tn__gen_share_part(w, items, count))
@@ -198,39 +225,48 @@ static __attribute__((noinline)) void scan_moving(struct tn__worker *w, void *ob
     }
 }
 
-static inline __attribute__((always_inline)) void **scan_inline(struct tn__worker *w, void **top, void *object,
-                                                                const struct tn_type *type)
+/* What the loop does not do itself. */
+static __attribute__((noinline)) void look_at_other(struct tn__worker *w, void *object, bool was_marked)
 {
-    if (__builtin_expect(!w->g->any_moving, true))
-        return tn__scan_by(w, top, object, type, tn__is_in_space, sift_stack, tn__gen_share_part, tn__gen_scan_any);
+    uint64_t header = tn__header_now(object);
+    const struct tn_type *type = tn__type_in(header);
+    if (!was_marked) {
+        if (!mark_any(w, object, type))
+            return;
+        prepare_object(&w->view, object, header);
+    }
+    scan(w, object, type);
+}
+
+static inline __attribute__((always_inline)) void **look_after(struct tn__worker *w, void **top, void *object,
+                                                               bool was_marked)
+{
     tn__keep_top(w, top);
-    scan_moving(w, object, type);
+    look_at_other(w, object, was_marked);
     return tn__top(w);
 }
 
-static __attribute__((noinline)) void scan(struct tn__worker *w, void *object, const struct tn_type *type)
-{
-    tn__keep_top(w, scan_inline(w, tn__top(w), object, type));
-}
-
 /* The header is read last: to wait for it would be in vain if the object was marked before. */
-static inline void **look_at(struct tn__worker *w, void **top, void *entry)
+static inline __attribute__((always_inline)) void **look_at(struct tn__worker *w, const struct tn__view *v, void **top,
+                                                            void *entry)
 {
-    bool was_marked = (uintptr_t)entry & MARKED;
-    void *object = (char *)entry - was_marked;
-    if (!was_marked && is_marked(w, object))
+    if (__builtin_expect((uintptr_t)entry & MARKED, false))
+        return look_after(w, top, (char *)entry - MARKED, true);
+    if (is_marked(v, entry))
         return top;
-    uint64_t header = tn__header_now(object);
-    if (__builtin_expect(was_marked, false)) {
-        tn__keep_top(w, top);
-        scan(w, object, tn__type_in(header));
-        return tn__top(w);
-    }
-    if (!mark(w, object, tn__type_in(header)))
+    uint64_t header = tn__header_now(entry);
+    const struct tn_type *type = tn__type_in(header);
+    if (__builtin_expect(!v->is_plain || type->kind >= TN_KIND_WEAK, false))
+        return look_after(w, top, entry, false);
+    mark_plainly(v, entry);
+    prepare_object(v, entry, header);
+    if (tn__is_fixed(type))
+        return push_fixed(w, v, top, entry, type);
+    if (type->kind == TN_KIND_LEAF)
         return top;
-    tn__reached(&w->all, object);
-    prepare_object(w->g, object, header);
-    return scan_inline(w, top, object, tn__type_in(header));
+    tn__keep_top(w, top);
+    scan(w, entry, type);
+    return tn__top(w);
 }
 
 static bool help(struct tn__worker *w)
@@ -243,16 +279,17 @@ static void trace(struct tn__worker *w)
 {
     struct tn__generational *g = w->g;
     bool is_pair = !w->alone && g->team.size == 2;
-    w->own = is_pair ? g->pair[w != &g->first] : g->starts;
-    w->other = is_pair ? g->pair[w == &g->first] : g->starts;
+    tn__set_view(w, is_pair ? g->pair[w != &g->first] : g->starts, is_pair ? g->pair[w == &g->first] : g->starts,
+                 g->lines);
     w->shares_marks = !w->alone && !is_pair;
+    w->view.is_plain = !w->shares_marks && !g->any_moving && !w->all.keys;
     do {
         scan_items(w, w->part.items, w->part.count);
         w->part.count = 0;
-        tn__empty_stack(w, w->own, look_at, help);
+        tn__empty_stack(w, look_at, help);
     } while (tn__gen_more(w));
     w->shares_marks = false;
-    w->own = w->other = g->starts;
+    tn__set_view(w, g->starts, g->starts, g->lines);
     if (is_pair)
         gather_marks(g);
 }
@@ -314,7 +351,7 @@ __attribute__((cold)) void tn__gen_major(struct tn_heap *heap, uint32_t workers,
     TN__CHECK(!g->pieces_young && !g->marks);
     w->all = (struct tn__collection){.tracing = &tracing, .heap = heap};
     w->promoted = w->marked = 0;
-    w->own = w->other = g->starts;
+    tn__set_view(w, g->starts, g->starts, g->lines);
     g->any_moving = has_moving(g);
     tn__gen_clear(g);
     tn__find_roots(&w->all);

@@ -111,13 +111,14 @@ static inline bool set_line(const struct tn__worker *w, uint8_t *line)
 static inline void use_lines(struct tn__worker *w, const void *object, uint64_t size)
 {
     struct tn__generational *g = w->g;
-    uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base, more = tn__more_lines(at, size);
-    uint8_t *lines = &g->spare_lines[at >> TN__LINE_SHIFT];
-    uint16_t fresh = 0, *count = &g->counts[at >> TN__BLOCK_SHIFT];
-    if (at < TN__YOUNG_SIZE)
+    const struct tn__view *v = &g->cycle->marker.view; /* this worker may be one that copies objects */
+    uintptr_t header = (uintptr_t)object - TN_GC_HEADER_SIZE;
+    uint8_t *line = tn__first_line(v, header), *last = tn__last_line(v, header, size);
+    uint16_t fresh = 0, *count = &g->counts[(header - g->base) >> TN__BLOCK_SHIFT];
+    if (header - g->base < TN__YOUNG_SIZE)
         return;
-    for (uint64_t i = 0; i <= more; i++)
-        fresh += set_line(w, &lines[i]);
+    for (; line <= last; line++)
+        fresh += set_line(w, line);
     if (w->alone)
         *count += fresh;
     else if (fresh)
@@ -176,6 +177,14 @@ static inline void reach(struct tn__worker *w, void **slot)
         tn__gen_push(w, object);
 }
 
+static inline void **push_slot(struct tn__worker *w, const struct tn__view *v, void **top, void **slot)
+{
+    void *object = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    (void)v;
+    *top = object;
+    return top + follows(w->g, object);
+}
+
 static void forward(void *worker, void **slot)
 {
     reach(worker, slot);
@@ -202,11 +211,6 @@ static bool add_rest(struct tn__worker *w, char *at, uint64_t count, const struc
         return false;
     cycle->rests[cycle->rest_count++] = (struct tn__rest){at, count, type};
     return true;
-}
-
-static bool add_references(struct tn__worker *w, void **items, uint64_t count)
-{
-    return add_rest(w, (char *)items, count, NULL);
 }
 
 /* False: there are none. */
@@ -280,10 +284,20 @@ static void scan_structs(struct tn__worker *w, void *object, const struct tn_typ
         tn__visit_references(object, forward, w);
 }
 
+static void scan_references(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    uint64_t count = tn__get64((char *)object + type->length);
+    void **items = (void **)(void *)((char *)object + type->size);
+    if (count <= TN__PART_ITEMS || !add_rest(w, (char *)items, count, NULL))
+        tn__push_items(w, items, count, push_slot, tn__gen_share);
+}
+
 static void scan_others(struct tn__worker *w, void *object)
 {
     const struct tn_type *type = tn__type_of(object);
-    if (type->kind == TN_KIND_STRUCTS) {
+    if (type->kind == TN_KIND_REFERENCES) {
+        scan_references(w, object, type);
+    } else if (type->kind == TN_KIND_STRUCTS) {
         scan_structs(w, object, type);
     } else if (is_weak(type)) {
         leave(w, TN__WEAK, object);
@@ -296,15 +310,21 @@ static void scan_others(struct tn__worker *w, void *object)
     }
 }
 
-static inline void **scan(struct tn__worker *w, void **top, void *object)
+static inline void **scan(struct tn__worker *w, const struct tn__view *v, void **top, void *object)
 {
     const struct tn_type *type = tn__type_in(tn__header_now(object));
-    return tn__scan_by(w, top, object, type, follows, tn__gen_share, add_references, scan_others);
+    if (tn__is_fixed(type))
+        return tn__push_fixed(w, v, top, object, type, push_slot, tn__gen_share);
+    if (type->kind == TN_KIND_LEAF)
+        return top;
+    tn__keep_top(w, top);
+    scan_others(w, object);
+    return tn__top(w);
 }
 
 /* A thread that stores to an object looks at its lines after that: so these are in use before its words are read, and
  * there is a full fence between (stores.c). */
-static inline void **look_at(struct tn__worker *w, void **top, void *entry)
+static inline void **look_at(struct tn__worker *w, const struct tn__view *v, void **top, void *entry)
 {
     bool was_marked = (uintptr_t)entry & MARKED;
     void *object = (char *)entry - was_marked;
@@ -316,7 +336,7 @@ static inline void **look_at(struct tn__worker *w, void **top, void *entry)
     else if (!set_mark(w, object))
         return top;
     tn__reached(&w->all, object);
-    return scan(w, top, object);
+    return scan(w, v, top, object);
 }
 
 /* ---- what threads have left ---- */
@@ -325,7 +345,7 @@ static inline void **look_at(struct tn__worker *w, void **top, void *entry)
 static void scan_line(struct tn__worker *w, char *line)
 {
     for (unsigned rest = tn__bits(w->g, w->g->starts, line); rest; rest &= rest - 1)
-        tn__keep_top(w, scan(w, tn__top(w), line + 8 * __builtin_ctz(rest)));
+        tn__keep_top(w, scan(w, &w->view, tn__top(w), line + 8 * __builtin_ctz(rest)));
 }
 
 /* A part of a span. False: there are none. */
@@ -380,7 +400,7 @@ static bool stops(struct tn__worker *w)
 static bool mark_strong(struct tn__worker *w)
 {
     do
-        if (!tn__empty_stack(w, w->g->marks, look_at, stops) || stops(w))
+        if (!tn__empty_stack(w, look_at, stops) || stops(w))
             return false;
     while (tn__gen_get_packet(w) || look_at_rest(w) || look_at_span(w) || take_noted(w));
     return true;
@@ -451,6 +471,7 @@ void tn__marker_settle(struct tn__cycle *cycle)
 __attribute__((cold)) void tn__marker_reset(struct tn__cycle *cycle)
 {
     struct tn__worker *w = &cycle->marker;
+    tn__set_view(w, w->g->spare_starts, w->g->spare_starts, w->g->spare_lines);
     w->alone = true;
     w->shared = &cycle->found[TN__GREY];
     w->count = w->next_ahead = 0;

@@ -19,11 +19,6 @@ static __attribute__((cold)) void make_old(struct tn__worker *w, void *object)
     __atomic_store_n(&g->pieces[((uintptr_t)object - g->base) / TN__PIECE], TN__PIECE_OLD, __ATOMIC_RELAXED);
 }
 
-static inline const struct tn_type *type_by(uint64_t header)
-{
-    return (const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK);
-}
-
 static inline void *where(void *object, uint64_t header)
 {
     return header & TN_GC_UNLOGGED ? object : (void *)(uintptr_t)(header & ~TN__FORWARD_BITS);
@@ -40,9 +35,9 @@ static inline uint64_t header_of(const void *object)
 }
 
 /* Where the object goes. `is_mine`: no other worker has seen to it. */
-static inline void *take_away(struct tn__worker *w, void *object, uint64_t header, bool *is_mine)
+static __attribute__((noinline)) void *take_away(struct tn__worker *w, void *object, uint64_t header, bool *is_mine)
 {
-    void *moved = tn__gen_copy_small(w, object, header);
+    void *moved = w->view.is_plain ? tn__gen_copy_small(w, &w->view, object, header) : NULL;
     *is_mine = true;
     if (!moved)
         moved = tn__gen_copy(w, object, header, is_mine);
@@ -53,6 +48,13 @@ static inline void *take_away(struct tn__worker *w, void *object, uint64_t heade
 }
 
 /* ---- references ---- */
+
+static void set_view(struct tn__worker *w)
+{
+    const struct tn__generational *g = w->g;
+    tn__set_view(w, g->starts, g->starts, g->lines);
+    w->view.is_plain = w->alone && !g->marks && !g->pieces_old && !w->all.keys;
+}
 
 /* If objects are being marked beside threads, the old ones that are seen here are among those to be marked. */
 static __attribute__((noinline, cold)) void mark_old(struct tn__worker *w, void *object)
@@ -67,44 +69,53 @@ static inline void see_old(struct tn__worker *w, void *object)
         mark_old(w, object);
 }
 
-static inline void look_at(struct tn__worker *w, void **slot)
+static inline bool is_young(const struct tn__worker *w, const struct tn__view *v, const void *object)
+{
+    return (uintptr_t)object - v->base < TN__YOUNG_SIZE && (v->is_plain || tn__is_young(w->g, object));
+}
+
+/* Pushes the word if its object is to be copied later. */
+static inline __attribute__((always_inline)) void **look_at(struct tn__worker *w, const struct tn__view *v, void **top,
+                                                            void **slot)
 {
     void *object = *slot;
-    if (!tn__is_young(w->g, object)) {
-        see_old(w, object);
-        return;
+    if (!is_young(w, v, object)) {
+        if (!v->is_plain)
+            see_old(w, object);
+        return top;
     }
     uint64_t header = header_of(object);
     bool is_mine;
+    *top = slot;
     if (header & TN_GC_FORWARDED)
         update(slot, where(object, header));
-    else if (type_by(header)->kind == TN_KIND_LEAF)
+    else if (tn__type_in(header)->kind == TN_KIND_LEAF)
         update(slot, take_away(w, object, header, &is_mine));
     else
-        tn__gen_push(w, slot);
+        top++;
+    return top;
 }
 
 static void look_at_any(void *worker, void **slot)
 {
-    look_at(worker, slot);
+    struct tn__worker *w = worker;
+    if (w->count >= TN__ENTRIES)
+        tn__gen_share(w);
+    tn__keep_top(w, look_at(w, &w->view, tn__top(w), slot));
 }
 
-/* The first reference is at the top of the stack afterwards. */
-static inline void scan_fixed(struct tn__worker *w, void **words, uint64_t references)
+static inline __attribute__((always_inline)) void **push_fixed(struct tn__worker *w, const struct tn__view *v,
+                                                               void **top, void *object, const struct tn_type *type)
 {
-    while (references) {
-        unsigned last = tn__highest_bit(references);
-        references ^= 1ull << last;
-        look_at(w, words + last);
-    }
+    return tn__push_fixed(w, v, top, object, type, look_at, tn__gen_share);
 }
 
-static void scan_new(struct tn__worker *w, void *object, const struct tn_type *type)
+static __attribute__((noinline)) void scan_new(struct tn__worker *w, void *object, const struct tn_type *type)
 {
     static const struct tn__tracing by_stack = {.forward = look_at_any};
     const struct tn__tracing *tracing = w->all.tracing;
-    if (type->kind == TN_KIND_FIXED && !type->offsets) {
-        scan_fixed(w, object, type->references);
+    if (tn__is_fixed(type)) {
+        tn__keep_top(w, push_fixed(w, &w->view, tn__top(w), object, type));
         return;
     }
     w->all.tracing = &by_stack;
@@ -113,8 +124,9 @@ static void scan_new(struct tn__worker *w, void *object, const struct tn_type *t
 }
 
 /* Several workers may have the same word of an old object. */
-static inline void forward_young(struct tn__worker *w, void **slot)
+static void forward(void *worker, void **slot)
 {
+    struct tn__worker *w = worker;
     void *object = __atomic_load_n(slot, __ATOMIC_RELAXED);
     bool is_mine = false;
     if (!tn__is_young(w->g, object)) {
@@ -124,13 +136,8 @@ static inline void forward_young(struct tn__worker *w, void **slot)
     uint64_t header = header_of(object);
     void *moved = header & TN_GC_FORWARDED ? where(object, header) : take_away(w, object, header, &is_mine);
     update(slot, moved);
-    if (is_mine && type_by(header)->kind != TN_KIND_LEAF)
-        scan_new(w, moved, type_by(header));
-}
-
-static void forward(void *worker, void **slot)
-{
-    forward_young(worker, slot);
+    if (is_mine && tn__type_in(header)->kind != TN_KIND_LEAF)
+        scan_new(w, moved, tn__type_in(header));
 }
 
 /* Before anything has moved. */
@@ -155,12 +162,39 @@ static bool is_live(const struct tn__collection *collection, const void *object)
            (*tn__header(object) & TN_GC_FORWARDED);
 }
 
+/* `forward` for most entries of the stack: NULL: it has to be called. */
+static inline __attribute__((always_inline)) void **forward_plainly(struct tn__worker *w, const struct tn__view *v,
+                                                                    void **top, void **slot)
+{
+    void *object = *slot;
+    if (!v->is_plain || !is_young(w, v, object))
+        return NULL;
+    uint64_t header = header_of(object);
+    const struct tn_type *type = tn__type_in(header);
+    if (header & TN_GC_FORWARDED || !tn__is_fixed(type))
+        return NULL;
+    void *moved = tn__gen_copy_small(w, v, object, header);
+    if (!moved)
+        return NULL;
+    update(slot, moved);
+    return push_fixed(w, v, top, moved, type);
+}
+
 static void drain(struct tn__worker *w)
 {
-    while (w->count) {
-        forward_young(w, w->entries[--w->count]);
-        tn__gen_help(w);
+    const struct tn__view v = w->view;
+    void **top = tn__top(w);
+    while (top > w->entries) {
+        void **slot = *--top, **next = forward_plainly(w, &v, top, slot);
+        if (!next) {
+            tn__keep_top(w, top);
+            forward(w, slot);
+            tn__gen_help(w);
+            next = tn__top(w);
+        }
+        top = next;
     }
+    tn__keep_top(w, top);
 }
 
 /* ---- what was remembered ---- */
@@ -215,6 +249,7 @@ static bool take_log(struct tn__worker *w)
 
 static void trace(struct tn__worker *w)
 {
+    set_view(w);
     do {
         if (w->log)
             visit_log(w);
@@ -263,6 +298,7 @@ __attribute__((cold)) void tn__gen_minor(struct tn_heap *heap, uint32_t workers,
     struct tn__worker *w = &g->first;
     w->all = (struct tn__collection){.tracing = &tracing, .heap = heap, .is_partial = true};
     w->promoted = 0;
+    set_view(w);
     g->team.take = take_log;
     for (uint32_t i = 0; i < TN__PIECES; i++)
         done->young += g->pieces[i] == TN__PIECE_YOUNG ? g->piece_used[i] : 0;

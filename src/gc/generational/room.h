@@ -5,7 +5,7 @@
 #ifndef TENON_GC_ROOM_H
 #define TENON_GC_ROOM_H
 
-#include "gc/generational/generational.h"
+#include "gc/generational/loops.h"
 
 /* Notes that an object begins after this header; the object. */
 static inline void *tn__set_start(struct tn__worker *w, char *header)
@@ -36,24 +36,25 @@ static inline void tn__copy_words(uint64_t *to, const uint64_t *from, uint64_t s
             to[i] = from[i];
 }
 
-/* tn__gen_copy for most objects: of a type with one size, not hashed, by a worker that is alone, into the hole that it
- * has. NULL: it is not so, and nothing has been done. */
-static inline void *tn__gen_copy_small(struct tn__worker *w, void *object, uint64_t header)
+/* tn__gen_copy for most objects: of a type with one size, not hashed, into the hole that the worker has. NULL: it is
+ * not so, and nothing has been done. The view is plain. */
+static inline void *tn__gen_copy_small(struct tn__worker *w, const struct tn__view *v, void *object, uint64_t header)
 {
-    const struct tn_type *type = (const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK);
+    const struct tn_type *type = tn__type_in(header);
     char *to = w->hole;
     uint64_t payload = tn__align_up(type->size, 8), size = TN_GC_HEADER_SIZE + payload;
-    if (!w->alone || w->g->marks || header & (TN_GC_HASHED | TN_GC_HASH_STORED) || type->element ||
-        type->alignment == 16 || !payload || size > (uint64_t)(w->hole_end - to))
+    if (header & (TN_GC_HASHED | TN_GC_HASH_STORED) || type->element || type->alignment == 16 || !payload ||
+        size > (uint64_t)(w->hole_end - to))
         return NULL;
     w->hole = to + size;
     w->promoted += size;
     uint64_t *words = (uint64_t *)(void *)to;
     words[0] = tn__copied_header(header, type);
     tn__copy_words(words + 1, object, payload);
-    void *moved = tn__set_start(w, to);
-    *tn__header(object) = (uint64_t)(uintptr_t)moved | TN_GC_FORWARDED;
-    return moved;
+    TN__CHECK(!(*tn__mark_word(v->own, words + 1) & tn__start_bit(words + 1)));
+    *tn__mark_word(v->own, words + 1) |= tn__start_bit(words + 1);
+    *tn__header(object) = (uint64_t)(uintptr_t)(words + 1) | TN_GC_FORWARDED;
+    return words + 1;
 }
 
 #endif

@@ -291,14 +291,16 @@ static void collections_at_each_place(void **state)
 /* ---- ephemerons ---- */
 
 /* Each value is the key of another one: the chain is found from its beginning whatever the order of the ephemerons is,
- * and dies with it. Every third value refers to the next key instead of being it; in the last order, odd keys are
- * large, so that nothing is young. A weak reference to the end of the chain is cleared no earlier. */
+ * and dies with it. Every third value refers to the next key instead of being it; in the third order, odd keys are
+ * large, so that nothing is young; the last chain is so short that everything is. A weak reference to the end of the
+ * chain is cleared no earlier. */
 static void long_chains_of_ephemerons(void **state)
 {
     enum { PAUSES = 12, LARGE = 100000 };
-    static const uint64_t steps[] = {1, 1999, 773}; /* in order, backwards, otherwise */
-    const uint64_t length = is_stressed(state) ? 100 : 2000;
+    static const uint64_t steps[] = {1, 1999, 773, 389}; /* in order, backwards, otherwise */
+    static const uint64_t lengths[] = {2000, 2000, 2000, 900};
     for (size_t order = 0; order < TN_COUNT(steps); order++) {
+        const uint64_t length = is_stressed(state) ? 100 : lengths[order];
         struct tn_heap *heap = make_small(state, 0, TN_HEAP_VERIFY);
         struct tn_handle *pairs = make(heap, &table_type, length), *keys = make(heap, &table_type, length + 1);
         struct tn_handle *key = copy_of(heap, NULL), *value = copy_of(heap, NULL), *first = copy_of(heap, NULL);

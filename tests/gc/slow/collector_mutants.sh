@@ -70,7 +70,8 @@ compile_changed() {
     rm -rf "$out/changed" && mkdir -p "$out/changed/$(dirname "${1#src/}")" || return
     [[ $1 = *.h ]] || { $compile -c "$out/changed.c" -o "$out/changed/changed.o"; return; }
     cp "$out/changed.c" "$out/changed/${1#src/}" || return
-    for source in $(grep -l "\"${1#src/}\"" src/gc/*/*.c); do
+    for source in src/gc/*/*.c; do
+        $compile -MM "$source" | grep -qF " $1" || continue
         ${compile/-Isrc/-I$out/changed -Isrc} -c "$source" -o "$out/changed/$(basename "$source").o" || return
     done
 }
