@@ -74,8 +74,14 @@ static void add_library(struct tn__elf_file *f)
     add_range(f, PT_DYNAMIC, PF_R, dynamic->address, dynamic->offset, dynamic->size, 8);
     add_tls(f);
     const struct tn__output_segment *sealed = &output->segments[TN__OUTPUT_RELRO];
-    if (sealed->size)
-        add_range(f, PT_GNU_RELRO, PF_R, sealed->address, sealed->offset, sealed->size, 1);
+    if (sealed->size) /* strip would write the same */
+        add_segment(f, (Elf64_Phdr){.p_type = PT_GNU_RELRO,
+                                    .p_flags = PF_R,
+                                    .p_offset = sealed->offset,
+                                    .p_vaddr = sealed->address,
+                                    .p_filesz = sealed->file_size,
+                                    .p_memsz = sealed->size,
+                                    .p_align = 1});
     add_range(f, PT_NOTE, PF_R, id->address, id->offset, id->size, 4);
     add_range(f, PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 16);
 }

@@ -25,7 +25,7 @@ const struct tn__output_class_row tn__output_classes[TN__CLASSES] = {
     [TN__CLASS_NAMED_RELRO] = {NULL, TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_GOT] = {".got", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_INDIRECT] = {".got.iplt", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
-    [TN__CLASS_PADDING] = {".padding", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_PADDING] = {".padding", TN__OUTPUT_RELRO, TN__OUTPUT_ZERO, false},
     [TN__CLASS_NAMED_DATA] = {NULL, TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_DATA] = {".data", TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_ZERO] = {".bss", TN__OUTPUT_DATA, TN__OUTPUT_ZERO, false},
@@ -302,7 +302,8 @@ static int add_tls_room(struct tn__output_link *o)
     return code;
 }
 
-/* RELRO covers whole pages. The padding of the last page is a section, because `strip` would cut it off otherwise. */
+/* RELRO covers whole pages. The padding of the last page is a section, because `strip` would cut it off otherwise; it
+ * takes no bytes of the file. */
 static int add_padding(struct tn__output_link *o)
 {
     bool any = false;
