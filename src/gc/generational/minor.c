@@ -110,17 +110,21 @@ static inline __attribute__((always_inline)) void **push_fixed(struct tn__worker
     return tn__push_fixed(w, v, top, object, type, look_at, tn__gen_share);
 }
 
+static void scan_by(struct tn__worker *w, void *object, const struct tn__tracing *tracing)
+{
+    const struct tn__tracing *usual = w->all.tracing;
+    w->all.tracing = tracing;
+    tn__gen_scan_any(w, object);
+    w->all.tracing = usual;
+}
+
 static __attribute__((noinline)) void scan_new(struct tn__worker *w, void *object, const struct tn_type *type)
 {
     static const struct tn__tracing by_stack = {.forward = look_at_any};
-    const struct tn__tracing *tracing = w->all.tracing;
-    if (tn__is_fixed(type)) {
+    if (tn__is_fixed(type))
         tn__keep_top(w, push_fixed(w, &w->view, tn__top(w), object, type));
-        return;
-    }
-    w->all.tracing = &by_stack;
-    tn__gen_scan_any(w, object);
-    w->all.tracing = tracing;
+    else
+        scan_by(w, object, &by_stack);
 }
 
 /* Several workers may have the same word of an old object. */
@@ -140,9 +144,19 @@ static void forward(void *worker, void **slot)
         scan_new(w, moved, tn__type_in(header));
 }
 
-/* Before anything has moved. */
+static void push_young(void *worker, void **slot)
+{
+    struct tn__worker *w = worker;
+    if (tn__is_young(w->g, *slot))
+        tn__gen_push(w, slot);
+    else
+        see_old(w, *slot);
+}
+
+/* Before anything has moved: what the object refers to may be pinned as well. */
 static __attribute__((cold)) void keep(void *worker, void *object)
 {
+    static const struct tn__tracing later = {.forward = push_young};
     struct tn__worker *w = worker;
     if (!tn__has_young_address(w->g, object) || tn__is_start(w->g, object)) {
         see_old(w, object);
@@ -151,8 +165,8 @@ static __attribute__((cold)) void keep(void *worker, void *object)
     make_old(w, object);
     *tn__header(object) |= TN__STAYS;
     w->all.pinned++;
-    if (tn__type_of(object)->kind != TN_KIND_LEAF)
-        scan_new(w, object, tn__type_of(object));
+    if (tn__type_in(*tn__header(object))->kind != TN_KIND_LEAF)
+        scan_by(w, object, &later);
 }
 
 static bool is_live(const struct tn__collection *collection, const void *object)
@@ -208,14 +222,11 @@ static void visit_old(void *worker, void **slot)
 static void scan_old(struct tn__worker *w, void *object)
 {
     static const struct tn__tracing at_once = {.forward = visit_old};
-    const struct tn__tracing *tracing = w->all.tracing;
-    if (tn__type_of(object)->kind == TN_KIND_CUSTOM) { /* its function is not called while it runs */
-        scan_new(w, object, tn__type_of(object));
-        return;
-    }
-    w->all.tracing = &at_once;
-    tn__scan(&w->all, object);
-    w->all.tracing = tracing;
+    const struct tn_type *type = tn__type_of(object);
+    if (type->kind == TN_KIND_CUSTOM) /* its function is not called while it runs */
+        scan_new(w, object, type);
+    else
+        scan_by(w, object, &at_once);
 }
 
 static void visit_entry(struct tn__worker *w, uintptr_t entry)

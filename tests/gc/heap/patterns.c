@@ -288,6 +288,38 @@ static void collections_at_each_place(void **state)
     tn_heap_destroy(heap);
 }
 
+/* ---- pins ---- */
+
+/* Neither object of a pair moves, whichever of their pins is looked at first. */
+static void pinned_pairs(void **state)
+{
+    enum { PAIRS = 40 };
+    struct tn_heap *heap = make_small(state, 0, TN_HEAP_VERIFY);
+    struct tn_handle *nodes[PAIRS], *others[PAIRS], *got = copy_of(heap, NULL);
+    void *where[PAIRS][2];
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        others[i] = i % 2 ? make(heap, &bytes_type, 8) : make_node(heap, &node_type, i, NULL);
+        nodes[i] = make_node(heap, &node_type, i, others[i]);
+    }
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        assert_int_equal(tn_handle_pin(nodes[i], &where[i][0], &err), 0);
+        assert_int_equal(tn_handle_pin(others[i], &where[i][1], &err), 0);
+    }
+    tn_heap_collect(heap, TN_COLLECT_PARTIAL);
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        assert_int_equal(tn_handle_load(nodes[i], 0, got, &err), 0);
+        tn_managed_begin();
+        assert_ptr_equal(tn_handle_object(nodes[i]), where[i][0]);
+        assert_ptr_equal(tn_handle_object(others[i]), where[i][1]);
+        assert_ptr_equal(tn_handle_object(got), where[i][1]);
+        tn_managed_end();
+        tn_handle_unpin(nodes[i]);
+        tn_handle_unpin(others[i]);
+    }
+    tn_heap_collect(heap, TN_COLLECT_FULL);
+    tn_heap_destroy(heap);
+}
+
 /* ---- ephemerons ---- */
 
 /* Each value is the key of another one: the chain is found from its beginning whatever the order of the ephemerons is,
@@ -524,6 +556,7 @@ int main(void)
         BOTH(barriers_remember),
         BOTH(collections_at_each_step),
         BOTH(collections_at_each_place),
+        BOTH(pinned_pairs),
         BOTH(long_chains_of_ephemerons),
         BOTH(many_leaves_are_keys),
         BOTH(threads_come_and_go),
