@@ -61,11 +61,12 @@ static int add_segment(struct parser *p, const Elf64_Phdr *h)
     uint64_t page = tn__os_page_size();
     if (m->segment_count == TN__IMAGE_SEGMENTS)
         return tn__fail(p->err, TN_ENOTSUP, "%s: more than %d segments", p->name, TN__IMAGE_SEGMENTS);
-    if (!tn__inside(h->p_offset, h->p_filesz, p->from.size) || h->p_filesz > h->p_memsz || h->p_vaddr > highest ||
-        h->p_memsz > highest)
+    bool has_bytes = h->p_filesz; /* otherwise the offset says nothing: strip leaves those that the file had */
+    if ((has_bytes && !tn__inside(h->p_offset, h->p_filesz, p->from.size)) || h->p_filesz > h->p_memsz ||
+        h->p_vaddr > highest || h->p_memsz > highest)
         return FAIL(p, "%s: segment %zu lies outside of the file's %llu bytes", p->name, m->segment_count,
                     (unsigned long long)p->from.size);
-    if (h->p_vaddr % page != h->p_offset % page)
+    if (has_bytes && h->p_vaddr % page != h->p_offset % page)
         return FAIL(p, "%s: segment %zu: address 0x%llx and offset 0x%llx cannot be mapped in pages of %llu", p->name,
                     m->segment_count, (unsigned long long)h->p_vaddr, (unsigned long long)h->p_offset,
                     (unsigned long long)page);

@@ -404,6 +404,29 @@ static void seals_what_it_filled(void **state)
     expect(TN_EFORMAT, "PT_GNU_RELRO lies outside");
 }
 
+/* strip leaves the offset that such a segment had, which may be anywhere. */
+static void has_a_segment_without_bytes(void **state)
+{
+    (void)state;
+    enum { PROGRAM_HEADER = sizeof(Elf64_Ehdr) + 6 * sizeof(Elf64_Phdr), SIZE = 0x123, ADDRESS = 0x10000 };
+    struct tn_image *image;
+    struct tn_error err;
+    Elf64_Phdr zeros = {.p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_vaddr = ADDRESS, .p_memsz = SIZE};
+    for (uint64_t offset = 0; offset < UINT64_MAX / 3; offset = 3 * offset + 1) {
+        zeros.p_offset = offset;
+        memcpy(bytes + PROGRAM_HEADER, &zeros, sizeof zeros);
+        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+        uint8_t *at = (uint8_t *)image->file->mapping.start + ADDRESS;
+        for (size_t i = 0; i < SIZE; i++)
+            assert_int_equal(at[i]++, 0);
+        tn_image_close(image);
+    }
+    zeros.p_filesz = 1;
+    zeros.p_offset = SAMPLE_SIZE;
+    memcpy(bytes + PROGRAM_HEADER, &zeros, sizeof zeros);
+    expect(TN_EFORMAT, "lies outside of the file's");
+}
+
 /* A bitmap is about slots, about what lies around them, and about more than the segment has. */
 static void moves_addresses(void **state)
 {
@@ -567,6 +590,7 @@ int main(void)
         cmocka_unit_test_setup(lists_what_is_missing, fresh),
         cmocka_unit_test_setup(refuses_bad_files, fresh),
         cmocka_unit_test_setup(seals_what_it_filled, fresh),
+        cmocka_unit_test_setup(has_a_segment_without_bytes, fresh),
         cmocka_unit_test_setup(moves_addresses, fresh),
         cmocka_unit_test(sums_differ),
         cmocka_unit_test_setup(gives_up_cleanly, fresh),
