@@ -8,7 +8,8 @@
 #
 # time limit: 1500
 
-: "${MACHINES:=aarch64 riscv64}" "${SCRIPTS:=jumps handlers values stack results transitions permanent generate}"
+: "${MACHINES:=aarch64 riscv64}"
+: "${SCRIPTS:=jumps handlers values stack results transitions permanent conventions generate}"
 for machine in $MACHINES; do
     for script in $SCRIPTS; do
         MACHINE=$machine bash tests/gc/$script.sh | sed -E "s/^(not )?ok /&$machine /"

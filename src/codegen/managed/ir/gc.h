@@ -96,13 +96,12 @@ bool tn__is_local(LLVMValueRef global); /* its name means nothing to other modul
 
 /* ---- calling conventions (conventions.c) ---- */
 
-struct tn__managed_convention {
-    unsigned number; /* LLVM's */
-    /* How native functions are called: like C, where the only difference is that the callee preserves more. */
-    enum { TN__MANAGED_ONLY, TN__NATIVE, TN__NATIVE_AS_C } native;
-};
-/* NULL: managed code has no such convention. */
-const struct tn__managed_convention *tn__managed_convention(unsigned number);
+/* What functions of this convention can be on the module's machine. AS_C: native ones are called like C, where the only
+ * difference is that the callee preserves more. */
+enum tn__managed_convention { TN__NO_CONVENTION, TN__MANAGED_ONLY, TN__NATIVE, TN__NATIVE_AS_C };
+
+/* `number` is LLVM's. */
+enum tn__managed_convention tn__managed_convention(const struct tn__gc *gc, unsigned number);
 
 static inline LLVMValueRef tn__function_of(LLVMValueRef instruction)
 {
@@ -141,11 +140,8 @@ bool tn__call_has_text(LLVMValueRef call, const char *key);
 
 /* ---- errors (support.c) ---- */
 
-/* Adds an error about an instruction or, where that is NULL, a function or global. `rule` is a name in doc/IR.md. */
-void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef global, const char *rule,
-                   const char *text);
-/* `place`: an instruction, or a function or variable. */
-void tn__gc_reject_at(struct tn__gc *gc, LLVMValueRef place, const char *rule, const char *text);
+/* Adds an error about an instruction, or a function or variable. `rule` is a name in doc/IR.md. */
+void tn__gc_reject(struct tn__gc *gc, LLVMValueRef place, const char *rule, const char *text);
 
 /* ---- memory (support.c) ---- */
 

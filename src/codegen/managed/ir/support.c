@@ -203,16 +203,16 @@ bool tn__call_has_text(LLVMValueRef call, const char *key)
 
 /* ---- errors ---- */
 
-/* Prints what is wrong: an instruction in one line, cut where it is long, or a function's or global's name. */
-static void print_place(char *text, size_t size, LLVMValueRef instruction, LLVMValueRef global)
+/* Prints what is wrong: an instruction in one line, cut where it is long, or a function's or variable's name. */
+static void print_place(char *text, size_t size, LLVMValueRef place)
 {
     size_t length;
-    if (!instruction) {
-        snprintf(text, size, "'%.100s'", LLVMGetValueName2(global, &length));
+    if (!LLVMIsAInstruction(place)) {
+        snprintf(text, size, "'%.100s'", LLVMGetValueName2(place, &length));
         return;
     }
-    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
-    char *printed = LLVMPrintValueToString(instruction);
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(place));
+    char *printed = LLVMPrintValueToString(place);
     const char *start = printed ? printed + strspn(printed, " ") : "?";
     const char *name = tn__module_name(function);
     snprintf(text, size, "in function '%.100s': %.*s%s", *name ? name : LLVMGetValueName2(function, &length),
@@ -220,21 +220,15 @@ static void print_place(char *text, size_t size, LLVMValueRef instruction, LLVMV
     LLVMDisposeMessage(printed);
 }
 
-void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef global, const char *rule, const char *text)
+void tn__gc_reject(struct tn__gc *gc, LLVMValueRef place, const char *rule, const char *text)
 {
-    char place[300], message[600];
-    print_place(place, sizeof place, instruction, global);
-    snprintf(message, sizeof message, "%s: %s [%s]", place, text, rule);
-    unsigned line = instruction ? LLVMGetDebugLocLine(instruction) : 0, length = 0;
-    const char *file = line ? LLVMGetDebugLocFilename(instruction, &length) : NULL;
-    tn__diagnostics_report(gc->diagnostics, length ? file : NULL, line, line ? LLVMGetDebugLocColumn(instruction) : 0,
+    char printed[300], message[600];
+    print_place(printed, sizeof printed, place);
+    snprintf(message, sizeof message, "%s: %s [%s]", printed, text, rule);
+    unsigned line = LLVMIsAInstruction(place) ? LLVMGetDebugLocLine(place) : 0, length = 0;
+    const char *file = line ? LLVMGetDebugLocFilename(place, &length) : NULL;
+    tn__diagnostics_report(gc->diagnostics, length ? file : NULL, line, line ? LLVMGetDebugLocColumn(place) : 0,
                            message);
-}
-
-void tn__gc_reject_at(struct tn__gc *gc, LLVMValueRef place, const char *rule, const char *text)
-{
-    bool is_global = LLVMIsAGlobalValue(place);
-    tn__gc_reject(gc, is_global ? NULL : place, is_global ? place : NULL, rule, text);
 }
 
 /* ---- memory ---- */

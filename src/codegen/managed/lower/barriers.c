@@ -174,7 +174,7 @@ static LLVMValueRef parent_to_test(struct barriers *b, LLVMValueRef store)
     bool needed = parent && !LLVMIsNull(s.value) && !is_fresh(store, parent);
     bool removed = needed && tn__needs_no_barrier(b->gc, store, parent);
     if (may_be_argument(b, s.address))
-        tn__gc_reject(b->gc, store, NULL, "parent", "the object that this reference is stored into is not known here");
+        tn__gc_reject(b->gc, store, "parent", "the object that this reference is stored into is not known here");
     if (parent && !LLVMIsNull(s.value))
         tell(store, !needed || removed);
     b->gc->stats->barriers_skipped += !needed || removed;
@@ -218,7 +218,7 @@ static void guard_function(struct barriers *b, LLVMValueRef function)
         for (TN__EACH_INSTRUCTION(i, block)) {
             bool is_store = tn__stores_reference(i, &s);
             if (is_store && LLVMGetTypeKind(LLVMTypeOf(s.address)) != LLVMPointerTypeKind) /* `scalarize` has left it */
-                tn__gc_reject(b->gc, i, NULL, "not-scalar", "references are stored into several objects at once");
+                tn__gc_reject(b->gc, i, "not-scalar", "references are stored into several objects at once");
             else if (is_store || is_move(b->gc, i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER)
                 TN__APPEND(b->gc, stores, count, i);
         }

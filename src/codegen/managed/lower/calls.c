@@ -79,7 +79,7 @@ static void finish_call(struct tn__gc *gc, LLVMValueRef call)
     LLVMPositionBuilderBefore(gc->builder, call);
     LLVMValueRef value = value_of(gc, call);
     if (!value && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind) {
-        tn__gc_reject(gc, call, NULL, "not-lowered", "no pass has lowered this intrinsic");
+        tn__gc_reject(gc, call, "not-lowered", "no pass has lowered this intrinsic");
         return;
     }
     if (value)

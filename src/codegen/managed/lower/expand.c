@@ -155,7 +155,7 @@ static void expand_modification(struct tn__gc *gc, LLVMValueRef call)
 {
     struct modification m;
     if (!read_modification(gc, call, &m)) {
-        tn__gc_reject(gc, call, NULL, "intrinsic",
+        tn__gc_reject(gc, call, "intrinsic",
                       "atomicmodify.iN.pM has the type {iN, iN} (pM, ptr, i8, i8, ...), and constant orders of atomic "
                       "accesses");
         return;
@@ -205,7 +205,7 @@ static void zero_memory(struct tn__gc *gc, LLVMValueRef call)
     }
     if (!LLVMIsACallInst(call) || tn__space_of(call) != TRACKED || !size || LLVMTypeOf(offset) != gc->i64 ||
         LLVMTypeOf(size) != gc->i64) {
-        tn__gc_reject(gc, call, NULL, "bundle", ZERO_INDIRECT " has two i64, at a call that returns a new object");
+        tn__gc_reject(gc, call, "bundle", ZERO_INDIRECT " has two i64, at a call that returns a new object");
         return;
     }
     LLVMPositionBuilderBefore(gc->builder, LLVMGetNextInstruction(call));

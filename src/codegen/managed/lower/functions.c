@@ -33,7 +33,7 @@ static void mark_leaves(struct tn__gc *gc)
     for (TN__EACH_FUNCTION(f, gc)) {
         LLVMValueRef safepoint = tn__has_text(f, TN__LEAF) ? tn__find_safepoint(f) : NULL;
         if (safepoint)
-            tn__gc_reject(gc, safepoint, NULL, "leaf", "a safepoint in a function that is marked gc-leaf-function");
+            tn__gc_reject(gc, safepoint, "leaf", "a safepoint in a function that is marked gc-leaf-function");
     }
     struct tn__map inferred = {0};
     for (TN__EACH_FUNCTION(f, gc))
@@ -62,7 +62,7 @@ void tn__manage_functions(struct tn__gc *gc)
         if (is_elsewhere || tn__is_naked(f) || tn__has_text(f, TN__LEAF))
             continue;
         if (LLVMGetGC(f) && !tn__is_managed_function(f))
-            tn__gc_reject(gc, NULL, f, "gc", "a function of managed code has another collector");
+            tn__gc_reject(gc, f, "gc", "a function of managed code has another collector");
         LLVMSetGC(f, TN__GC_STRATEGY);
     }
 }
@@ -185,8 +185,8 @@ static void check_arguments(struct tn__gc *gc, LLVMValueRef of, unsigned count)
     for (unsigned a = 1; a <= count; a++)
         for (size_t i = 0; i < TN_COUNT(ways); i++)
             if (is_function ? tn__attribute(of, a, ways[i]) : tn__call_attribute(of, a, ways[i])) {
-                tn__gc_reject_at(gc, of, "argument",
-                                 "managed code passes no argument as inalloca, preallocated, swifterror or swiftasync");
+                tn__gc_reject(gc, of, "argument",
+                              "managed code passes no argument as inalloca, preallocated, swifterror or swiftasync");
                 return;
             }
 }
@@ -197,12 +197,11 @@ static void check_convention(struct tn__gc *gc, LLVMValueRef of)
     bool is_function = LLVMIsAFunction(of);
     bool is_native = !is_function && !tn__is_managed_function(LLVMGetCalledValue(of));
     unsigned convention = is_function ? LLVMGetFunctionCallConv(of) : LLVMGetInstructionCallConv(of);
-    const struct tn__managed_convention *known = tn__managed_convention(convention);
-    if (known && (known->native || !is_native))
+    if (tn__managed_convention(gc, convention) >= (is_native ? TN__NATIVE : TN__MANAGED_ONLY))
         return;
-    tn__gc_reject_at(gc, of, "convention",
-                     is_native ? "managed code calls no native function, nor through pointers, with this convention"
-                               : "managed functions do not have this calling convention");
+    tn__gc_reject(gc, of, "convention",
+                  is_native ? "managed code calls no native function, nor through pointers, with this convention"
+                            : "managed functions do not have this calling convention");
 }
 
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
@@ -213,9 +212,9 @@ static void forward_calls(struct tn__gc *gc)
         if (!tn__is_managed_function(f))
             continue;
         if (has_variable_arguments(f) && !LLVMIsDeclaration(f))
-            tn__gc_reject(gc, NULL, f, "variable-arguments", "a managed function has a fixed number of arguments");
+            tn__gc_reject(gc, f, "variable-arguments", "a managed function has a fixed number of arguments");
         if (!LLVMIsDeclaration(f) && returns_in_x87(gc, f))
-            tn__gc_reject(gc, NULL, f, "extended-result",
+            tn__gc_reject(gc, f, "extended-result",
                           "a managed function returns no long double, nor on x86-64 a third float or double in "
                           "registers; store it instead");
         if (!LLVMIsDeclaration(f)) {

@@ -121,7 +121,7 @@ void tn__make_root_tables(struct tn__gc *gc)
         struct ranges r = {.gc = gc, .layout = LLVMGetModuleDataLayout(gc->module), .aligned = true};
         tn__each_reference(r.layout, LLVMGlobalGetValueType(globals[i]), 0, add_word, &r);
         if (!r.aligned || r.count > MAX_RANGES)
-            tn__gc_reject(gc, NULL, globals[i], "global-layout",
+            tn__gc_reject(gc, globals[i], "global-layout",
                           "references in globals are aligned, and in no more than 4096 runs");
         else
             make_table(gc, globals[i], &r);

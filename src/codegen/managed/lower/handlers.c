@@ -25,7 +25,7 @@ struct handlers {
 
 static void reject(struct handlers *h, LLVMValueRef i, const char *text)
 {
-    tn__gc_reject(h->gc, i, NULL, "handler", text);
+    tn__gc_reject(h->gc, i, "handler", text);
     h->is_wrong = true;
 }
 

@@ -202,7 +202,7 @@ static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef us
         LLVMReplaceAllUsesWith(user, value);
         LLVMInstructionEraseFromParent(user);
     } else if (!replace_access(user)) {
-        tn__gc_reject(in->gc, user, NULL, "interior",
+        tn__gc_reject(in->gc, user, "interior",
                       "a pointer into an object is stored, passed or returned as a reference");
     }
 }

@@ -49,7 +49,7 @@ static bool is_new(LLVMValueRef i)
 
 static void reject_call(struct tn__gc *gc, LLVMValueRef call)
 {
-    tn__gc_reject(gc, call, NULL, "hook",
+    tn__gc_reject(gc, call, "hook",
                   "a pass of the client has added a call that may collect, where it is too late for that; a callee in "
                   "which no collection happens is marked gc-leaf-function");
 }

@@ -68,12 +68,12 @@ static bool check_function(struct tn__gc *gc, LLVMValueRef function)
         for (TN__EACH_INSTRUCTION(i, b)) {
             is_managed |= tn__type_holds(LLVMTypeOf(i), IN_MANAGED);
             if (is_integer_copy(gc, i)) {
-                tn__gc_reject(gc, i, NULL, "optimized", cure);
+                tn__gc_reject(gc, i, "optimized", cure);
                 return false;
             }
         }
     if (is_managed && has_optimized_linkage(function))
-        tn__gc_reject(gc, NULL, function, "optimized", cure);
+        tn__gc_reject(gc, function, "optimized", cure);
     return !is_managed || !has_optimized_linkage(function);
 }
 

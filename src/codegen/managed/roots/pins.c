@@ -27,8 +27,7 @@ static void pin(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMVa
         if (!LLVMIsAInsertValueInst(value) && !LLVMIsAInsertElementInst(value)) {
             uint32_t *rejected = tn__map_add(roots->gc, &roots->rejected, user);
             if (!*rejected)
-                tn__gc_reject(roots->gc, user, NULL, "not-scalar",
-                              "the references of a struct or vector are not known");
+                tn__gc_reject(roots->gc, user, "not-scalar", "the references of a struct or vector are not known");
             *rejected = 1;
             return;
         }

@@ -10,7 +10,7 @@
 
 static void reject(struct tn__roots *roots, LLVMValueRef instruction, const char *rule, const char *text)
 {
-    tn__gc_reject(roots->gc, instruction, NULL, rule, text);
+    tn__gc_reject(roots->gc, instruction, rule, text);
 }
 
 static void check_call(struct tn__roots *roots, LLVMValueRef call)
@@ -112,7 +112,7 @@ static void check_scalars(struct tn__roots *roots)
     static const char text[] = "a struct or vector of references lives across a safepoint";
     for (LLVMValueRef p = LLVMGetFirstParam(roots->function); p; p = LLVMGetNextParam(p))
         if (is_stale_whole(roots, p))
-            tn__gc_reject(roots->gc, NULL, roots->function, "not-scalar", text);
+            tn__gc_reject(roots->gc, roots->function, "not-scalar", text);
     for (uint32_t b = 0; b < roots->cfg->count; b++)
         for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
             if (is_stale_whole(roots, i))

@@ -39,7 +39,7 @@ static void pass_result(struct tn__roots *roots, LLVMValueRef call)
     struct tn__gc *gc = roots->gc;
     LLVMTypeRef old = LLVMGetCalledFunctionType(call), result = LLVMTypeOf(call);
     if (LLVMABIAlignmentOfType(LLVMGetModuleDataLayout(gc->module), result) > FRAME_ALIGNMENT) {
-        tn__gc_reject(gc, call, NULL, "alignment",
+        tn__gc_reject(gc, call, "alignment",
                       "the result is returned in memory that is aligned to more than 16 bytes, and frames are not; "
                       "store it instead");
         return;

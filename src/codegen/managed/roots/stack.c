@@ -98,7 +98,7 @@ void tn__find_stack_roots(struct tn__roots *roots)
             add_stack_root(roots, variables[n]);
         else
             tn__gc_reject(
-                roots->gc, variables[n], NULL, "dynamic-stack",
+                roots->gc, variables[n], "dynamic-stack",
                 "memory with references whose size is not constant, or which is made in a loop, has no place in "
                 "the frame: give it a constant size and make it in the entry block, or allocate an object");
     }

@@ -125,11 +125,11 @@ static LLVMValueRef emit_statepoint(struct tn__roots *roots, const struct call *
     return statepoint;
 }
 
-static unsigned convention_of(const struct call *call)
+static unsigned convention_of(const struct tn__roots *roots, const struct call *call)
 {
     unsigned convention = LLVMGetInstructionCallConv(call->original);
-    const struct tn__managed_convention *known = tn__managed_convention(convention);
-    return call->native && known && known->native == TN__NATIVE_AS_C ? LLVMCCallConv : convention;
+    bool as_c = call->native && tn__managed_convention(roots->gc, convention) == TN__NATIVE_AS_C;
+    return as_c ? LLVMCCallConv : convention;
 }
 
 static void annotate(struct tn__roots *roots, const struct call *call, LLVMValueRef statepoint)
@@ -141,7 +141,7 @@ static void annotate(struct tn__roots *roots, const struct call *call, LLVMValue
     tn__copy_abi_attributes(call->original, call->argument_count, statepoint, FIRST_ARGUMENT + (call->native ? 1 : 0));
     if (tn__returns_twice(call->original))
         LLVMAddCallSiteAttribute(statepoint, TN__ON_FUNCTION, flag(roots, "returns_twice"));
-    LLVMSetInstructionCallConv(statepoint, convention_of(call));
+    LLVMSetInstructionCallConv(statepoint, convention_of(roots, call));
 }
 
 /* ---- what is behind it ---- */

@@ -269,7 +269,7 @@ static void report(struct access *a, uint64_t offset, const char *rule, const ch
     if (!find_member(a, offset, member, sizeof member))
         snprintf(member, sizeof member, "at offset %llu", (unsigned long long)offset);
     snprintf(message, sizeof message, "the member %s of '%.100s' %s", member, type_name(a), text);
-    tn__gc_reject(a->gc, a->instruction, NULL, rule, message);
+    tn__gc_reject(a->gc, a->instruction, rule, message);
 }
 
 /* One scalar of the access. */

@@ -55,7 +55,7 @@ struct verifier {
 /* `place`: an instruction, or a global variable for its type or initial value. */
 static void reject(struct verifier *v, LLVMValueRef place, enum rule rule)
 {
-    tn__gc_reject_at(v->gc, place, rules[rule].name, rules[rule].text);
+    tn__gc_reject(v->gc, place, rules[rule].name, rules[rule].text);
 }
 
 /* ---- casts, in instructions and in constants ---- */

@@ -90,7 +90,7 @@ static void note_number(struct reach r, LLVMValueRef at)
 static void note_reference(struct reach r, LLVMValueRef at)
 {
     if (!r.is_aligned && r.word < r.end && at) {
-        tn__gc_reject(r.memory->gc, at, NULL, "stack-layout", "references in memory lie at multiples of 8 bytes");
+        tn__gc_reject(r.memory->gc, at, "stack-layout", "references in memory lie at multiples of 8 bytes");
         return;
     }
     for (uint32_t w = r.word; w < r.end && r.decided; w += r.step) {
@@ -349,11 +349,11 @@ static void report(struct tn__flow *m, const struct tn__object *object)
     for (uint32_t w = 0; w < object->size / WORD_BYTES; w++) {
         struct tn__word *set = &m->words[representative(m, object->first_word + w)];
         if (set->reference && set->numbered) {
-            tn__gc_reject(m->gc, set->numbered, NULL, "pun", PUN);
+            tn__gc_reject(m->gc, set->numbered, "pun", PUN);
             set->numbered = NULL;
         } else if (global && set->reference && !m->words[object->first_word + w].declared && !told) {
             tn__gc_reject(
-                m->gc, set->referenced, object->value, "global",
+                m->gc, set->referenced ? set->referenced : object->value, "global",
                 "a reference is stored in a global whose type has none there, where the collector does not see "
                 "it: give the global a type that says where its references are");
             told = true;
@@ -376,7 +376,7 @@ void tn__judge_memory(struct tn__flow *m)
         int space = tn__space_of(fact->value);
         if (LLVMIsAAddrSpaceCastInst(fact->value) && (space == TRACKED || space == CALLEE_ROOTED) && fact->is_direct &&
             !LLVMIsAGlobalVariable(m->objects[fact->place.object].value))
-            tn__gc_reject(m->gc, fact->value, NULL, "cast", "stack memory is no object: cast its address to 11");
+            tn__gc_reject(m->gc, fact->value, "cast", "stack memory is no object: cast its address to 11");
         for (TN__EACH_USE(use, fact->value))
             judge_use(m, fact, LLVMGetUser(use));
     }
