@@ -197,6 +197,8 @@ extra_of_format_bounds := -Itests/fuzz
 extra_of_strip_bounds := -Itests/fuzz
 extra_of_removal_bounds := -Itests/fuzz
 extra_of_archive_bounds := -Itests/fuzz
+extra_of_gather := -Itests/fuzz
+extra_of_output := -Itests/fuzz
 extra_of_tls := -DWAYS='$(call quoted,$(tls_ways))'
 extra_of_ifunc := -DWAYS='$(call quoted,$(ifunc_ways))'
 $(BUILD)/tests/link/tls/tls: | $(call of_ways,tls_1 tls_2,$(tls_ways))
