@@ -40,18 +40,27 @@ try() {
     if [ -z "$wrong" ]; then echo "ok gc/conventions $1 $2"; else echo "not ok gc/conventions $1 $2:$wrong"; fi
 }
 
+# refuse KIND CONVENTION
+refuse() {
+    local said
+    bash tests/gc/conventions/make.sh "$1" "$2" "$out"
+    said=$($compile -O0 "$out/a.ll" -o "$out/a.o" 2>&1)
+    if [[ $said = *"[convention]"* ]]; then
+        echo "ok gc/conventions refused $1 $2"
+    else
+        echo "not ok gc/conventions refused $1 $2: $said"
+    fi
+}
+
 for convention in $both; do
     try native "$convention"
 done
 for convention in $both $managed; do
     try managed "$convention"
 done
+for convention in $managed $refused; do
+    refuse native "$convention"
+done
 for convention in $refused; do
-    bash tests/gc/conventions/make.sh managed "$convention" "$out"
-    said=$($compile -O0 "$out/a.ll" -o "$out/a.o" 2>&1)
-    if [[ $said = *"[convention]"* ]]; then
-        echo "ok gc/conventions refused $convention"
-    else
-        echo "not ok gc/conventions refused $convention: $said"
-    fi
+    refuse managed "$convention"
 done

@@ -176,7 +176,7 @@ static bool is_live(const struct tn__collection *collection, const void *object)
            (*tn__header(object) & TN_GC_FORWARDED);
 }
 
-/* `forward` for most entries of the stack: NULL: it has to be called. */
+/* `forward` for most entries of the stack; the top afterwards. NULL: `forward` has to be called. */
 static inline __attribute__((always_inline)) void **forward_plainly(struct tn__worker *w, const struct tn__view *v,
                                                                     void **top, void **slot)
 {

@@ -127,7 +127,7 @@ static __attribute__((noinline)) void store_hash(char *end, const void *object)
 
 void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is_mine)
 {
-    const struct tn_type *type = (const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK);
+    const struct tn_type *type = tn__type_in(header);
     uint64_t size = tn__size_by(object, header), room = size;
     bool gets_hash = (header & (TN_GC_HASHED | TN_GC_HASH_STORED)) == TN_GC_HASHED;
     if (gets_hash)
