@@ -12,7 +12,8 @@
 #   make opt-plugin  build/tenon-passes.so: passes for managed code in LLVM's own opt, by -load-pass-plugin
 #   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl,
 #                 uninstall-musl
-#   make setup    installs what building and testing need: Debian packages, the source of mimalloc
+#   make setup    installs what building and testing need: Debian packages, the source of mimalloc; make setup-check
+#                 prints what that is and how large, and installs nothing
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make models   the protocols between threads, checked by spin, deliberate mistakes included
 #   make tsan     the unit tests with ThreadSanitizer
@@ -73,13 +74,14 @@ export HOST SYSROOT LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAG
 setup = tools/build/setup.sh
 cross = $(if $(HOST),cross)
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: omit LLVM=0" >&2; exit 1; }
-make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
+make_in = +tools/build/kept $(BUILD) $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) \
+	-f tools/build/rules.mk
 
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
-.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow \
-	test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-cache bench-tiers bench-passes \
-	bench-image bench-heap bench-gc bench-instructions size clean distclean help opt-plugin
+.PHONY: fuzz fuzz-long fuzz-corpus all setup setup-check musl install install-musl uninstall uninstall-musl test \
+	test-slow test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-cache bench-tiers \
+	bench-passes bench-image bench-heap bench-gc bench-instructions size clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -88,6 +90,9 @@ all:
 
 setup:
 	@$(setup) install build test
+
+setup-check:
+	@$(setup) plan build test
 
 opt-plugin:
 	$(needs_llvm)

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build cross musl demo test slow models lint bench peers fuzz qemu
-#                                     aarch64
+# setup.sh check|install|plan GROUP...     GROUP: build cross musl demo test slow models lint bench peers fuzz qemu
+#                                          aarch64
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
-# `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is
-# left alone: mimalloc and programs for tests come as Debian's source packages through a list of ours, see fetch_source;
-# LLVM and other libraries for another machine come as its binary packages, see fetch_sysroot.
+# `install` gets it through apt, and prints before what it will install; `plan` only prints that. All do nothing,
+# offline too, when all is there. No installed package is removed or downgraded: see leave_out_conflicts. The machine's
+# apt configuration is left alone: mimalloc and programs for tests come as Debian's source packages through a list of
+# ours, see fetch_source; LLVM and other libraries for another machine come as its binary packages, see fetch_sysroot.
 #
 # Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; HOST; SYSROOT; SUDO (the word
 # before apt-get).
@@ -47,7 +48,8 @@ packages_of() {
         "$(llvm_packages 'lld-%s')" "$(musl_of_stubs)" ;;
     test-0) echo libcmocka-dev cmake pkgconf gdb linux-perf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" \
-        "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build gcc-mingw-w64-x86-64-win32 ;;
+        "$(llvm_packages 'libunwind-%s-dev')" groff-base bzip2 tcl elfutils strace ninja-build \
+        gcc-mingw-w64-x86-64-win32 ;;
     models-*) echo spin ;;
     slow-0) packages_of models ;;
     slow-*) echo "$(packages_of models)" "$(llvm_packages 'libclang-rt-%s-dev')" csmith libcsmith-dev ;;
@@ -63,6 +65,9 @@ packages_of() {
     *) fail "unknown group '$1'" ;;
     esac
 }
+
+# Packages that other ones exclude, and whose tests are skipped where they are missing.
+may_be_missing() { llvm_packages 'libunwind-%s-dev'; }
 
 # One question to dpkg for everything.
 missing_packages() {
@@ -90,6 +95,20 @@ file_of() {
     cmocka) echo $cmocka/src/cmocka.c ;;
     musl) echo $musl/made ;;
     aarch64) echo "$aarch64/usr/lib/llvm-${LLVM_CONFIG#llvm-config-}/lib/libLLVMCore.a" ;;
+    esac
+}
+
+# What is downloaded for it, about; the lists of source packages are downloaded as well, 10 MB.
+size_of() {
+    case $1 in
+    sqlite) echo "14 MB" ;;
+    lua) echo "0.4 MB" ;;
+    zstd) echo "1.6 MB" ;;
+    zlib) echo "1.2 MB" ;;
+    cmocka) echo "0.1 MB" ;;
+    musl) echo "1.1 MB" ;;
+    aarch64) echo "48 MB" ;;
+    mimalloc) echo "0.2 MB" ;;
     esac
 }
 
@@ -130,17 +149,68 @@ as_root() {
     fi
 }
 
-# What somebody with the right to install types.
-apt_command() { echo "apt-get update && apt-get install --no-install-recommends $*"; }
+apt_environment="LC_ALL=C DEBIAN_FRONTEND=noninteractive"
+install_options="--no-install-recommends --no-remove"
+
+# What a user with the right to install types.
+apt_command() { echo "apt-get update && apt-get install $install_options $*"; }
+
+# The installed packages that installing these would remove, as apt sees it.
+removed_by() {
+    # shellcheck disable=SC2086
+    env $apt_environment apt-get install -s --no-install-recommends "$@" </dev/null 2>/dev/null |
+        sed -n 's/^Remv \([^ ]*\) .*/\1/p' | tr '\n' ' '
+}
+
+# Sets `missing` to the packages of it that can be installed beside those of the machine. What would remove one of
+# these is left out if its tests can be skipped, and an error if not.
+leave_out_conflicts() {
+    [ -n "$missing" ] && command -v apt-get >/dev/null && [ -n "$(removed_by $missing)" ] || return 0
+    kept=
+    for package in $missing; do
+        removed=$(removed_by "$package")
+        case " $(may_be_missing) " in
+        *" $package "*) may_miss=true ;;
+        *) may_miss=false ;;
+        esac
+        if [ -z "$removed" ]; then
+            kept="$kept$package "
+        elif $may_miss; then
+            say "left out: $package, which would remove ${removed% }; tests that need it are skipped"
+        else
+            fail "$package is needed, and would remove ${removed% }; nothing is installed. Remove these, or install" \
+                "$package, by your own command"
+        fi
+    done
+    missing=$kept
+}
+
+# What apt would install with these packages, and how large that is; a rough size of each source that is fetched.
+show_plan() {
+    if [ -n "$missing" ]; then
+        say "packages: $missing"
+        # shellcheck disable=SC2086
+        env $apt_environment apt-get install --assume-no $install_options $missing </dev/null 2>/dev/null |
+            sed -n 's/^\([0-9]* upgraded, [0-9]* newly installed\),.*/setup:     with what they need: \1/p
+                    s/^Need to get \(.*\) of archives\.$/setup:     download: \1/p
+                    s/^After this operation, \(.*\) of additional disk.*/setup:     on disk: \1/p' >&2
+    fi
+    for source in $($mimalloc_there || echo mimalloc) $missing_sources; do
+        say "source of $source, into the build folder; download: $(size_of "$source")"
+    done
+}
+
+update_lists() {
+    [ -n "${SUDO-}" ] || [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+        fail "root is needed for:  $(apt_command $missing)"
+    as_root env $apt_environment apt-get -o DPkg::Lock::Timeout=600 update </dev/null ||
+        say "apt-get update failed; going on with the lists that are there"
+}
 
 install_packages() {
-    [ -n "${SUDO-}" ] || [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
-        fail "root is needed for:  $(apt_command "$@")"
-    say "installing $*"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 update </dev/null ||
-        say "apt-get update failed; going on with the lists that are there"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends \
-        "$@" </dev/null && return
+    # shellcheck disable=SC2086
+    as_root env $apt_environment apt-get -o DPkg::Lock::Timeout=600 install -y $install_options "$@" </dev/null &&
+        return
     unknown=$(for package; do apt-cache show "$package" >/dev/null 2>&1 || echo "$package"; done)
     [ -z "$unknown" ] || say "apt does not know:" $unknown \
         "(for LLVM 22, Debian 12 needs bookworm-security in its sources)"
@@ -262,12 +332,12 @@ make_musl() {
     echo yes >$musl/made
 }
 
-# ---- the two commands ----
+# ---- the commands ----
 
 action=${1-}
 case $action in
-check | install) shift ;;
-*) fail "usage: setup.sh check|install GROUP..." ;;
+check | install | plan) shift ;;
+*) fail "usage: setup.sh check|install|plan GROUP..." ;;
 esac
 groups=$*
 
@@ -286,11 +356,21 @@ if $builds && ! has_mimalloc; then
     mimalloc_there=false
 fi
 
-if [ "$action" = install ]; then
+# Needed are: packages, mimalloc, other sources.
+is_complete() { [ -z "$missing" ] && $mimalloc_there && [ -z "$missing_sources" ]; }
+
+leave_out_conflicts
+if [ "$action" = plan ]; then
+    if is_complete; then say "everything is there"; else show_plan; fi
+    exit
+elif [ "$action" = install ] && ! is_complete; then
+    [ -z "$missing" ] || update_lists
+    leave_out_conflicts
+    show_plan
     [ -z "$missing" ] || install_packages $missing
     $mimalloc_there || fetch_mimalloc
     for source in $missing_sources; do get_source "$source"; done
-elif [ -n "$missing" ] || ! $mimalloc_there || [ -n "$missing_sources" ]; then
+elif ! is_complete; then
     without=
     [ "$LLVM" != 0 ] || without="LLVM=0 "
     say "not everything is there; this gets what building and testing need:  make ${without}setup"
