@@ -5,7 +5,6 @@
 
 # Stand-ins for unused parts of LLVM, ahead of its archives: absent.cpp. Tests of the code generator have them too.
 TOOL_ABSENT := $(call obj,tools/build/small/absent.cpp)
-TOOL_WRAPPED := _ZNSt6localeC1Ev
 
 include tools/build/small/tables.mk
 include tools/build/small/unretain.mk
