@@ -9,6 +9,7 @@
  *     cfg.c          blocks, predecessors, dominators
  *     bases.c        the reference that each derived pointer was derived from
  *     saved.c        where the arguments of functions are (saved.h)
+ *     descriptors.c  type descriptors that the module defines
  *     llvm_gc.cpp    what LLVM's C API lacks
  * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like
  * where LLVM itself runs out, so nothing here answers NULL for it. */
@@ -353,6 +354,22 @@ struct tn__cfg *tn__cfg_build(struct tn__gc *gc, LLVMValueRef function);
 uint32_t tn__cfg_number(const struct tn__cfg *cfg, LLVMBasicBlockRef block);
 /* Whether the call lies in the region of this gc_preserve_begin: the call's block must be reachable. */
 bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueRef call);
+
+/* ---- type descriptors (descriptors.c) ---- */
+
+struct tn__descriptor {
+    LLVMValueRef global, offsets; /* `offsets`: the constant array, or NULL */
+    uint64_t kind, size, element, references, offset_count;
+};
+
+/* Reads the descriptor that a global, which may be NULL, is. False: it is none, or not known here. */
+bool tn__read_descriptor(LLVMModuleRef module, LLVMValueRef global, struct tn__descriptor *d);
+/* The element of `offsets`. */
+uint64_t tn__descriptor_offset(const struct tn__descriptor *d, uint64_t index);
+/* What the descriptor calls the type, or what the descriptor is called itself. */
+const char *tn__descriptor_name(LLVMModuleRef module, const struct tn__descriptor *d);
+/* A number in a constant struct, at so many bytes. False: there is none. */
+bool tn__read_number(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset, uint64_t *number);
 
 /* ---- the reference that each derived pointer was derived from (bases.c) ---- */
 

@@ -9,7 +9,6 @@
  * `tn_type_of_X`. Only descriptors that are defined in the module can be read; an access to anything else is not
  * checked. */
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "codegen/managed/verify/verify.h"
@@ -18,87 +17,22 @@
 /* What TN_TYPE puts before the name of a typedef, and of a struct's tag. */
 static const char *const prefixes[] = {"tn_type_of_tn__without_", "tn_type_of_"};
 
-struct descriptor {
-    LLVMValueRef global, offsets; /* `offsets`: the constant array, or NULL */
-    uint64_t kind, size, element, references, offset_count;
-};
-
-/* ---- what a descriptor says ---- */
-
-/* The scalar at this offset of a constant, or NULL. */
-static LLVMValueRef constant_at(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset)
-{
-    while (constant && LLVMGetTypeKind(LLVMTypeOf(constant)) == LLVMStructTypeKind) {
-        LLVMTypeRef type = LLVMTypeOf(constant);
-        if (offset >= LLVMABISizeOfType(layout, type))
-            return NULL;
-        unsigned element = LLVMElementAtOffset(layout, type, offset);
-        offset -= LLVMOffsetOfElement(layout, type, element);
-        constant = LLVMGetAggregateElement(constant, element);
-    }
-    return offset ? NULL : constant;
-}
-
-bool tn__read_number(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset, uint64_t *number)
-{
-    LLVMValueRef field = constant_at(layout, constant, offset);
-    if (!field || !LLVMIsAConstantInt(field))
-        return false;
-    *number = LLVMConstIntGetZExtValue(field);
-    return true;
-}
-
-/* The list of offsets, which may be absent; false: it is not known here. */
-static bool read_offsets(LLVMTargetDataRef layout, LLVMValueRef constant, struct descriptor *d)
-{
-    LLVMValueRef list = constant_at(layout, constant, offsetof(struct tn_type, offsets));
-    if (list && LLVMIsNull(list))
-        return true;
-    if (!list || !LLVMIsAGlobalVariable(list) || !LLVMIsGlobalConstant(list) || !LLVMGetInitializer(list))
-        return false;
-    d->offsets = LLVMGetInitializer(list);
-    for (uint64_t i = 0; i < d->offset_count; i++) {
-        LLVMValueRef offset = LLVMGetAggregateElement(d->offsets, (unsigned)i);
-        if (!offset || !LLVMIsAConstantInt(offset))
-            return false;
-    }
-    return true;
-}
-
-static bool read_descriptor(struct tn__gc *gc, LLVMValueRef global, struct descriptor *d)
-{
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(gc->module);
-    *d = (struct descriptor){.global = global};
-    LLVMValueRef constant =
-        global && LLVMIsAGlobalVariable(global) && LLVMIsGlobalConstant(global) ? LLVMGetInitializer(global) : NULL;
-    uint64_t size = constant ? LLVMABISizeOfType(layout, LLVMTypeOf(constant)) : 0;
-    if (size < offsetof(struct tn_type, visit) ||
-        size > sizeof(struct tn_type)) /* without the padding at its end, perhaps */
-        return false;
-    return tn__read_number(layout, constant, offsetof(struct tn_type, kind), &d->kind) &&
-           tn__read_number(layout, constant, offsetof(struct tn_type, size), &d->size) &&
-           tn__read_number(layout, constant, offsetof(struct tn_type, element), &d->element) &&
-           tn__read_number(layout, constant, offsetof(struct tn_type, references), &d->references) &&
-           tn__read_number(layout, constant, offsetof(struct tn_type, offset_count), &d->offset_count) &&
-           read_offsets(layout, constant, d);
-}
-
 /* ---- which words are references ---- */
 
 enum answer { NO, YES, UNKNOWN };
 
-static enum answer is_listed(const struct descriptor *d, uint64_t offset)
+static enum answer is_listed(const struct tn__descriptor *d, uint64_t offset)
 {
     if (!d->offsets)
         return offset % 8 == 0 && offset < 512 && d->references >> offset / 8 & 1 ? YES : NO;
     for (uint64_t i = 0; i < d->offset_count; i++)
-        if (LLVMConstIntGetZExtValue(LLVMGetAggregateElement(d->offsets, (unsigned)i)) == offset)
+        if (tn__descriptor_offset(d, i) == offset)
             return YES;
     return NO;
 }
 
 /* Whether the words at `offset` plus multiples of `scale` (0: this one word) are references. */
-static enum answer is_reference(const struct descriptor *d, uint64_t offset, uint64_t scale)
+static enum answer is_reference(const struct tn__descriptor *d, uint64_t offset, uint64_t scale)
 {
     bool in_elements = offset >= d->size;
     if (scale && !in_elements)
@@ -153,18 +87,18 @@ static bool locate(struct tn__gc *gc, LLVMValueRef address, struct place *place)
 }
 
 /* Of an allocation: what it is told. */
-static bool find_allocated(struct tn__gc *gc, LLVMValueRef object, struct descriptor *d)
+static bool find_allocated(struct tn__gc *gc, LLVMValueRef object, struct tn__descriptor *d)
 {
     if (!tn__is_allocation(object))
         return false;
     LLVMValueRef type = LLVMGetOperand(object, 2);
     while (LLVMIsAConstantExpr(type) || LLVMIsAAddrSpaceCastInst(type))
         type = LLVMGetOperand(type, 0);
-    return read_descriptor(gc, type, d);
+    return tn__read_descriptor(gc->module, type, d);
 }
 
 /* Of a struct in C: what TN_TYPE says of that name, if it is about a struct of that size. */
-static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct descriptor *d)
+static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct tn__descriptor *d)
 {
     const char *name = type && LLVMGetTypeKind(type) == LLVMStructTypeKind && !LLVMIsOpaqueStruct(type)
                            ? LLVMGetStructName(type)
@@ -175,13 +109,13 @@ static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct descriptor *d
     uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(gc->module), type);
     for (size_t i = 0; i < TN_COUNT(prefixes); i++)
         if (snprintf(global, sizeof global, "%s%s", prefixes[i], name + 7) < (int)sizeof global &&
-            read_descriptor(gc, LLVMGetNamedGlobal(gc->module, global), d))
+            tn__read_descriptor(gc->module, LLVMGetNamedGlobal(gc->module, global), d))
             return d->element ? size >= d->size : size == d->size;
     return false;
 }
 
 /* The address leads into an object whose descriptor can be read. */
-static bool find_descriptor(struct tn__gc *gc, LLVMValueRef address, struct place *place, struct descriptor *d)
+static bool find_descriptor(struct tn__gc *gc, LLVMValueRef address, struct place *place, struct tn__descriptor *d)
 {
     return tn__space_of(address) >= TRACKED && tn__space_of(address) <= DERIVED && locate(gc, address, place) &&
            (find_allocated(gc, place->object, d) || (!gc->is_optimized && find_named(gc, place->type, d)));
@@ -191,7 +125,7 @@ void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t
                                void (*visit)(void *context, uint64_t offset), void *context)
 {
     struct place place;
-    struct descriptor descriptor;
+    struct tn__descriptor descriptor;
     if (!find_descriptor(gc, address, &place, &descriptor))
         return;
     uint64_t start = (uint64_t)place.offset;
@@ -204,7 +138,7 @@ bool tn__holds_no_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t si
 {
     enum { MOST_WORDS = 64 };
     struct place place;
-    struct descriptor descriptor;
+    struct tn__descriptor descriptor;
     if (!size || size > MOST_WORDS * WORD_BYTES || !find_descriptor(gc, address, &place, &descriptor))
         return false;
     if (descriptor.kind == TN_KIND_LEAF)
@@ -232,20 +166,8 @@ struct access {
     struct types *types;
     LLVMValueRef instruction;
     struct place place;
-    struct descriptor descriptor;
+    struct tn__descriptor descriptor;
 };
-
-/* What the descriptor calls the type, or what the descriptor is called itself. */
-static const char *type_name(const struct access *a)
-{
-    LLVMValueRef constant = LLVMGetInitializer(a->descriptor.global);
-    LLVMValueRef name = constant_at(LLVMGetModuleDataLayout(a->gc->module), constant, offsetof(struct tn_type, name));
-    size_t length;
-    if (name && LLVMIsAGlobalVariable(name) && LLVMGetInitializer(name) &&
-        LLVMIsConstantString(LLVMGetInitializer(name)))
-        return LLVMGetAsString(LLVMGetInitializer(name), &length); /* ends with a null character, as C's strings do */
-    return LLVMGetValueName2(a->descriptor.global, &length);
-}
 
 /* Debug information knows the struct by the name of its tag or typedef, which is part of the descriptor's. */
 static bool find_member(const struct access *a, uint64_t offset, char *member, size_t size)
@@ -268,7 +190,8 @@ static void report(struct access *a, uint64_t offset, const char *rule, const ch
     TN__APPEND(a->gc, types->reported, types->reported_count, (struct word){a->descriptor.global, offset});
     if (!find_member(a, offset, member, sizeof member))
         snprintf(member, sizeof member, "at offset %llu", (unsigned long long)offset);
-    snprintf(message, sizeof message, "the member %s of '%.100s' %s", member, type_name(a), text);
+    snprintf(message, sizeof message, "the member %s of '%.100s' %s", member,
+             tn__descriptor_name(a->gc->module, &a->descriptor), text);
     tn__gc_reject(a->gc, a->instruction, rule, message);
 }
 

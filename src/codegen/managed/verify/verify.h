@@ -114,11 +114,6 @@ static inline bool tn__is_contents(const struct tn__flow *memory, LLVMValueRef v
 /* True for a load of something that holds no managed pointer and is only stored elsewhere: the two copy bytes. */
 bool tn__is_copy_load(LLVMValueRef i);
 
-/* ---- types.c ---- */
-
-/* A number in a constant struct, at so many bytes: a member of a type's descriptor. False: there is none. */
-bool tn__read_number(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset, uint64_t *number);
-
 /* ---- words.c ---- */
 
 /* The part of both verifiers that is about stack memory. */
