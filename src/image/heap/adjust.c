@@ -71,13 +71,13 @@ static int check_types(struct adjustment *a)
         if (!tn__type_is_sound(type, a->heap->start, a->heap->size))
             return FAIL(a, "%s: type '%s': its descriptor is wrong", a->name, name);
         host = host_type(a, name);
-        const char *difference = host ? tn__type_difference(type, host) : NULL;
+        char difference[TN__DIFFERENCE];
         if (!host)
             list_undefined(a, "type ", name);
-        else if (difference)
+        else if (tn__types_differ(host, type, difference))
             code = tn__fail(a->err, TN_ENOTSUP,
-                            "%s: the type '%s' of the program is not the one that objects were saved of: '%s' differs",
-                            a->name, name, difference);
+                            "%s: the type '%s' of the program is not the one that objects were saved of: %s", a->name,
+                            name, difference);
     }
     return code;
 }

@@ -18,6 +18,7 @@
 #ifndef TENON_IMAGE_HEAP_H
 #define TENON_IMAGE_HEAP_H
 
+#include "gc/object/object.h"
 #include "image/load/image.h"
 #include "tenon_heap.h"
 
@@ -151,9 +152,6 @@ bool tn__list_add(const uint8_t *list, uint64_t size, const struct tn__list_word
                   uint64_t *written);
 
 /* ---- types.c ---- */
-
-/* The name of the first member by which the descriptors differ; NULL: their objects are laid out alike. */
-const char *tn__type_difference(const struct tn_type *a, const struct tn_type *b);
 
 /* Whether a descriptor can be used without reading outside of the `size` bytes from `start` on, or dividing by 0. Its
  * `visit` is not looked at. */

@@ -80,9 +80,9 @@ static int find_first(const struct tn_image *image, uint32_t index, const struct
     const struct tn_image *other;
     for (size_t i = 0; (other = tn__permanent_owner(image->heap->heap, i)); i++) {
         const struct tn_type *type = other != image && other->heap->is_settled ? tn_image_type(other, name) : NULL;
-        const char *difference = type ? tn__type_difference(type, descriptor(image, own)) : NULL;
-        if (difference)
-            return tn__fail(err, TN_EDUP, "%s: the image '%s' has a type '%s' too, and '%s' differs",
+        char difference[TN__DIFFERENCE];
+        if (type && tn__types_differ(descriptor(image, own), type, difference))
+            return tn__fail(err, TN_EDUP, "%s: the image '%s' has a type '%s' too, and %s",
                             tn__image_name(&image->view), tn__image_name(&other->view), name, difference);
         if (type) {
             other->heap->is_needed = true;

@@ -1,39 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Descriptors of types: whether those of a file can be used, and whether two are alike. */
+/* Whether descriptors of types that a file has can be used. */
 
 #include "image/heap/heap.h"
-
-static bool has_same_offsets(const struct tn_type *a, const struct tn_type *b)
-{
-    if (!a->offsets || !b->offsets)
-        return !a->offsets && !b->offsets;
-    return a->offset_count == b->offset_count &&
-           memcmp(a->offsets, b->offsets, a->offset_count * sizeof *a->offsets) == 0;
-}
-
-const char *tn__type_difference(const struct tn_type *a, const struct tn_type *b)
-{
-    const struct {
-        const char *member;
-        bool is_same;
-    } rows[] = {
-        {"kind", a->kind == b->kind},
-        {"alignment", a->alignment == b->alignment},
-        {"size", a->size == b->size},
-        {"element", a->element == b->element},
-        {"length", !a->element || a->length == b->length},
-        {"references", a->offsets || b->offsets || a->references == b->references},
-        {"offsets", has_same_offsets(a, b)},
-        {"visit", a->kind != TN_KIND_CUSTOM || !a->visit || !b->visit || a->visit == b->visit},
-    };
-    for (size_t i = 0; i < TN_COUNT(rows); i++)
-        if (!rows[i].is_same)
-            return rows[i].member;
-    return NULL;
-}
-
-/* ---- what a file has ---- */
 
 static bool is_within(const void *at, uint64_t length, const char *start, uint64_t size)
 {

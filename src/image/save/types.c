@@ -40,8 +40,7 @@ static const struct tn_type *type_of_images(const struct tn_save *save, const ch
 
 static int refuse_difference(const struct tn_save *save, const char *name, const char *difference)
 {
-    return tn__fail(save->err, TN_EDUP, "%s: two types are called '%s', and '%s' differs", save->options.name, name,
-                    difference);
+    return tn__fail(save->err, TN_EDUP, "%s: two types are called '%s', and %s", save->options.name, name, difference);
 }
 
 static uint32_t hash_of(const char *name)
@@ -62,21 +61,22 @@ static uint32_t find_name(const struct tn_save *save, const char *name)
 /* Decides where the descriptor is: here, in another image, or at the kind of the same name. */
 static int settle(struct tn_save *save, struct tn__save_kind *kind)
 {
-    const char *difference = NULL;
+    char difference[TN__DIFFERENCE];
     kind->same = find_name(save, kind->name);
     if (kind->same < save->kinds.count) {
         const struct tn__save_kind *first = &tn__save_kinds(save)[kind->same];
-        difference = first->is_host == kind->is_host ? tn__type_difference(first->type, kind->type) : "the owner";
         kind->other = first->other;
         kind->place = first->place;
-        return difference ? refuse_difference(save, kind->name, difference) : TN_OK;
+        if (first->is_host != kind->is_host)
+            return refuse_difference(save, kind->name, "one is the program's, the other is not");
+        bool differ = tn__types_differ(first->type, kind->type, difference);
+        return differ ? refuse_difference(save, kind->name, difference) : TN_OK;
     }
     const struct tn_type *type = kind->is_host ? NULL : type_of_images(save, kind->name, &kind->other);
     if (!type)
         return TN_OK;
     kind->place = (uintptr_t)type - save->options.images[kind->other - 1]->heap->moved;
-    difference = tn__type_difference(type, kind->type);
-    return difference ? refuse_difference(save, kind->name, difference) : TN_OK;
+    return tn__types_differ(type, kind->type, difference) ? refuse_difference(save, kind->name, difference) : TN_OK;
 }
 
 static int add_kind(struct tn_save *save, const struct tn_type *type, uint32_t parent)
