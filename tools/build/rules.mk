@@ -148,8 +148,8 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c elf/overlap.c) \
 	$(addprefix src/link/unwind/,unwind.c unwind_objects.c unwind_sets.c) src/image/format/writer.c \
 	$(filter-out src/image/save/copy.c src/image/save/map.c,$(wildcard src/image/save/*.c)) \
-	$(addprefix src/image/heap/,adjust.c check.c heaps.c open.c patches.c restore.c same.c types.c unique.c values.c \
-		zones.c) src/image/write/saved.c \
+	$(addprefix src/image/heap/,adjust.c check.c heaps.c layouts.c open.c patches.c restore.c same.c types.c unique.c \
+		values.c zones.c) src/image/write/saved.c \
 	$(wildcard src/gc/load/*.c) $(addprefix src/gc/heap/,default.c enter.c heap.c heaps.c text.c times.c) \
 	$(addprefix src/gc/threads/,await.c overflow.c thread.c world.c) \
 	$(addprefix src/gc/collect/,cards.c collect.c permanent.c verify.c) \

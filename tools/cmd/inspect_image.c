@@ -115,6 +115,19 @@ static void print_values(const struct tn__image_view *view)
     }
 }
 
+static void print_layouts(const struct tn__image_view *view)
+{
+    static const char *const kinds[] = {"leaf", "fixed", "references", "structs", "weak", "ephemeron", "custom"};
+    const struct tn__image_rows *table = &view->tables[TN__IMAGE_LAYOUT_TABLE];
+    for (uint32_t i = 0; i < table->count; i++) {
+        const uint8_t *row = tn__image_row(table, i);
+        uint32_t kind = tn__get32(row + TN__IMAGE_LAYOUT_KIND);
+        printf("%s  '%s', %s, %" PRIu64 " bytes\n", i ? "" : "\nits code's types\n",
+               view->text + tn__get32(row + TN__IMAGE_LAYOUT_NAME), kind < TN_COUNT(kinds) ? kinds[kind] : "?",
+               tn__get64(row + TN__IMAGE_LAYOUT_SIZE));
+    }
+}
+
 /* Sizes and intended places of its zones, and the roots. */
 static void print_objects(const struct tn__image_view *view)
 {
@@ -142,5 +155,6 @@ void inspect_image(const struct tn__image_view *view, struct inspect_sizes *size
     print_needs(view);
     print_dependencies(view);
     print_values(view);
+    print_layouts(view);
     print_objects(view);
 }

@@ -26,6 +26,8 @@ static int write_metadata(struct tn__image_build *b)
                                           .dependency_count = b->options.dependency_count,
                                           .values = b->values,
                                           .value_count = b->value_count,
+                                          .layouts = b->layouts,
+                                          .layout_count = b->layout_count,
                                           .saved = b->saved,
                                           .is_managed = b->is_managed};
     const char **needs = NULL;

@@ -42,6 +42,8 @@ struct tn__image_build {
     char values_symbol[256];       /* of the words that hold addresses of saved objects; empty: there are none */
     struct tn_image_value *values; /* one for each word */
     size_t value_count;
+    struct tn_type *layouts; /* types of the code, in the arena; none if no saved objects can be used */
+    size_t layout_count;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     bool is_managed;
@@ -79,6 +81,12 @@ int tn__image_prepare(void *build);
 
 /* Disposes of the module, if it is there and not abandoned. */
 void tn__image_dispose_module(struct tn__image_build *b);
+
+/* ---- layouts.c ---- */
+
+/* Finds the type descriptors of the joined module, and compares them with the types of the objects that the image is to
+ * have. TN_ENOTSUP (one differs), TN_EFORMAT, TN_ENOMEM. */
+int tn__image_take_layouts(struct tn__image_build *b);
 
 /* ---- versions.c ---- */
 

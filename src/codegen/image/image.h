@@ -10,6 +10,7 @@
  *     annotate.cpp      which functions get versions of their own, on the whole module
  *     multiversion.cpp  the versions, in each shard
  *     roots.cpp         makes one module of several, and leaves out what the roots do not need
+ *     layouts.c         the types that code has, which are compared with those of saved objects
  *     metadata.c        the tables
  *     archive.c         archives of objects
  * src/image/write makes files of these archives. */
@@ -61,6 +62,8 @@ struct tn__image_contents {
     size_t dependency_count;
     const struct tn_image_value *values;
     size_t value_count;
+    const struct tn_type *layouts; /* types that the code was compiled with */
+    size_t layout_count;
     const struct tn__saved *saved; /* its objects; NULL: none */
     bool is_managed;
     uint64_t build_id[2];

@@ -14,6 +14,7 @@
 #include "codegen/llvm/llvm.h"
 #include "image/format/writer.h"
 #include "tenon_gc.h"
+#include "tenon_heap.h"
 
 /* ---- tables ---- */
 
@@ -111,6 +112,33 @@ static void write_dependencies(struct writer *w)
         memcpy(row + TN__IMAGE_DEPENDENCY_ID, c->dependencies[i].build_id, sizeof c->dependencies[i].build_id);
     }
 }
+
+/* Lists of offsets are among the names, where something precedes them, so that no list is at 0. */
+static void write_layouts(struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    uint8_t *row = c->layout_count ? begin_table(w, TN__IMAGE_LAYOUT_TABLE, c->layout_count, TN__IMAGE_LAYOUT) : NULL;
+    for (size_t i = 0; i < c->layout_count; i++, row += TN__IMAGE_LAYOUT) {
+        const struct tn_type *type = &c->layouts[i];
+        tn__put32(row + TN__IMAGE_LAYOUT_NAME, tn__image_add_text(&w->text, type->name));
+        tn__put32(row + TN__IMAGE_LAYOUT_KIND, type->kind);
+        tn__put32(row + TN__IMAGE_LAYOUT_ALIGNMENT, type->alignment);
+        tn__put64(row + TN__IMAGE_LAYOUT_SIZE, type->size);
+        tn__put64(row + TN__IMAGE_LAYOUT_ELEMENT, type->element);
+        tn__put64(row + TN__IMAGE_LAYOUT_LENGTH, type->length);
+        tn__put64(row + TN__IMAGE_LAYOUT_REFERENCES, type->references);
+        if (!type->offsets)
+            continue;
+        tn__put32(row + TN__IMAGE_LAYOUT_OFFSETS, tn__image_add_bytes(&w->text, "", 0));
+        tn__put32(row + TN__IMAGE_LAYOUT_OFFSET_COUNT, (uint32_t)type->offset_count);
+        for (uint64_t k = 0; k < type->offset_count; k++) {
+            uint8_t offset[4];
+            tn__put32(offset, type->offsets[k]);
+            tn__image_add_bytes(&w->text, offset, sizeof offset);
+        }
+    }
+}
+
 static void write_tables(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
@@ -149,6 +177,7 @@ static void write_tables(struct writer *w)
         tn__put32(row + TN__IMAGE_VALUE_NAME, tn__image_add_text(&w->text, c->values[i].name));
         tn__put32(row + TN__IMAGE_VALUE_OF, c->values[i].of);
     }
+    write_layouts(w);
     w->name = tn__image_add_text(&w->text, c->image);
 }
 
@@ -163,18 +192,20 @@ static size_t count_rows(struct writer *w)
     if (c->saved)
         heap_tables = TN__IMAGE_HEAP_TABLES - TN__IMAGE_CODE_TABLES;
     if (saved > limit || c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
-        c->dependency_count > limit / TN__IMAGE_DEPENDENCY || c->value_count > limit / TN__IMAGE_VALUE)
+        c->dependency_count > limit / TN__IMAGE_DEPENDENCY || c->value_count > limit / TN__IMAGE_VALUE ||
+        c->layout_count > limit / TN__IMAGE_LAYOUT)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
     w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + has_words(c);
     if (c->saved)
         w->places += saved_rows(w, TN__IMAGE_ZONE_TABLE) + 1;
-    w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0);
-    return w->places > limit ? 0
-                             : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE +
-                                   targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION +
-                                   w->set_count * 8 + c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY;
+    w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0);
+    return w->places > limit
+               ? 0
+               : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE + c->layout_count * TN__IMAGE_LAYOUT +
+                     targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 +
+                     c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */

@@ -251,6 +251,8 @@ static int prepare_module(struct tn__image_build *b)
     if (code == TN_OK) /* or a linker that keeps another's copy drops versions, too */
         tn__split_leave_groups(b->unit.module);
     if (code == TN_OK)
+        code = tn__image_take_layouts(b); /* nothing that is kept need refer to the type of a root's object */
+    if (code == TN_OK)
         code = keep_roots(b);
     if (code == TN_OK)
         code = load_values(b);

@@ -68,6 +68,7 @@ enum tn__image_table {
     TN__IMAGE_PATCH_TABLE,                         /* words of other images */
     TN__IMAGE_HEAP_TABLES,                         /* the end of those of a heap */
     TN__IMAGE_VALUE_TABLE = TN__IMAGE_HEAP_TABLES, /* types and objects that code uses; few images have it */
+    TN__IMAGE_LAYOUT_TABLE,                        /* types that code was compiled with; few images have it */
     TN__IMAGE_TABLES                               /* how many kinds are known */
 };
 
@@ -182,6 +183,20 @@ enum tn__image_patch_of {
 
 /* A row of the table of values: row n says what word n of the values is (enum tn_image_value_of). */
 enum { TN__IMAGE_VALUE_NAME = 0, TN__IMAGE_VALUE_OF = 4, TN__IMAGE_VALUE = 8 };
+
+/* A row of the table of layouts: what a type descriptor of the code says of the type of this name. */
+enum {
+    TN__IMAGE_LAYOUT_NAME = 0,
+    TN__IMAGE_LAYOUT_KIND = 4, /* enum tn_kind */
+    TN__IMAGE_LAYOUT_ALIGNMENT = 8,
+    TN__IMAGE_LAYOUT_OFFSETS = 12, /* in the text table: 4 bytes each; 0: there is no list */
+    TN__IMAGE_LAYOUT_SIZE = 16,
+    TN__IMAGE_LAYOUT_ELEMENT = 24,
+    TN__IMAGE_LAYOUT_LENGTH = 32,
+    TN__IMAGE_LAYOUT_REFERENCES = 40,
+    TN__IMAGE_LAYOUT_OFFSET_COUNT = 48,
+    TN__IMAGE_LAYOUT = 56
+};
 
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
  * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. If

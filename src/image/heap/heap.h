@@ -12,6 +12,7 @@
  *     unique.c   objects that give way to others
  *     patches.c  words of other images that this one changes
  *     values.c   types and objects that code of images uses
+ *     layouts.c  types that code of images was compiled with
  *     restore.c  what the program does when an image was opened
  * Programs that do not name tn_image_heaps or tn_save_create contain none of this. */
 
@@ -81,7 +82,8 @@ static inline struct tn__image_heap *tn__image_heap_of(const struct tn_image *im
 void *const *tn__image_find_root(const struct tn_image *image, const char *name);
 
 /* What the one image of an executable cannot need: there is no other image that it patches, and no client that has
- * objects for others to give way to, or asks for checks. So executables do not contain it. */
+ * objects for others to give way to, or asks for checks; its types were compared when it was built. So executables do
+ * not contain it. */
 struct tn__heap_parts {
     int (*check_unique)(const struct tn_image *image, struct tn_error *err);
     int (*give_way)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
@@ -90,6 +92,8 @@ struct tn__heap_parts {
                      struct tn_error *err);
     void (*end_patching)(struct tn__patching *patching, bool undo);
     int (*check)(const struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+    int (*check_layouts)(const struct tn_image *image, const char *file, const struct tn_image_load_options *options,
+                         struct tn_error *err);
 };
 
 /* `open` and `close` of struct tn_image_heaps. */
@@ -206,6 +210,13 @@ void tn__image_end_patching(struct tn__patching *patching, bool undo);
 /* `fill` of struct tn_image_heaps. TN_EUNDEF, TN_ENOTSUP (an object gave way, or may move). */
 int tn__image_heap_fill(const struct tn_image *image, const char *name, uint64_t *values,
                         const struct tn_image_load_options *options, struct tn_error *err);
+
+/* ---- layouts.c, see also layouts.h ---- */
+
+/* Compares the types of the image's code with those of the heaps of images that it depends on; those of its own heap
+ * were compared when it was built. TN_ENOTSUP, TN_EFORMAT, TN_ENOMEM. */
+int tn__image_check_layouts(const struct tn_image *image, const char *file, const struct tn_image_load_options *options,
+                            struct tn_error *err);
 
 /* ---- restore.c ---- */
 

@@ -33,7 +33,11 @@ int tn__image_heap_fill(const struct tn_image *image, const char *file, uint64_t
 {
     static const char *const kinds[] = {[TN_IMAGE_VALUE_TYPE] = "type", [TN_IMAGE_VALUE_ROOT] = "root"};
     const struct tn__image_rows *rows = &image->view.tables[TN__IMAGE_VALUE_TABLE];
+    const struct tn__heap_parts *parts = options->heaps->parts;
     bool undefined = false;
+    int code = parts ? parts->check_layouts(image, file, options, err) : TN_OK;
+    if (code != TN_OK)
+        return code;
     for (uint32_t i = 0; i < rows->count; i++) {
         const uint8_t *row = tn__image_row(rows, i);
         const char *name = image->view.text + tn__get32(row + TN__IMAGE_VALUE_NAME);

@@ -139,13 +139,14 @@ int tn__image_fill_values(const struct tn_image *image, const char *name, const 
                           struct tn_error *err)
 {
     const struct tn__image_view *view = &image->view;
-    if (!view->tables[TN__IMAGE_VALUE_TABLE].count)
+    bool has_values = view->tables[TN__IMAGE_VALUE_TABLE].count, has_heap = options->heap && options->heaps;
+    if (!has_values && (!has_heap || !view->tables[TN__IMAGE_LAYOUT_TABLE].count))
         return TN_OK;
-    if (!options->heap || !options->heaps)
+    if (!has_heap)
         return tn__fail(err, TN_ENOTSUP,
                         "%s: its code uses saved objects, and the options name no heap for them (tn_image_heaps)",
                         name);
-    return options->heaps->fill(image, name, tn__image_place(view, view->values_at), options, err);
+    return options->heaps->fill(image, name, has_values ? tn__image_place(view, view->values_at) : NULL, options, err);
 }
 
 int tn__image_open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)

@@ -178,7 +178,8 @@ struct tn_image_heaps {
     /* Undoes that. False: another image uses types of this one, so it stays part of the heap. */
     bool (*close)(struct tn_image *image);
     /* Finds the types and objects that the image's code uses, in its own heap and in those of images that it depends
-     * on, and writes their addresses. */
+     * on, and writes their addresses; `values` is NULL if there are none. Before that, compares the types that the code
+     * was compiled with with those of these images. */
     int (*fill)(const struct tn_image *image, const char *name, uint64_t *values,
                 const struct tn_image_load_options *options, struct tn_error *err);
     /* Leads types of names that images of the heap have already to these images, when nothing else can fail. NULL:
@@ -237,7 +238,7 @@ int tn__image_check_dependencies(const struct tn_image *image, const char *name,
                                  const struct tn_image_load_options *options, struct tn_error *err);
 /* Writes the slots. The places were checked, or are those of the program itself. */
 void tn__image_fill_slots(const struct tn_image *image);
-/* Writes the values, if there are any. TN_ENOTSUP, TN_EUNDEF. */
+/* Writes the values, if there are any, and compares types. TN_ENOTSUP, TN_EUNDEF, TN_EFORMAT, TN_ENOMEM. */
 int tn__image_fill_values(const struct tn_image *image, const char *name, const struct tn_image_load_options *options,
                           struct tn_error *err);
 

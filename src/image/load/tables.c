@@ -86,7 +86,8 @@ static const struct {
                                     {"unique objects", TN__IMAGE_UNIQUE},
                                     {"uses", TN__IMAGE_USE},
                                     {"patches", TN__IMAGE_PATCH},
-                                    {"values", TN__IMAGE_VALUE}};
+                                    {"values", TN__IMAGE_VALUE},
+                                    {"layouts", TN__IMAGE_LAYOUT}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -305,5 +306,7 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = check_names(&r, TN__IMAGE_NEED_TABLE, "host symbol");
     if (code == TN_OK)
         code = check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, "dependency");
-    return code == TN_OK ? check_names(&r, TN__IMAGE_VALUE_TABLE, "value") : code;
+    if (code == TN_OK)
+        code = check_names(&r, TN__IMAGE_VALUE_TABLE, "value");
+    return code == TN_OK ? check_names(&r, TN__IMAGE_LAYOUT_TABLE, "layout") : code;
 }

@@ -375,6 +375,40 @@ static void objects_become_sections(void **state)
     unlink(path);
 }
 
+/* Rows of the types of code. */
+static void damaged_layouts_are_refused(void **state)
+{
+    static const struct {
+        uint32_t field, value;
+        int code;
+        const char *text;
+    } cases[] = {
+        {TN__IMAGE_LAYOUT_OFFSET_COUNT, 1, 0, ""},
+        {TN__IMAGE_LAYOUT_NAME, UINT32_MAX, TN_EFORMAT, "layout 0: its name lies outside of the text"},
+        {TN__IMAGE_LAYOUT_OFFSET_COUNT, UINT32_MAX, TN_EFORMAT, "layout 0: its offsets lie outside of the text"},
+        {TN__IMAGE_LAYOUT_OFFSETS, UINT32_MAX, TN_EFORMAT, "layout 0: its offsets lie outside of the text"},
+        {TN__IMAGE_LAYOUT_OFFSETS, 0, 0, ""},
+    };
+    struct program program = make("layouts");
+    struct tn_heap *heap = saved_heap();
+    const struct tn_image_load_options options = zones_options(heap, 0);
+    uint8_t *row = program.image.bytes + program.image.layout;
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(cases); i++) {
+        struct tn_image *image;
+        uint32_t before = tn__get32(row + cases[i].field);
+        tn__put32(row + cases[i].field, cases[i].value);
+        zones_sign(program.image.bytes, program.image.size, program.image.header);
+        int code = open_image(&program, FROM_MEMORY, &options, &image);
+        if (code != cases[i].code || (code && !strstr(err.text, cases[i].text)))
+            fail_msg("case %zu: %d %s", i, code, err.text);
+        tn_image_close(image);
+        tn__put32(row + cases[i].field, before);
+    }
+    tn_heap_destroy(heap);
+    destroy(&program);
+}
+
 /* Files whose zones or lists lie outside, or which have code. */
 static void other_files_are_no_objects(void **state)
 {
@@ -426,10 +460,10 @@ static void other_files_are_no_objects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zones_come_to_their_place),  cmocka_unit_test(what_is_taken_is_not_replaced),
-        cmocka_unit_test(refusals_are_survived),      cmocka_unit_test(images_are_saved_on_top),
-        cmocka_unit_test(what_is_wrong_is_refused),   cmocka_unit_test(objects_become_sections),
-        cmocka_unit_test(other_files_are_no_objects),
+        cmocka_unit_test(zones_come_to_their_place),   cmocka_unit_test(what_is_taken_is_not_replaced),
+        cmocka_unit_test(refusals_are_survived),       cmocka_unit_test(images_are_saved_on_top),
+        cmocka_unit_test(what_is_wrong_is_refused),    cmocka_unit_test(objects_become_sections),
+        cmocka_unit_test(damaged_layouts_are_refused), cmocka_unit_test(other_files_are_no_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,11 @@ static void write_tables(struct parts *p)
     tn__put32(row + TN__IMAGE_VALUE_NAME, before + 4);
     tn__put32(row + TN__IMAGE_VALUE + TN__IMAGE_VALUE_NAME, before + 9);
     tn__put32(row + TN__IMAGE_VALUE + TN__IMAGE_VALUE_OF, TN_IMAGE_VALUE_ROOT);
+    row = add_rows(p, TN__IMAGE_LAYOUT_TABLE, 1, TN__IMAGE_LAYOUT);
+    p->made->layout = (uint64_t)(row - p->made->bytes);
+    tn__put32(row + TN__IMAGE_LAYOUT_NAME, before + 4);
+    tn__put32(row + TN__IMAGE_LAYOUT_OFFSETS, before);
+    tn__put32(row + TN__IMAGE_LAYOUT_OFFSET_COUNT, 1);
     row = add_rows(p, TN__IMAGE_TEXT_TABLE, before + sizeof text, 1);
     memcpy(row, view->text, before);
     memcpy(row + before, text, sizeof text);
@@ -119,8 +124,8 @@ static void write_parts(struct parts *p)
         at = add_zone(p, at, bytes, size);
         bytes += size;
     }
-    *p->made = (struct with_code){p->made->bytes,    p->made->size, HEAD,   code,   CODE_SIZE,
-                                  words + 8 * SLOTS, read_only,     p->end, p->page};
+    *p->made = (struct with_code){p->made->bytes,    p->made->size, HEAD,   code,    CODE_SIZE,
+                                  words + 8 * SLOTS, read_only,     p->end, p->page, p->made->layout};
 }
 
 static void write_note(struct parts *p)

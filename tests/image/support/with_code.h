@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* An image with code and saved objects, made without a compiler and a linker: a file of segments, with the public
- * function `run`, which has a slot, and two values, the type `link` and the root `root`. */
+ * function `run`, which has a slot, two values, the type `link` and the root `root`, and one type of code. */
 
 #ifndef TENON_TESTS_IMAGE_WITH_CODE_H
 #define TENON_TESTS_IMAGE_WITH_CODE_H
@@ -16,6 +16,7 @@ struct with_code {
     size_t size;
     uint64_t header, code, code_size, values; /* where they are; addresses in the file are offsets */
     uint64_t zones, end, page;                /* zones lie between, apart from the page with slots and values */
+    uint64_t layout;                          /* the row of the type of code, of which offset lists are in the text */
 };
 
 /* Takes the objects of the file that tn_save_write has written. The image's name is `code`. The caller frees the bytes.
