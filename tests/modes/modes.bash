@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The mode matrix: programs of a few files, each linked and run in every mode of Tenon. Each prints what it prints when
+# the system's linker has linked it, and ends with the same status.
+#
+# Programs are in cases/*.case (see prepare), one for each rule; the build compiles them and links them natively once
+# (rules.mk). To try one: make build/tests/modes/made && tests/run tests/modes/*.sh, with CASES="weak_first ..." and
+# MODES="lazy tiers ..." for a few.
+#
+# Environment as tests/run sets it: BUILD, LLVM_BIN.
+
+: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. tests/records.bash
+
+# The modes: name, form of the inputs (prepare), how, options.
+#     gcc, clang    objects of that compiler
+#     ir            bitcode; of archives the objects
+#     even, odd     bitcode and objects in turns, beginning with the former or the latter
+#     build         bitcode of all that the system's linker took
+# How: `run` is tenon run; `host` the client (host.c); others are what `tenon build` makes, the client's option for it
+# comes behind.
+modes='
+eager-gcc      gcc     run
+eager-clang    clang   run
+eager-ir       ir      run     -O2
+eager-even     even    run     -O0
+lazy           ir      run     --lazy -O1
+lazy-even      even    run     --lazy -O0
+lazy-odd       odd     run     --lazy -O2
+tiers          ir      run     --tiers
+threads-1      ir      run     --threads 1 -O1
+threads-4      ir      run     --threads 4 -O0
+threads-even   even    run     --threads 4 -O1
+ahead          ir      run     --lazy --ahead calls -O0
+cache-first    ir      run     --cache @cache -O1
+cache-second   ir      run     --cache @cache -O1
+lazy-first     odd     run     --lazy --ahead all --cache @cache -O1
+lazy-second    odd     run     --lazy --ahead all --cache @cache -O1
+client-gcc     gcc     host
+client-stubs   clang   host    --stubs --thread
+client-ir      ir      host
+client-lazy    even    host    --lazy --thread
+client-threads ir      host    --lazy --threads=2 --thread
+exe            build   exe
+shared         build   shared  --dlopen
+image          build   image   --open --thread
+'
+
+# built STEM KIND: makes STEM.KIND of the inputs
+built() {
+    local stem=$1 kind=$2 inputs targets='x86-64'
+    mapfile -t inputs <"$stem/build.inputs"
+    [ "$kind" != image ] || targets='x86-64;x86-64-v2,clone_all'
+    "$BUILD/tenon" build --kind="$kind" --targets "$targets" -O1 -o "$stem/$kind" "${inputs[@]}" \
+        >"$stem/$kind.log" 2>&1
+}
+
+# check_mode STEM NAME FORM HOW [OPTION...]: one line for a program in a mode; none, if that were the same as another.
+check_mode() {
+    local stem=$1 name=$2 form=$3 how=$4 case=${1##*/} inputs libraries=() native=$1/native
+    shift 4
+    local options=("${@/#@/$stem/}") got=$stem/got.$name
+    [ -s "$stem/$form.inputs" ] || return 0
+    if grep -qE "^([^:]* )?$name( [^:]*)?:" "$stem/skip"; then
+        echo "ok modes/$case, $name # SKIP $(sed -nE "s/^([^:]* )?$name( [^:]*)?: //p" "$stem/skip")"
+        return
+    fi
+    ! grep -qE "^$case .*\b$name( |$)" tests/modes/pending || return 0
+    mapfile -t inputs <"$stem/$form.inputs"
+    [ ! -f "$stem/libraries" ] || mapfile -t libraries <"$stem/libraries"
+    if [ "$how" = host ] || [[ ${options[*]-} = *open* ]]; then
+        native=$stem/twice
+        [ ! -s "$stem/ends" ] || native=$stem/native options+=(--once)
+    fi
+    [[ $name != *-first ]] || rm -rf "$stem/cache"
+    case $how in
+    run) set -- "$BUILD/tenon" run ${options[@]+"${options[@]}"} "${inputs[@]}" ${libraries[@]+"${libraries[@]}"} ;;
+    host) set -- "$BUILD/tests/modes/host" ${options[@]+"${options[@]}"} "${inputs[@]}" ;;
+    *)
+        built "$stem" "$how" || { echo "not ok modes/$case, $name: $(tail -1 "$stem/$how.log")"; return; }
+        set -- "$stem/exe"
+        [ "$how" = exe ] || set -- "$BUILD/tests/modes/host" "${options[@]}" "$stem/$how"
+        ;;
+    esac
+    record "$got" timeout 60 "$@" </dev/null
+    same "modes/$case, $name" "$native" "$got"
+}
+
+# check_case STEM MODE...: a program in these modes
+check_case() {
+    local stem=$1 name form how options part
+    shift
+    for part in out err; do
+        cat "$stem/native.$part" "$stem/native.$part" >"$stem/twice.$part"
+    done
+    cp "$stem/native.status" "$stem/twice.status"
+    while read -r name form how options; do
+        [[ " $* " = *" $name "* && " ${MODES:-$name} " = *" $name "* ]] || continue
+        check_mode "$stem" "$name" "$form" "$how" $options
+    done <<<"$modes"
+}
+
+# modes_by HOW...: the names of the modes that are run so
+modes_by() {
+    local name form how options
+    while read -r name form how options; do
+        [ -z "$name" ] || [[ " $* " != *" $how "* ]] || echo "$name"
+    done <<<"$modes"
+}
+
+# check_cases MODE...: all programs, or those of $CASES, in those of these modes that $MODES names, or in all
+check_cases() {
+    local case
+    for case in ${CASES:-$(cd tests/modes/cases && printf '%s\n' *.case)}; do
+        case=$BUILD/tests/modes/${case%.case}
+        [ -f "$case/made" ] || { echo "not ok modes/${case##*/}: make $case/made comes first"; continue; }
+        check_case "$case" "$@"
+    done
+}
