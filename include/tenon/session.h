@@ -114,6 +114,9 @@ struct tn_stats {
     /* Removed objects whose code stays until threads have run destructors of thread_local objects, and the bytes of
      * their code and data, which count above. */
     uint64_t lingering_objects, lingering_bytes;
+    /* Memory that libgcc before version 13 may still read, in a thread that throws, and that stays until the session
+     * ends: 64 bytes for each set of unwind tables that a link or removal changed and that a throw had seen. */
+    uint64_t unwind_bytes;
 };
 
 /* Fills in *stats, whose `size` is set; does nothing if that size is impossible. */

@@ -89,7 +89,8 @@ int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err)
         return tn__fail(err, TN_EFORMAT,
                         "%s: its unwind table (.eh_frame) does not end with a zero: link it without -nostdlib",
                         m->name);
-    file->unwind.free = &file->table; /* else it would be allocated */
+    for (size_t i = 0; i < TN_COUNT(file->blocks); i++) /* else they would be allocated */
+        tn__unwind_give(&file->unwind, &file->blocks[i]);
     lock_frames();
     bool good = tn__unwind_prepare(&file->unwind, 1, 0, &file->tables);
     struct tn__unwind_table as = {.address = m->bias + index.table, .code = first_code(m), .size = UINT32_MAX};

@@ -131,7 +131,8 @@ struct tn__image_file {
     struct tn__image_calls initializers, finalizers;
     struct tn__range *tls; /* its part of the program's reserve */
     struct tn__unwind unwind;
-    struct tn__unwind_table table, *tables; /* a list of this one */
+    union tn__unwind_block blocks[2]; /* of the table, and of libgcc's object */
+    struct tn__unwind_table *tables;  /* a list of one */
     struct tn__managed_file managed;
     const struct tn_managed_runtime *runtime; /* that it is registered with, or NULL */
 };

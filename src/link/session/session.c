@@ -178,6 +178,7 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
         stats.rodata_bytes += tn__window_used(window, TN_ZONE_RODATA);
         stats.data_bytes += tn__window_used(window, TN_ZONE_DATA);
     }
+    stats.unwind_bytes = session->unwind.blocks.kept * sizeof(union tn__unwind_block);
     tn__session_count_lingering(session, &stats);
     tn__session_unlock(session);
     tn__give_stats(out, sizeof stats, &stats);

@@ -48,12 +48,16 @@ static void remove_from_sets(struct tn__unwind *unwind, struct tn__unwind_table 
 
 static void add_table(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    __register_frame_info(pointer(table->address), tn__unwind_object_take(unwind));
+    table->object = tn__unwind_take(unwind);
+    __register_frame_info(pointer(table->address), table->object);
 }
 
+/* The object goes with its code. It is not always the result of __deregister_frame_info, which is NULL for a table
+ * without functions, and while the program ends (libgcc from version 13 on). */
 static void remove_table(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    tn__unwind_object_give(unwind, __deregister_frame_info(pointer(table->address)));
+    __deregister_frame_info(pointer(table->address));
+    tn__unwind_give(unwind, table->object);
 }
 
 /* Sorted by the address of their code. */
@@ -187,8 +191,10 @@ static bool go_over_to_sets(struct tn__unwind *unwind)
         return false;
     for (size_t i = 0; i < unwind->few_count; i++)
         add_to_sets(unwind, unwind->few[i]);
-    for (size_t i = 0; i < unwind->few_count; i++)
-        remove_table(unwind, unwind->few[i]);
+    for (size_t i = 0; i < unwind->few_count; i++) {
+        __deregister_frame_info(pointer(unwind->few[i]->address));
+        tn__unwind_give_object(unwind, unwind->few[i]->object);
+    }
     return true;
 }
 
@@ -197,9 +203,6 @@ static bool settle_way(struct tn__unwind *unwind, size_t count)
 {
     if (!unwind->way)
         unwind->way = first_way();
-    bool has_objects = unwind->way == &few_tables || unwind->way == &single_tables;
-    if (has_objects && !tn__unwind_objects_prepare(unwind, count))
-        return false;
     if (unwind->way != &few_tables || count <= TN__UNWIND_FEW - unwind->prepared)
         return true;
     bool in_sets = bears_overlap();
@@ -209,25 +212,25 @@ static bool settle_way(struct tn__unwind *unwind, size_t count)
     return true;
 }
 
+/* What registering the tables takes, and the tables themselves. */
+static bool reserve(struct tn__unwind *unwind, size_t count, size_t bytes)
+{
+    if (unwind->way == &sets)
+        return tn__unwind_sets_prepare(unwind, count, bytes);
+    bool has_objects = unwind->way == &few_tables || unwind->way == &single_tables;
+    return tn__unwind_reserve(unwind, has_objects ? 2 * count : count);
+}
+
 /* ---- what the linker calls ---- */
 
 bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, size_t bytes, struct tn__unwind_table **tables)
 {
     *tables = NULL;
-    if (!settle_way(unwind, count) || (unwind->way == &sets && !tn__unwind_sets_prepare(unwind, count, bytes)))
+    if (!settle_way(unwind, count) || !reserve(unwind, count, bytes))
         return false;
     unwind->prepared += count;
     for (; count; count--) {
-        struct tn__unwind_table *table = unwind->free;
-        if (table)
-            unwind->free = table->next;
-        else
-            table = tn__arena_alloc(&unwind->arena, sizeof *table);
-        if (!table) {
-            tn__unwind_remove(unwind, *tables);
-            *tables = NULL;
-            return false;
-        }
+        struct tn__unwind_table *table = tn__unwind_take(unwind);
         *table = (struct tn__unwind_table){.next = *tables};
         *tables = table;
     }
@@ -249,8 +252,7 @@ void tn__unwind_remove(struct tn__unwind *unwind, struct tn__unwind_table *table
         next = table->next;
         if (table->address)
             unwind->way->remove(unwind, table);
-        table->next = unwind->free;
-        unwind->free = table;
+        tn__unwind_give(unwind, table);
     }
 }
 

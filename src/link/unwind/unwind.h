@@ -19,15 +19,20 @@ struct tn__unwind_table {
     uint64_t code;                 /* where the functions of the object begin */
     uint32_t size;                 /* in bytes, or UINT32_MAX if it has more */
     uint32_t window;               /* in which the code lies */
+    void *object;                  /* libgcc's, if the table is registered alone */
 };
 
-/* What libgcc keeps of a table or set that is registered (unwind_objects.c). */
-struct tn__unwind_object;
+/* Memory of a table, or of what libgcc keeps of a table or set that is registered (unwind_objects.c). */
+union tn__unwind_block {
+    union tn__unwind_block *next; /* free */
+    struct tn__unwind_table table;
+    void *words[8]; /* libgcc's struct object has 6 or 7 */
+};
 
-/* Those that are not registered, the one given back last at the end. */
-struct tn__unwind_objects {
-    struct tn__unwind_object *first, *last;
-    size_t count;
+struct tn__unwind_blocks {
+    union tn__unwind_block *first; /* free */
+    size_t count;                  /* of free ones */
+    size_t kept;                   /* those that are not used again, because threads may still read them */
 };
 
 /* Sets of tables in the order of their code (unwind_sets.c). */
@@ -44,10 +49,9 @@ struct tn__unwind {
     size_t prepared;                              /* tables so far */
     struct tn__unwind_table *few[TN__UNWIND_FEW]; /* the tables, while there are only few */
     size_t few_count;
-    struct tn__unwind_table *free;
     struct tn__unwind_sets sets;
-    struct tn__unwind_objects objects;
-    struct tn__arena arena; /* holds tables, sets and objects */
+    struct tn__unwind_blocks blocks;
+    struct tn__arena arena; /* holds sets and blocks */
 };
 
 /* True if unwinders can read the table without leaving its `size` bytes (eh_frame.c). */
@@ -57,12 +61,15 @@ bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size);
 enum { TN__UNWIND_UNSOUND = -1 };
 int tn__unwind_encoding(const uint8_t *common, const uint8_t *end);
 
-/* Prepares a list of `count` tables, with `bytes` in all, at *tables; false when memory is out. */
+/* Prepares a list of `count` tables, with `bytes` in all, at *tables; false when memory is out. They are registered, or
+ * removed, before others are prepared. */
 bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, size_t bytes, struct tn__unwind_table **tables);
 /* Registers a prepared table with the values of `as`, except for its place in the list. */
 void tn__unwind_register(struct tn__unwind *unwind, struct tn__unwind_table *table, struct tn__unwind_table as);
-/* Deregisters and frees a list of tables, registered or not. */
+/* Deregisters and frees a list of tables, registered or not. No thread runs their functions or unwinds through them. */
 void tn__unwind_remove(struct tn__unwind *unwind, struct tn__unwind_table *tables);
+/* Adds a free block: one that no thread reads any more, or memory of the caller's, which is not freed. */
+void tn__unwind_give(struct tn__unwind *unwind, void *block);
 /* Frees everything; all tables are deregistered. */
 void tn__unwind_close(struct tn__unwind *unwind);
 

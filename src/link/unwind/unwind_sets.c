@@ -8,9 +8,10 @@
  *    below an address. For the same reason a set stays within a window: between two windows may lie tables registered
  *    by others.
  *  - A set is changed by registering its new state before deregistering the old one, so that a thread that throws
- *    meanwhile finds its function in one of them; the old state's object stays for a while (unwind_objects.c).
+ *    meanwhile finds its function in one of them; the old state's object may have to stay (unwind_objects.c).
  *  - A set that gets full is searched at once, which sorts it, so that the first throw of a program with many objects
- *    need not. A throw only has to sort the sets that changed since the last one.
+ *    need not. A throw only has to sort the sets that changed since the last one. A set is not searched again before it
+ *    was half empty: an object that was searched is not used again.
  *
  * An object may have several tables (compilers emit one) whose functions alternate. These must not be in different
  * sets, so a set is never split between tables of equal code. */
@@ -28,6 +29,7 @@ struct tn__unwind_set {
     uint32_t count, window;
     uint32_t active;                  /* which of the two states is registered */
     uint32_t same;                    /* so many tables at the beginning are equal in both states */
+    bool was_full;                    /* since it was half empty */
     uint64_t bytes;                   /* sum of sizes */
     uint64_t codes[SET_SIZE];         /* ascending */
     uint32_t sizes[SET_SIZE];         /* of tables */
@@ -43,7 +45,7 @@ extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));
 static void deregister_state(struct tn__unwind *unwind, struct tn__unwind_set *set, uint32_t state)
 {
     if (set->tables[state][0])
-        tn__unwind_object_give(unwind, __deregister_frame_info(set->tables[state]));
+        tn__unwind_give_object(unwind, __deregister_frame_info(set->tables[state]));
 }
 
 /* Copies the first `count` tables of the registered state to the other one, and returns that. */
@@ -63,8 +65,9 @@ static void switch_state(struct tn__unwind *unwind, struct tn__unwind_set *set, 
     set->active = !old;
     set->count = count;
     set->tables[set->active][count] = 0;
+    set->was_full &= count > SET_SIZE / 2;
     if (set->tables[set->active][0])
-        __register_frame_info_table(set->tables[set->active], tn__unwind_object_take(unwind));
+        __register_frame_info_table(set->tables[set->active], tn__unwind_take(unwind));
     deregister_state(unwind, set, old);
 }
 
@@ -102,8 +105,9 @@ static void insert(struct tn__unwind *unwind, struct tn__unwind_set *set, const 
     set->sizes[at] = table->size;
     set->bytes += table->size;
     switch_state(unwind, set, set->count + 1);
-    if (set->count == SET_SIZE) { /* has libgcc sort the set */
+    if (set->count == SET_SIZE && !set->was_full) { /* has libgcc sort the set */
         void *bases[3];
+        set->was_full = true;
         _Unwind_Find_FDE((void *)(uintptr_t)set->codes[0], bases);
     }
 }
@@ -140,6 +144,7 @@ static struct tn__unwind_set *open_set(struct tn__unwind_sets *sets, size_t at, 
     sets->spare_count--;
     set->count = set->active = set->same = 0;
     set->bytes = 0;
+    set->was_full = false;
     set->window = window;
     set->tables[0][0] = set->tables[1][0] = 0;
     memmove(sets->items + at + 1, sets->items + at, sizeof *sets->items * (sets->count - at));
@@ -238,6 +243,15 @@ static size_t most_opened(const struct tn__unwind_sets *sets, size_t tables, siz
     return most < tables ? most : tables;
 }
 
+/* Objects that are taken until more tables are added: one for each new table and two for each split; then one for each
+ * union of two sets, and one for the first table that is removed. Every table that is removed leaves its block to the
+ * next one. */
+static bool reserve_blocks(struct tn__unwind *unwind, size_t tables, size_t opened)
+{
+    size_t objects = tables + 2 * opened + (unwind->sets.count + opened) + 1;
+    return tn__unwind_reserve(unwind, tables + objects);
+}
+
 bool tn__unwind_sets_prepare(struct tn__unwind *unwind, size_t tables, size_t bytes)
 {
     struct tn__unwind_sets *sets = &unwind->sets;
@@ -251,7 +265,7 @@ bool tn__unwind_sets_prepare(struct tn__unwind *unwind, size_t tables, size_t by
         set->next = sets->spare;
         sets->spare = set;
     }
-    return tn__unwind_objects_prepare(unwind, need);
+    return reserve_blocks(unwind, tables, need);
 }
 
 void tn__unwind_sets_add(struct tn__unwind *unwind, const struct tn__unwind_table *table)

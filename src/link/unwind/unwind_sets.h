@@ -9,22 +9,22 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Makes room for `tables` more tables of `bytes` in all, so that adding them cannot fail. False if out of memory. */
+/* Makes room for `tables` more tables of `bytes` in all, their own blocks included, so that neither adding them nor
+ * removing any can fail. False if out of memory. */
 bool tn__unwind_sets_prepare(struct tn__unwind *unwind, size_t tables, size_t bytes);
 /* The table's functions may run only between these two calls. */
 void tn__unwind_sets_add(struct tn__unwind *unwind, const struct tn__unwind_table *table);
 void tn__unwind_sets_remove(struct tn__unwind *unwind, const struct tn__unwind_table *table);
 void tn__unwind_sets_close(struct tn__unwind *unwind);
 
-/* ---- libgcc's objects (unwind_objects.c) ---- */
+/* ---- blocks (unwind_objects.c) ---- */
 
-/* Makes sure that so many can be registered, and two more that soon take the place of others. False if out of
- * memory. */
-bool tn__unwind_objects_prepare(struct tn__unwind *unwind, size_t count);
-/* One to be registered, at most as often as prepared. */
-void *tn__unwind_object_take(struct tn__unwind *unwind);
-/* Gives one back that is not registered any more. Its contents stay as they are until many more were given back. */
-void tn__unwind_object_give(struct tn__unwind *unwind, void *object);
+/* Makes sure that at least so many blocks are free. False if out of memory. */
+bool tn__unwind_reserve(struct tn__unwind *unwind, size_t count);
+/* A free block; there is one by tn__unwind_reserve. */
+void *tn__unwind_take(struct tn__unwind *unwind);
+/* Frees an object of libgcc's that was deregistered while threads run its functions, unless one may still read it. */
+void tn__unwind_give_object(struct tn__unwind *unwind, void *object);
 
 #pragma GCC visibility pop
 #endif

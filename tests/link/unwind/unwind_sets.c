@@ -44,7 +44,9 @@ void __deregister_frame(void *table);
 
 static struct table foreign;
 static struct tn__unwind unwind;
-static bool busy; /* inside a call */
+static bool busy;       /* inside a call */
+static bool probing;    /* objects are libgcc's own */
+static bool unsearched; /* nothing is looked up in this test */
 static uint32_t seed;
 
 static uint32_t random_below(uint32_t limit)
@@ -97,38 +99,67 @@ static void check_all(void)
             fail_msg("%#" PRIx64 " is %sfound", functions[i].code, functions[i].alive ? "not " : "");
 }
 
-/* libgcc's object of a table or set that was deregistered, which a thread that throws may still read. */
-enum { OBJECT_SIZE = 6 * sizeof(void *), GIVEN = 32 };
-static struct given {
+/* ---- libgcc's objects ---- */
+
+/* Those of deregistered sets that a search looked into: a thread that throws may still read them. By address. */
+enum { OBJECT_SIZE = 6 * sizeof(void *), MOST_SEARCHED = 1 << 17 };
+static struct searched {
     const unsigned char *object;
     unsigned char bytes[OBJECT_SIZE];
-} given[GIVEN];
-static size_t given_count;
+} searched[MOST_SEARCHED];
+static size_t searched_count;
 
-static void check_given(void)
+static struct searched *place_of(const void *object)
 {
-    for (size_t i = 0; i < GIVEN; i++)
-        if (given[i].object)
-            assert_memory_equal(given[i].object, given[i].bytes, OBJECT_SIZE);
+    size_t at = (uintptr_t)object / 16 * 2654435761u % MOST_SEARCHED;
+    while (searched[at].object && searched[at].object != object)
+        at = (at + 1) % MOST_SEARCHED;
+    return &searched[at];
 }
 
-static void keep_given(const void *object)
+static void check_searched(void)
 {
-    struct given *kept = &given[given_count++ % GIVEN];
+    size_t count = 0;
+    for (size_t i = 0; i < MOST_SEARCHED; i++)
+        if (searched[i].object) {
+            assert_memory_equal(searched[i].object, searched[i].bytes, OBJECT_SIZE);
+            count++;
+        }
+    assert_int_equal(count, searched_count);
+    assert_int_equal(unwind.blocks.kept, searched_count);
+}
+
+static bool is_searched(const void *object)
+{
+    void *lowest;
+    memcpy(&lowest, object, sizeof lowest);
+    return (uintptr_t)lowest != UINTPTR_MAX;
+}
+
+static void keep_searched(const void *object)
+{
+    struct searched *kept = place_of(object);
+    assert_null(kept->object);
+    assert_true(++searched_count < MOST_SEARCHED);
     kept->object = object;
     memcpy(kept->bytes, object, OBJECT_SIZE);
 }
 
+/* A table that is registered alone is deregistered with its code, unless it goes over to a set. */
+static bool goes_with_its_code(const void *table)
+{
+    uintptr_t at = (uintptr_t)table - (uintptr_t)functions;
+    return at < sizeof functions && !functions[at / sizeof *functions].alive;
+}
+
 static void check_call(void)
 {
-    if (busy) {
+    if (busy && !unsearched)
         check_sample();
-        check_given();
-    }
 }
 
 /* The unwinder's functions as called by the library: after each call, every function that was registered before is
- * still found, and of what was deregistered last nothing has changed. */
+ * still found, and no object is used that a thread may still read. */
 static void *real(const char *name)
 {
     void *address = dlsym(RTLD_NEXT, name);
@@ -141,6 +172,7 @@ void __register_frame_info(const void *table, void *object)
 {
     void (*function)(const void *, void *);
     *(void **)&function = real(__func__);
+    assert_true(probing || !place_of(object)->object);
     function(table, object);
     check_call();
 }
@@ -150,6 +182,7 @@ void __register_frame_info_table(void *set, void *object)
 {
     void (*function)(void *, void *);
     *(void **)&function = real(__func__);
+    assert_true(probing || !place_of(object)->object);
     function(set, object);
     check_call();
 }
@@ -161,12 +194,39 @@ void *__deregister_frame_info(const void *table)
     *(void **)&function = real(__func__);
     void *object = function(table);
     check_call();
-    if (busy)
-        keep_given(object);
+    if (object && !probing && !goes_with_its_code(table) && is_searched(object))
+        keep_searched(object);
     return object;
 }
 
+/* Of objects that libgcc allocates, which it may do through the functions above. */
+void __register_frame_table(void *set);
+void __register_frame_table(void *set)
+{
+    void (*function)(void *);
+    *(void **)&function = real(__func__);
+    probing = true;
+    function(set);
+    probing = false;
+}
+
+void __deregister_frame(void *table)
+{
+    void (*function)(void *);
+    *(void **)&function = real(__func__);
+    probing = true;
+    function(table);
+    probing = false;
+}
+
 /* ---- changes ---- */
+
+/* However many objects threads have looked into, there are blocks for the next removal and for every union of sets. */
+static void check_reserve(void)
+{
+    if (unwind.sets.count)
+        assert_true(unwind.blocks.count > unwind.sets.count);
+}
 
 /* Registers functions as one link does. Some tables count as large, which are kept in small sets. */
 static void add(struct function *const *chosen, size_t count, bool large)
@@ -188,6 +248,7 @@ static void add(struct function *const *chosen, size_t count, bool large)
         tn__unwind_register(&unwind, table, as);
         chosen[i]->registered = table;
         chosen[i]->alive = true;
+        check_reserve();
     }
     busy = false;
 }
@@ -199,6 +260,7 @@ static void take_back(struct function *f)
     tn__unwind_remove(&unwind, f->registered);
     busy = false;
     f->registered = NULL;
+    check_reserve();
 }
 
 /* Adds up to `count` functions that are not registered, the first ones or random ones. */
@@ -233,6 +295,9 @@ static int open_unwind(void **state)
         functions[i] = (struct function){.table = table_of(code), .code = code};
     }
     unwind = (struct tn__unwind){0};
+    unsearched = false;
+    memset(searched, 0, sizeof searched);
+    searched_count = 0;
     foreign = table_of(between);
     __register_frame(&foreign);
     return 0;
@@ -245,8 +310,8 @@ static int close_unwind(void **state)
         if (functions[i].alive)
             take_back(&functions[i]);
     check_all();
+    check_searched();
     tn__unwind_close(&unwind);
-    memset(given, 0, sizeof given);
     __deregister_frame(&foreign);
     return 0;
 }
@@ -303,6 +368,64 @@ static void from_few_to_many(void **state)
     }
 }
 
+/* An object that no search looked into is used again at once. */
+static void without_searches(void **state)
+{
+    (void)state;
+    enum { TABLES = 200, ROUNDS = 1000 };
+    unsearched = true;
+    add_some(TABLES, true, false);
+    size_t blocks = unwind.blocks.count;
+    for (int i = 0; i < ROUNDS; i++) {
+        take_back(&functions[i % TABLES]);
+        add_some(1, true, false);
+    }
+    assert_int_equal(unwind.blocks.kept, 0);
+    assert_int_equal(unwind.blocks.count, blocks);
+}
+
+/* Nor is that of a full set lost at every change: it is searched once, until it was half empty. */
+static void full_sets_without_searches(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 2000, HALF = PER_WINDOW / 2 };
+    unsearched = true;
+    add_some(PER_WINDOW, true, false);
+    for (int i = 0; i < ROUNDS; i++) {
+        take_back(&functions[i % PER_WINDOW]);
+        add_some(1, true, false);
+    }
+    if (!unwind.sets.count)
+        skip(); /* libgcc from version 13 on */
+    size_t kept = unwind.blocks.kept;
+    assert_in_range(kept, 1, 3 * PER_WINDOW / 512);
+    for (int i = 0; i < ROUNDS; i++) {
+        take_back(&functions[HALF]);
+        add_some(1, true, false);
+    }
+    assert_int_equal(unwind.blocks.kept, kept);
+}
+
+/* One that was searched is never used again, whatever comes after it: every round leaves one for the addition and one
+ * for the removal. */
+static void after_searches(void **state)
+{
+    (void)state;
+    enum { TABLES = 200, ROUNDS = 5000 };
+    unsearched = true;
+    add_some(TABLES, true, false);
+    if (!unwind.sets.count)
+        skip(); /* libgcc from version 13 on */
+    assert_true(is_found(functions[0].code));
+    for (size_t i = 1; i <= ROUNDS; i++) {
+        take_back(&functions[TABLES / 2]);
+        assert_true(is_found(functions[0].code));
+        add_some(1, true, false);
+        assert_true(is_found(functions[0].code));
+        assert_int_equal(unwind.blocks.kept, 2 * i);
+    }
+}
+
 /* Threads search while tables come and go beside those of their functions. */
 static void *search(void *stop)
 {
@@ -345,8 +468,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_unwind, close_unwind)
     const struct CMUnitTest tests[] = {
-        TEST(in_the_order_of_their_code), TEST(in_any_order),         TEST(many_at_once),
-        TEST(from_few_to_many),           TEST(while_threads_search),
+        TEST(in_the_order_of_their_code),
+        TEST(in_any_order),
+        TEST(many_at_once),
+        TEST(from_few_to_many),
+        TEST(without_searches),
+        TEST(full_sets_without_searches),
+        TEST(after_searches),
+        TEST(while_threads_search),
     };
     return cmocka_run_group_tests_name("link/unwind_sets", tests, NULL, NULL);
 }
