@@ -26,6 +26,11 @@ static const struct winner winners[] = {
     {"hidden, strong", {HIDDEN, "x", 1}, {STRONG, "x", 2}, TN_EDUP, 1},
     {"undefined, strong", {UNDEFINED, "x"}, {STRONG, "x", 2}, 0, 2},
     {"strong, undefined", {STRONG, "x", 1}, {UNDEFINED, "x"}, 0, 1},
+    {"unique, weak", {UNIQUE, "x", 1}, {WEAK, "x", 2}, 0, 1},
+    {"weak, unique", {WEAK, "x", 1}, {UNIQUE, "x", 2}, 0, 1},
+    {"unique, unique", {UNIQUE, "x", 1}, {UNIQUE, "x", 2}, 0, 1},
+    {"unique, strong", {UNIQUE, "x", 1}, {STRONG, "x", 2}, 0, 2},
+    {"strong, unique", {STRONG, "x", 1}, {UNIQUE, "x", 2}, 0, 1},
     {"weak undefined, weak", {WEAK_UNDEFINED, "x"}, {WEAK, "x", 2}, 0, 2},
 };
 
@@ -151,6 +156,21 @@ static void what_is_linked_is_not_overridden(void **state)
     add_words(&f, "weak2.o", OBJECT({WEAK, "x", 5}, {STRONG, "y", 3}));
     assert_int_equal(word_at(&f, "x"), 1);
     assert_int_equal(word_at(&f, "y"), 3);
+    add_words(&f, "unique.o", OBJECT({UNIQUE, "x", 6}, {UNDEFINED, "x"}));
+    assert_ptr_equal(*(void **)lookup(&f, "ref_x"), lookup(&f, "x"));
+    close_fixture(&f);
+}
+
+static void copies_of_a_group_do_not_override_what_is_linked(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    add_words(&f, "weak.o", OBJECT({WEAK, "x", 1}, {INLINE, "y", 1}));
+    link_all(&f);
+    add_words(&f, "copies.o", OBJECT({INLINE_STRONG, "x", 2}, {INLINE_STRONG, "y", 2}, {UNDEFINED, "x"}));
+    assert_ptr_equal(*(void **)lookup(&f, "ref_x"), lookup(&f, "x"));
+    assert_int_equal(word_at(&f, "x"), 1);
+    assert_int_equal(word_at(&f, "y"), 1);
     close_fixture(&f);
 }
 
@@ -270,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_common_that_is_linked_cannot_grow),
         cmocka_unit_test(data_that_is_reused_is_zero_again),
         cmocka_unit_test(what_is_linked_is_not_overridden),
+        cmocka_unit_test(copies_of_a_group_do_not_override_what_is_linked),
         cmocka_unit_test(hidden_symbols_serve_their_library_only),
         cmocka_unit_test(hidden_references_stay_in_their_library),
         cmocka_unit_test(resolvers_are_asked_in_order_after_the_library),

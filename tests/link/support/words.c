@@ -17,7 +17,7 @@ static unsigned add_group(struct elf *elf, const uint32_t *word, unsigned signat
     return group[1];
 }
 
-static struct bytes object_of(const struct part *parts)
+struct bytes words_object(const struct part *parts)
 {
     static struct elf elf;
     static uint32_t words[PARTS];
@@ -27,16 +27,20 @@ static struct bytes object_of(const struct part *parts)
     unsigned refs = elf_section(&elf, ".data.rel", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, references, sizeof references);
     for (unsigned i = 0; i < PARTS && parts[i].kind; i++) {
         const struct part *part = &parts[i];
-        if (part->kind == INLINE) {
+        if (part->kind == INLINE || part->kind == INLINE_STRONG || part->kind == GROUP) {
             words[i] = part->value;
-            unsigned inlined = elf_symbol(&elf, part->name, STB_WEAK, STT_OBJECT, 0, 0, sizeof *words);
-            elf.symbols[inlined].st_shndx = (uint16_t)add_group(&elf, &words[i], inlined);
+            unsigned inlined = elf_symbol(&elf, part->name, part->kind == INLINE_STRONG ? STB_GLOBAL : STB_WEAK,
+                                          STT_OBJECT, 0, 0, sizeof *words);
+            unsigned section = add_group(&elf, &words[i], inlined);
+            if (part->kind != GROUP)
+                elf.symbols[inlined].st_shndx = (uint16_t)section;
             continue;
         }
         bool weak = part->kind == WEAK || part->kind == WEAK_UNDEFINED || part->kind == HIDDEN_WEAK_UNDEFINED;
-        bool defined = part->kind == STRONG || part->kind == WEAK || part->kind == HIDDEN;
+        bool defined = part->kind == STRONG || part->kind == WEAK || part->kind == HIDDEN || part->kind == UNIQUE;
+        unsigned bind = weak ? STB_WEAK : part->kind == UNIQUE ? STB_GNU_UNIQUE : STB_GLOBAL;
         words[i] = part->value;
-        unsigned symbol = elf_symbol(&elf, part->name, weak ? STB_WEAK : STB_GLOBAL, STT_OBJECT,
+        unsigned symbol = elf_symbol(&elf, part->name, bind, STT_OBJECT,
                                      defined                ? data
                                      : part->kind == COMMON ? SHN_COMMON
                                                             : SHN_UNDEF,
@@ -59,7 +63,7 @@ static struct bytes object_of(const struct part *parts)
 static int try_add(const struct fixture *f, const char *name, const struct part *parts, struct tn_tracker *owner,
                    struct tn_error *err)
 {
-    struct bytes object = object_of(parts);
+    struct bytes object = words_object(parts);
     struct tn_input input = {
         .size = sizeof input, .name = name, .bytes = object.at, .length = object.size, .owner = owner};
     int code = tn_add_object(f->library, &input, err);

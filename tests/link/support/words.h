@@ -17,7 +17,10 @@ enum kind {
     HIDDEN,
     HIDDEN_UNDEFINED,
     HIDDEN_WEAK_UNDEFINED,
-    INLINE
+    INLINE,
+    INLINE_STRONG,
+    UNIQUE,
+    GROUP
 };
 
 struct part {
@@ -31,12 +34,16 @@ enum { PARTS = 8 };
 
 #define OBJECT(...) ((const struct part[PARTS]){__VA_ARGS__})
 
-/* Every definition is a word of .data, or, if it is INLINE, weak and in a COMDAT group of its name; every reference
- * an address in .data.rel named "ref_" + name. */
+/* Every definition is a word of .data, or, if it is INLINE, weak and in a COMDAT group of its name, or
+ * strong there; a GROUP has the name and does not define it; every reference is an address in .data.rel named "ref_" +
+ * name. */
 int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err);
 void add_words(const struct fixture *f, const char *name, const struct part *parts);
 /* The same, owned by a tracker. */
 void add_words_of(const struct fixture *f, const char *name, const struct part *parts, struct tn_tracker *owner);
+
+/* The file; release with free(). */
+struct bytes words_object(const struct part *parts);
 
 uint32_t word_at(const struct fixture *f, const char *name);
 
