@@ -145,7 +145,8 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
 	$(addprefix src/base/,error.c options.c partial_file.c) \
 	$(addprefix src/link/core/,gather.c held.c remove.c) \
-	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c elf/overlap.c) \
+	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c \
+		elf/overlap.c elf/versions.c) \
 	$(addprefix src/link/unwind/,unwind.c unwind_objects.c unwind_sets.c) src/image/format/writer.c \
 	$(filter-out src/image/save/copy.c src/image/save/map.c,$(wildcard src/image/save/*.c)) \
 	$(addprefix src/image/heap/,adjust.c check.c heaps.c layouts.c open.c patches.c restore.c same.c types.c unique.c \

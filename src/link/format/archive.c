@@ -207,6 +207,18 @@ int tn__archive_open(struct tn__archive *archive, struct tn_error *err)
     }
 }
 
+/* Joins several pieces into one text; the last piece ends with a NUL. */
+static char *join(const struct tn_allocator *from, const struct tn__piece *pieces, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += pieces[i].size;
+    char *text = tn__alloc(from, size), *at = text;
+    for (size_t i = 0; text && i < count; at += pieces[i++].size)
+        memcpy(at, pieces[i].bytes, pieces[i].size);
+    return text;
+}
+
 /* ---- the index ---- */
 
 static uint64_t big_endian(const uint8_t *p, size_t width)
@@ -338,6 +350,40 @@ static int rename_index(const struct tn__archive *archive, struct tn__archive_re
     return formats && *formats ? (*formats)->reader->rename(archive, to, err) : 0;
 }
 
+/* Who defines the names of an index in which NAME@@VERSION stands for NAME and NAME@VERSION. */
+struct versions {
+    tn__archive_define *define;
+    void *context;
+    const struct tn_allocator *from;
+};
+
+static int define_versions(void *context, const char *symbol, uint64_t member, struct tn_error *err)
+{
+    const struct versions *to = context;
+    const char *end = tn__default_version(symbol);
+    if (!end)
+        return to->define(to->context, symbol, member, err);
+    const struct tn__piece stem[] = {{symbol, (size_t)(end - symbol)}, {"", sizeof ""}};
+    const struct tn__piece with[] = {{symbol, (size_t)(end - symbol)}, {end + 1, strlen(end)}};
+    char *const names[] = {join(to->from, stem, TN_COUNT(stem)), join(to->from, with, TN_COUNT(with))};
+    int code = 0;
+    for (size_t i = 0; i < TN_COUNT(names); i++) {
+        if (!code)
+            code = names[i] ? to->define(to->context, names[i], member, err) : tn__no_memory(err, NULL);
+        tn__free(to->from, names[i]);
+    }
+    return code;
+}
+
+/* Members may be objects whose names have versions, and some have. */
+static bool has_versions(const struct tn__archive *archive, const struct tn__member *index)
+{
+    const struct tn_format *const *formats = archive->formats;
+    while (formats && *formats && !(*formats)->reader->has_versions)
+        formats++;
+    return formats && *formats && memchr(index->bytes, '@', index->size);
+}
+
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
                         struct tn_error *err)
 {
@@ -362,6 +408,9 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
     for (size_t i = 0; i < TN_COUNT(indexes); i++)
         if (is_named(&member, indexes[i].name)) {
             struct tn__archive_renaming to = {.define = define, .context = context};
+            struct versions versions = {define, context, archive->from};
+            if (has_versions(archive, &member))
+                to = (struct tn__archive_renaming){.define = define_versions, .context = &versions};
             code = rename_index(archive, &to, err);
             return code ? code : indexes[i].read(archive, &member, indexes[i].width, to.define, to.context, err);
         }
@@ -370,18 +419,6 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
 }
 
 /* ---- loading ---- */
-
-/* Joins several pieces into one text; the last piece ends with a NUL. */
-static char *join(const struct tn_allocator *from, const struct tn__piece *pieces, size_t count)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += pieces[i].size;
-    char *text = tn__alloc(from, size), *at = text;
-    for (size_t i = 0; text && i < count; at += pieces[i++].size)
-        memcpy(at, pieces[i].bytes, pieces[i].size);
-    return text;
-}
 
 char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member)
 {

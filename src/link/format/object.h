@@ -66,6 +66,7 @@ struct tn__section {
     bool reversed;        /* its functions run from last to first */
     bool backwards;       /* of sections of its object with its priority, the last one is the first to run */
     bool discarded;       /* another object's copy of its COMDAT group is used, or it was stripped */
+    bool is_copy;         /* in a COMDAT group of which this object's copy is used */
     bool retained;        /* not to be stripped */
     bool supports;        /* to be stripped unless it refers to something that is kept */
     bool live, stripped;  /* see strip.c */
@@ -203,6 +204,7 @@ int tn__object_fail_names(const struct tn__object_data *data, const char *of, st
 struct tn__reader {
     const char *name;
     char c_prefix; /* in files, names of C begin with it; a session knows them without, and others with \1; 0: none */
+    bool has_versions;  /* a definition of NAME@@VERSION is one of NAME and of NAME@VERSION */
     bool common_yields; /* common symbols give way to weak definitions */
     /* For the index of an archive, where there is a c_prefix: tn__archive_rename (archive.h). NULL: none. */
     int (*rename)(const struct tn__archive *archive, struct tn__archive_renaming *renaming, struct tn_error *err);
@@ -216,6 +218,13 @@ struct tn__reader {
      * arena. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
     int (*read)(struct tn__object_data *object, struct tn_error *err);
 };
+
+/* The end of NAME in NAME@@VERSION; NULL: it is no such name. */
+static inline const char *tn__default_version(const char *name)
+{
+    const char *at = strchr(name, '@');
+    return at && at != name && at[1] == '@' && at[2] && at[2] != '@' ? at : NULL;
+}
 
 extern const struct tn__reader tn__reader_elf, tn__reader_macho, tn__reader_coff;
 

@@ -327,7 +327,10 @@ static int read(struct tn__object_data *object, struct tn_error *err)
     code = read_sections(&r);
     if (!code)
         code = read_symbols(&r);
-    return code ? code : read_tables(&r);
+    if (!code)
+        code = read_tables(&r);
+    bool may_have_versions = r.strings && memchr(r.strings, '@', r.strings_size);
+    return code || !may_have_versions ? code : tn__elf_read_versions(&r);
 }
 
 _Static_assert(sizeof(struct tn__reloc) == sizeof(Elf64_Rela) &&
@@ -339,6 +342,7 @@ _Static_assert(sizeof(struct tn__reloc) == sizeof(Elf64_Rela) &&
 
 const struct tn__reader tn__reader_elf = {
     .name = "ELF",
+    .has_versions = true,
     .claims = tn__elf_claims,
     .read = read,
 };

@@ -5,7 +5,8 @@
  *     header.c   which files are objects
  *     kinds.c    what a section is to the linker: its kind and role
  *     overlap.c  no two sections share bytes of the file
- *     relocs.c   relocation sections */
+ *     relocs.c   relocation sections
+ *     versions.c names with default versions */
 
 #ifndef TENON_ELF_READER_H
 #define TENON_ELF_READER_H
@@ -118,6 +119,8 @@ static inline bool tn__elf_relocates(const struct tn__elf_reader *r, const Elf64
 }
 /* Attaches the relocations of section `index`, for which this is true. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__elf_read_relocs(struct tn__elf_reader *r, uint32_t index);
+/* When all else is read: adds the symbols that definitions of default versions stand for. TN_EFORMAT, TN_ENOMEM. */
+int tn__elf_read_versions(struct tn__elf_reader *r);
 
 #pragma GCC visibility pop
 #endif
