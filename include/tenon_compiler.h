@@ -213,6 +213,9 @@ struct tn_part_request {
     /* Not NULL: when the number there is not 0 any more, the object is not wanted, and passes may have been skipped.
      * The compiler may stop, and returns TN_ECANCELLED instead of the object. Set during calls of the observer only. */
     const int *cancelled;
+    /* Of the symbols that the description says may be left out, those that have to be defined. */
+    const char *const *needed;
+    size_t needed_count;
 };
 
 /* A compiler. Any thread may call all functions, also for one module at a time; the JIT calls `open` and `close` once

@@ -95,6 +95,9 @@ enum {
     /* For definitions: a thread-local variable of the program. Instead of an address, give its distance from the thread
      * pointer (__builtin_thread_pointer), which must be the same in every thread. */
     TN_SYMBOL_THREAD_LOCAL = 4,
+    /* For promises: the materializer may leave it out, as compilers do with inline functions that no code calls any
+     * more. Then nothing is defined, or another definition that had given way to the promise takes its place. */
+    TN_SYMBOL_DISCARDABLE = 8,
 };
 
 struct tn_definition {

@@ -75,7 +75,7 @@ static void read_symbol(struct reading *r, const char *row, struct tn__described
                                        .flags = tn__get32(row + 16),
                                        .managed_registers = tn__get32(row + 20),
                                        .managed_stack = tn__get32(row + 24)};
-    r->good &= s->name && *s->name && s->flags <= TN__SYMBOL_ALL;
+    r->good &= s->name && *s->name && (s->flags & ~TN__SYMBOL_DISCARDABLE) <= TN__SYMBOL_ALL;
     r->good &= !s->of || (*s->of && !s->body);
     r->good &= !s->body || *s->body;
 }

@@ -20,10 +20,12 @@ enum {
     TN__SYMBOL_WEAK = 1,   /* gives way to another definition */
     TN__SYMBOL_HIDDEN = 2, /* for this module, or its library, only */
     /* Functions, for tiers: */
-    TN__SYMBOL_FIXED = 4,        /* its part cannot be compiled twice */
-    TN__SYMBOL_ONCE = 8,         /* has loops, and is called once */
-    TN__SYMBOL_LEVEL = 16,       /* times the level that the module wants for it, counted from 1; 0: any */
-    TN__SYMBOL_ALL = 5 * 16 - 1, /* the largest */
+    TN__SYMBOL_FIXED = 4,  /* its part cannot be compiled twice */
+    TN__SYMBOL_ONCE = 8,   /* has loops, and is called once */
+    TN__SYMBOL_LEVEL = 16, /* times the level that the module wants for it, counted from 1; 0: any */
+    /* Of modules that are whole: the object may lack it. */
+    TN__SYMBOL_DISCARDABLE = 128,
+    TN__SYMBOL_ALL = 5 * 16 - 1, /* the largest without that */
 };
 
 struct tn__described_symbol {

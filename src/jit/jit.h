@@ -170,10 +170,12 @@ struct tn__jit_how {
     bool is_higher, is_idle;
     bool (*is_over)(void); /* NULL, or asked between passes whether the object is of no use any more */
     const char *counters;
-    bool was_kept;   /* it was not compiled now; in: it has to be */
-    bool is_refused; /* the client did not want the object (tn_session_options.on_object) */
-    size_t bytes;    /* of the object */
-    uint64_t ns;     /* that this took */
+    bool was_kept;       /* it was not compiled now; in: it has to be */
+    bool is_refused;     /* the client did not want the object (tn_session_options.on_object) */
+    const char **needed; /* of the symbols that the object may leave out, those that it must not */
+    size_t needed_count;
+    size_t bytes; /* of the object */
+    uint64_t ns;  /* that this took */
 };
 
 /* How a part is compiled that is needed for the first time, of a module with this description and tag. */

@@ -49,8 +49,34 @@ void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char name[TN
         snprintf(name, TN__JIT_NAME_SIZE, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
 }
 
-/* Adds an object, or releases it. One that was not made now may define something else than what was promised, which
- * shows when it is tried. */
+/* What the object of a whole module may leave out, and must not this time: only it can define it. */
+static int find_needed(const struct tn__jit_module *m, struct tn_responsibility *responsibility,
+                       struct tn__arena *arena, struct tn__jit_how *how, struct tn_error *err)
+{
+    size_t count;
+    const struct tn__described_symbol *symbols = tn__jit_symbols(m, 0, &count);
+    how->needed_count = 0;
+    if (!is(m, TN__DESCRIBED_WHOLE) || !responsibility)
+        return TN_OK;
+    how->needed = tn__arena_array(arena, count, sizeof *how->needed);
+    for (size_t i = 0; how->needed && i < count; i++)
+        if (symbols[i].flags & TN__SYMBOL_DISCARDABLE && tn__responsibility_needs(responsibility, symbols[i].name))
+            how->needed[how->needed_count++] = symbols[i].name;
+    return how->needed ? TN_OK : tn__no_memory(err, m->name);
+}
+
+/* Of an object that was not made now. What is wrong with it shows when it is tried. */
+static int try(struct tn_responsibility *responsibility, const struct tn__jit_how *how, struct tn_error *err)
+{
+    for (size_t i = 0; i < how->needed_count; i++)
+        if (!tn__responsibility_has_staged(responsibility, how->needed[i])) {
+            tn__promise_unstage(responsibility);
+            return tn__fail(err, TN_EUNDEF, "'%s' was left out", how->needed[i]);
+        }
+    return tn_responsibility_try(responsibility, err);
+}
+
+/* Adds an object, or releases it. One that was not made now may define something else than what was promised. */
 static int add(const struct destination *to, const struct tn_input *input, struct tn__jit_how *how,
                struct tn_error *err)
 {
@@ -61,7 +87,7 @@ static int add(const struct destination *to, const struct tn_input *input, struc
     if (code != TN_OK)
         input->release(input->context, input->bytes, input->length);
     else if (how->was_kept && to->responsibility)
-        code = tn_responsibility_try(to->responsibility, err);
+        code = try(to->responsibility, how, err);
     return code;
 }
 
@@ -105,10 +131,12 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
                                             .is_higher = how->is_higher,
                                             .counters = how->counters,
                                             .is_idle = how->is_idle,
-                                            .cancelled = how->is_over ? &stop.cancelled : NULL};
+                                            .cancelled = how->is_over ? &stop.cancelled : NULL,
+                                            .needed = how->needed,
+                                            .needed_count = how->needed_count};
     tn__jit_name_part(m, part, name);
     tn__jit_watch(&watch, &observer);
-    bool is_ready = ahead && !how->was_kept && ahead->take(m->ahead, part, &object);
+    bool is_ready = ahead && !how->was_kept && !how->needed_count && ahead->take(m->ahead, part, &object);
     int code = is_ready ? TN_OK : jit->compiler.compile(m->module, &request, &object, err);
     tn__count(&jit->counters.extract_ns, stats.extract_ns);
     tn__count(&jit->counters.free_ns, stats.free_ns);
@@ -136,9 +164,14 @@ static int compile(const struct tn__jit_module *m, size_t part, const struct des
                    struct tn_error *err)
 {
     uint64_t begin = tn__os_now_ns();
-    int code = make(m, part, to, how, err);
+    struct tn__arena names = {0};
+    int code = find_needed(m, to->responsibility, &names, how, err);
+    if (code == TN_OK)
+        code = make(m, part, to, how, err);
     if (how->was_kept && code != TN_OK && !how->is_refused && code != TN_ENOMEM && code != TN_EREMOVED)
         code = make(m, part, to, how, err);
+    how->needed_count = 0;
+    tn__arena_free(&names);
     how->ns = tn__os_now_ns() - begin;
     return code;
 }
@@ -237,7 +270,8 @@ struct adding {
 static uint64_t flags_of(const struct tn__described_symbol *symbol)
 {
     return (symbol->flags & TN__SYMBOL_WEAK ? TN_SYMBOL_WEAK : 0) |
-           (symbol->flags & TN__SYMBOL_HIDDEN ? TN_SYMBOL_HIDDEN : 0);
+           (symbol->flags & TN__SYMBOL_HIDDEN ? TN_SYMBOL_HIDDEN : 0) |
+           (symbol->flags & TN__SYMBOL_DISCARDABLE ? TN_SYMBOL_DISCARDABLE : 0);
 }
 
 static int promise(struct adding *a, size_t part)

@@ -95,7 +95,8 @@ static void changed(void **state)
         {ROW1 + 2, 1, TN_EFORMAT},    /* an alias with a body */
         {ROW1 + 4, 79, TN_OK},        /* all flags, and the highest level */
         {ROW1 + 4, 80, TN_EFORMAT},   /* a level that there is not */
-        {ROW1 + 4, 128, TN_EFORMAT},  /* an unknown flag */
+        {ROW1 + 4, 128, TN_OK},       /* may be left out */
+        {ROW1 + 4, 256, TN_EFORMAT},  /* an unknown flag */
         {ROW1 + 5, 77, TN_OK},        /* any registers */
         {ROW2 + 2, 5, TN_EFORMAT},    /* an alias of an empty name */
         {ROW3 + 3, 0, TN_OK},         /* no function */

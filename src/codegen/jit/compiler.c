@@ -131,7 +131,8 @@ static int compile_part(void *module, const struct tn_part_request *request, str
                                        .counters = request->counters ? &counters : NULL,
                                        .is_background = request->is_idle,
                                        .observer = request->observer};
-    int code = opened->whole ? tn__module_compile_whole(opened->module, request->observer, object, &stats, err)
+    const struct tn__needed needed = {request->needed, request->needed_count};
+    int code = opened->whole ? tn__module_compile_whole(opened->module, &needed, request->observer, object, &stats, err)
                              : tn__module_compile_part(opened->module, (size_t)request->part, &how, object, &extract_ns,
                                                        &stats, err);
     stats.extract_ns = extract_ns;

@@ -70,7 +70,7 @@ static int compile_whole(struct viewing *v, struct tn__module *module)
 {
     struct tn_compile_stats stats = {.size = sizeof stats};
     v->view.function = v->function;
-    int code = tn__module_compile_whole(module, &v->observer, v->out, &stats, v->err);
+    int code = tn__module_compile_whole(module, NULL, &v->observer, v->out, &stats, v->err);
     return code != TN_OK && v->view.is_undefined ? TN_EUNDEF : code;
 }
 

@@ -384,11 +384,33 @@ int tn__module_compile_part(struct tn__module *module, size_t part, const struct
     return apart ? compile_apart(&job, false) : code;
 }
 
+/* Like a definition that other modules need, and not only this one. */
+static void keep(LLVMModuleRef module, const char *name)
+{
+    LLVMValueRef value = LLVMGetNamedFunction(module, name);
+    if (!value)
+        value = LLVMGetNamedGlobal(module, name);
+    if (!value)
+        value = LLVMGetNamedGlobalAlias(module, name, strlen(name));
+    if (value && LLVMGetLinkage(value) == LLVMLinkOnceODRLinkage)
+        LLVMSetLinkage(value, LLVMWeakODRLinkage);
+    else if (value && LLVMGetLinkage(value) == LLVMLinkOnceAnyLinkage)
+        LLVMSetLinkage(value, LLVMWeakAnyLinkage);
+}
+
+struct whole {
+    struct tn__module *module;
+    const struct tn__needed *needed;
+};
+
 /* The lists of symbols are not needed any more, and refer to the IR, which compiling disposes of. */
 static int prepare_whole(void *user)
 {
-    struct tn__module *module = user;
+    const struct whole *whole = user;
+    struct tn__module *module = whole->module;
     struct tn__unit *unit = &module->unit;
+    for (size_t i = 0; whole->needed && i < whole->needed->count; i++)
+        keep(unit->module, whole->needed->names[i]);
     tn__split_dispose(module->split);
     module->symbols = module->split = NULL;
     int code = tn__target_take(&unit->target, unit->options, LLVMGetTarget(unit->module), unit->diagnostics.err);
@@ -397,14 +419,16 @@ static int prepare_whole(void *user)
     return code;
 }
 
-int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
-                             struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
+int tn__module_compile_whole(struct tn__module *module, const struct tn__needed *needed,
+                             const struct tn_compile_observer *observer, struct tn_buffer *out,
+                             struct tn_compile_stats *stats, struct tn_error *err)
 {
     if (module->broken)
         return tn__fail(err, TN_EREMOVED, "%s: another thread was compiling it when the process forked", module->name);
     __atomic_store_n(&module->in_one_piece, true, __ATOMIC_RELAXED);
     module->unit.diagnostics.err = err;
-    int code = tn__contain(prepare_whole, module, err);
+    struct whole whole = {module, needed};
+    int code = tn__contain(prepare_whole, &whole, err);
     if (code == TN_OK)
         code = tn__compile_unit(&module->unit, NULL, observer, out, stats, err);
     module->broken = module->unit.module != NULL; /* LLVM gave up before it was disposed of */

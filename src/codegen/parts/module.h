@@ -43,9 +43,16 @@ int tn__module_compile_part(struct tn__module *module, size_t part, const struct
                             struct tn_buffer *out, uint64_t *extract_ns, struct tn_compile_stats *stats,
                             struct tn_error *err);
 
+/* Symbols that the object has to define although the module does not use them. */
+struct tn__needed {
+    const char *const *names;
+    size_t count;
+};
+
 /* Compiles a whole module, once, and disposes of its IR. */
-int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
-                             struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
+int tn__module_compile_whole(struct tn__module *module, const struct tn__needed *needed,
+                             const struct tn_compile_observer *observer, struct tn_buffer *out,
+                             struct tn_compile_stats *stats, struct tn_error *err);
 
 #pragma GCC visibility pop
 #endif

@@ -179,6 +179,13 @@ static unsigned flags_of(const GlobalValue &global)
     return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
 }
 
+/* The other members of a COMDAT group give way as a weak one does. */
+static unsigned flags_in_whole(const GlobalValue &global)
+{
+    return flags_of(global) | (global.hasComdat() ? TN__SPLIT_WEAK : 0) |
+           (global.isDiscardableIfUnused() ? TN__SPLIT_DISCARDABLE : 0);
+}
+
 /* ---- what tiers have to know (doc/TIERS.md) ---- */
 
 /* True if the value, the address of a block, is only jumped to. */
@@ -359,7 +366,7 @@ tn__split::tn__split(Module *module, const char *tag, bool whole)
         for (const GlobalValue &global : module->global_values())
             if (tn__is_defined(global) && !global.hasLocalLinkage() && global.hasName() && !tn__is_llvms(global))
                 parts[0].symbols.push_back(
-                    {saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global), 0, 0});
+                    {saver.save(global.getName()).data(), nullptr, nullptr, flags_in_whole(global), 0, 0});
         return;
     }
     for (const Function &function : *module)

@@ -32,6 +32,8 @@ enum {
     TN__SPLIT_FIXED = 4,  /* cannot be compiled twice */
     TN__SPLIT_ONCE = 8,   /* has loops, and is called once */
     TN__SPLIT_LEVEL = 16, /* times the level that the module wants for it, counted from 1; 0: any */
+    /* Of modules that are whole: the object may lack it. */
+    TN__SPLIT_DISCARDABLE = 128,
 };
 
 struct tn__split_symbol {

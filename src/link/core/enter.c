@@ -79,6 +79,15 @@ static void take_definition(struct tn__object *object, uint32_t index)
     symbol->listed = true;
 }
 
+/* True for a definition in a COMDAT group, whatever its binding, if one that is linked or being made is as good as it:
+ * weak ones are of copies of the group, some of them in objects that have no groups. */
+static bool comes_too_late(const struct tn__object *object, const struct tn__symbol *symbol)
+{
+    const struct tn__entry *entry = symbol->entry;
+    return entry->strength == TN__STRENGTH_WEAK && symbol->place == TN__PLACE_SECTION &&
+           object->data->sections[symbol->section].is_copy && is_settled(entry);
+}
+
 /* The stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
 int tn__object_define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
                       struct tn__journal *journal, struct tn_error *err)
@@ -89,6 +98,10 @@ int tn__object_define(struct tn__object *object, uint32_t index, const struct tn
         return 0;
     uint8_t strength = strength_of(object, symbol);
     bool overrides = keeps && entry->kind == TN__ENTRY_PROMISED && entry->promise == keeps;
+    if (!overrides && entry->strength && comes_too_late(object, symbol)) {
+        entry->overrides = true;
+        return 0;
+    }
     int code = overrides ? 0 : tn__entry_yields(entry, strength, object->name, &overrides, err);
     if (code)
         return code;
@@ -128,6 +141,12 @@ static void discard_group(struct tn__object *object, const struct tn__group *gro
         object->data->sections[group->members[m]].discarded = discarded;
 }
 
+static void mark_copies(const struct tn__object_data *data, const struct tn__group *group)
+{
+    for (uint32_t m = 0; m < group->count; m++)
+        data->sections[group->members[m]].is_copy = true;
+}
+
 /* A section that follows another one (SHF_LINK_ORDER) is about it, so it is discarded with it, in the same group or
  * not. */
 static void discard_followers(const struct tn__object_data *data)
@@ -159,6 +178,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, c
             if (!tn__journal_note(journal, entry))
                 return tn__no_memory(err, object->name);
             keep_group(object, entry, group);
+            mark_copies(object->data, group);
             any_larger |= larger;
             entry->overrides |= larger;
             continue;
@@ -182,10 +202,51 @@ bool tn__object_drop_discarded(const struct tn__object_data *data, struct tn__sy
     return true;
 }
 
+static bool is_owed(const struct tn__symbol *symbol, const struct tn__promise *keeps)
+{
+    return keeps && symbol->entry && symbol->entry->kind == TN__ENTRY_PROMISED && symbol->entry->promise == keeps;
+}
+
+/* Definitions of the object have taken the places of those in groups that gave way to the object's: for a promise that
+ * those were to keep. */
+static int keep_with(struct tn__object *object, const struct tn__promise *keeps, uint32_t *owed,
+                     struct tn__journal *journal, struct tn_error *err)
+{
+    for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &object->data->symbols[i];
+        if (!is_owed(symbol, keeps) || symbol->place != TN__PLACE_SECTION)
+            continue;
+        if (!tn__journal_note(journal, symbol->entry))
+            return tn__no_memory(err, object->name);
+        take_definition(object, i);
+        --*owed;
+    }
+    return 0;
+}
+
+/* So many promised symbols lie in groups of which other objects' copies are kept: these copies keep the promise. An
+ * object that defines a promised symbol is not linked before the promise is kept. */
+static int keep_with_others(const struct tn_library *library, const struct tn__object *object,
+                            const struct tn__promise *keeps, uint32_t owed, struct tn__journal *journal,
+                            struct tn_error *err)
+{
+    int code = 0;
+    const struct tn__object *last = object;
+    for (uint32_t i = 0; !code && owed && i < object->data->group_count; i++) {
+        const struct tn__group *group = &object->data->groups[i];
+        struct tn__object *owner = tn__symtab_find_key(&library->symtab, group->signature, group->key)->group_owner;
+        if (owner != object && owner != last && owner->data)
+            code = keep_with(owner, keeps, &owed, journal, err);
+        last = owner;
+    }
+    return code;
+}
+
 static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn__promise *keeps,
                          struct tn__journal *journal, struct tn_error *err)
 {
     bool has_aliases = false;
+    uint32_t owed = 0; /* of the promised symbols, in groups of which other copies are kept */
     for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
         struct tn__symbol *symbol = &object->data->symbols[i];
         if (symbol->binding == TN__BIND_LOCAL)
@@ -193,7 +254,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
         symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
         if (!symbol->entry)
             return tn__no_memory(err, object->name);
-        tn__object_drop_discarded(object->data, symbol);
+        owed += tn__object_drop_discarded(object->data, symbol) && is_owed(symbol, keeps);
         bool alias = symbol->place == TN__PLACE_ALIAS;
         has_aliases |= alias;
         int code =
@@ -201,7 +262,8 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
         if (code)
             return code;
     }
-    return has_aliases ? object->data->format->steps->enter_aliases(object, keeps, journal, err) : 0;
+    int code = has_aliases ? object->data->format->steps->enter_aliases(object, keeps, journal, err) : 0;
+    return code ? code : keep_with_others(library, object, keeps, owed, journal, err);
 }
 
 /* ---- objects ---- */

@@ -68,6 +68,7 @@ struct tn__entry {
     bool hidden;
     bool thread_local;         /* OBJECT, LINKED, ABSOLUTE: its address is a distance from the thread pointer */
     bool wanted : 1;           /* PROMISED: a lookup or a link needs it */
+    bool discardable : 1;      /* PROMISED: the materializer may leave it out */
     bool in_use : 1;           /* during a sweep of the table: something points here */
     bool aliased : 1;          /* some alias leads or has led here */
     bool overrides : 1;        /* some definition, or copy of the group, gave way to the current one */

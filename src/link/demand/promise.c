@@ -246,15 +246,39 @@ static int enter_staged(struct tn_responsibility *promise, struct tn__journal *j
     return code;
 }
 
-static int check_kept(const struct tn_responsibility *promise, struct tn_error *err)
+/* The object whose copy of a group is kept, if the group of another object's defines the entry. */
+static const struct tn__object *other_copy(const struct tn__object *object, const struct tn__entry *entry)
+{
+    const struct tn__object_data *data = object->data;
+    const struct tn__symtab *table = &object->owner->library->symtab;
+    uint32_t section = 0;
+    for (uint32_t i = data->first_global; i < data->symbol_count && !section; i++)
+        if (data->symbols[i].entry == entry && data->symbols[i].dropped)
+            section = data->symbols[i].section;
+    for (uint32_t i = 0; section && i < data->group_count; i++)
+        for (uint32_t m = 0; m < data->groups[i].count; m++)
+            if (data->groups[i].members[m] == section)
+                return tn__symtab_find_key(table, data->groups[i].signature, data->groups[i].key)->group_owner;
+    return NULL;
+}
+
+/* `last`: the last in the library's queue before what was staged. */
+static int check_kept(const struct tn_responsibility *promise, const struct tn__list *last, struct tn_error *err)
 {
     int code = 0;
-    for (size_t i = 0; !promise->generator && i < promise->count; i++)
-        if (tn__promise_owes(promise, promise->entries[i])) {
-            if (!code)
-                code = tn__fail(err, TN_EUNDEF, "%s promised, and did not define:", promise->seen.name);
-            tn__append(err, " '%s'", promise->entries[i]->name);
-        }
+    for (size_t i = 0; !promise->generator && i < promise->count; i++) {
+        const struct tn__entry *entry = promise->entries[i];
+        if (!tn__promise_owes(promise, entry) || entry->discardable)
+            continue;
+        if (!code)
+            code = tn__fail(err, TN_EUNDEF, "%s promised, and did not define:", promise->seen.name);
+        tn__append(err, " '%s'", entry->name);
+        const struct tn__object *other = NULL;
+        for (const struct tn__list *at = last->next; !other && at != &promise->library->queue; at = at->next)
+            other = other_copy(tn__container_of(at, struct tn__object, queued), entry);
+        if (other)
+            tn__append(err, " (whose group gave way to that of %s, without it)", other->name);
+    }
     return code;
 }
 
@@ -270,7 +294,7 @@ static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
     struct tn__list *queue = &promise->library->queue, *last = queue->previous;
     int code = enter_staged(promise, &journal, err);
     if (!code)
-        code = check_kept(promise, err);
+        code = check_kept(promise, last, err);
     if (code) {
         tn__journal_undo(&journal);
         while (queue->previous != last)
@@ -301,9 +325,11 @@ static int end_ready(struct tn_responsibility *promise, bool fails, struct tn_er
     }
     int code = enter_all(promise, &why);
     bool unheard = code && fails && is_unheard(promise, &why);
-    if (!code)
+    if (!code) {
+        struct tn_library *library = promise->library;
         keep_promise(promise);
-    else if (fails)
+        tn__library_fall_back(library); /* to what had given way to a symbol that was left out */
+    } else if (fails)
         fail_promise(promise, &why);
     tn__session_unlock(session);
     tn__query_continue(session);

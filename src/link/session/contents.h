@@ -76,6 +76,11 @@ int tn__library_enter(struct tn_library *library, struct tn__object_data *data, 
 int tn__responsibility_add_object(struct tn_responsibility *promise, const struct tn_input *given, bool *refused,
                                   struct tn_error *err);
 
+/* True if something asked for this promised symbol, and only the promise can define it. */
+bool tn__responsibility_needs(struct tn_responsibility *promise, const char *symbol);
+/* By the holder of the responsibility: true if a staged object defines this name. */
+bool tn__responsibility_has_staged(const struct tn_responsibility *promise, const char *name);
+
 /* retire.c: removing code that threads may be running, of one tracker or of a library that is removed as a whole. The
  * steps are called in this order; between them it may be anything that a removal has hidden. */
 struct tn__retirement {

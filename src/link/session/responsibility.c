@@ -78,6 +78,27 @@ int tn_responsibility_is_wanted(const struct tn_responsibility *promise, const c
     return wanted;
 }
 
+bool tn__responsibility_needs(struct tn_responsibility *promise, const char *symbol)
+{
+    struct tn_session *session = promise->library->session;
+    tn__session_lock(session);
+    const struct tn__entry *entry = find_owed(promise, symbol);
+    bool needs = entry && entry->wanted && !entry->overrides;
+    tn__session_unlock(session);
+    return needs;
+}
+
+bool tn__responsibility_has_staged(const struct tn_responsibility *promise, const char *name)
+{
+    for (const struct tn__staged *staged = promise->staged; staged; staged = staged->next)
+        for (uint32_t i = staged->data.first_global; i < staged->data.symbol_count; i++) {
+            const struct tn__symbol *symbol = &staged->data.symbols[i];
+            if (symbol->place != TN__PLACE_UNDEFINED && !strcmp(symbol->name, name))
+                return true;
+        }
+    return false;
+}
+
 /* Under the lock: these symbols belong to `to` from now on; threads that wait for them look again. All or none. */
 static int hand_on(struct tn_responsibility *promise, struct tn_responsibility *to, const char *const *names,
                    size_t count, struct tn_error *err)
