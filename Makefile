@@ -2,6 +2,7 @@
 #
 #   make demo     installs what is missing, builds, runs the main job on real programs and shows what happened
 #   make test     installs what is missing, builds, runs every test; last line: N passed, N failed
+#   make test-build  what the tests need, without running them: tests/run SUITE... runs some
 #   make test-slow  larger tests, for two hours; SEEDS=FIRST:COUNT chooses the generated programs;
 #                 with SANITIZE=address,undefined BUILD=build/asan only the tests in C, under sanitizers
 #   make          the static tool and both archives; reports what is missing and how to install it
@@ -74,14 +75,18 @@ export HOST SYSROOT LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAG
 setup = tools/build/setup.sh
 cross = $(if $(HOST),cross)
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: omit LLVM=0" >&2; exit 1; }
-make_in = +tools/build/kept $(BUILD) $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) \
+make = tools/build/kept $(BUILD) $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) \
 	-f tools/build/rules.mk
+make_in = +$(make)
+# $(call build_of,TARGETS): makes these and says how long that took, so that the time of the tests is their own.
+build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(date +%s) - start)) s"
 
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all setup setup-check musl install install-musl uninstall uninstall-musl test \
-	test-slow test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-cache bench-tiers \
-	bench-passes bench-image bench-heap bench-gc bench-instructions size clean distclean help opt-plugin
+	test-build test-slow test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-cache \
+	bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size clean distclean help \
+	opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -119,7 +124,12 @@ uninstall-musl:
 
 test:
 	@$(setup) install build test
+	$(call build_of,test-build)
 	@$(make_in) test
+
+test-build:
+	@$(setup) install build test
+	@$(make_in) test-build
 
 test-slow:
 	@$(setup) install build test slow

@@ -7,8 +7,9 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu test-aarch64 demo bench bench-link bench-jit bench-cache bench-tiers \
-	bench-passes bench-image bench-heap bench-gc bench-instructions size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-build test-slow test-qemu test-aarch64 demo bench bench-link bench-jit bench-cache \
+	bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size install uninstall \
+	install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -330,8 +331,10 @@ sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 unit: $(sanitized_tests) $(test_data)
 	@$(if $(SANITIZE),LIMIT=$${LIMIT:-900}) $(run_tests) $(sanitized_tests)
 
-test: all musl $(if $(with_llvm),$(BUILD)/tenon-passes.so) $(unit_tests) $(test_data)
-	@$(run_tests) $(unit_tests) $(lit_suites) $(scripts)
+# Scripts first: of suites without a time of an earlier run, the longest are among them.
+test-build: all musl $(if $(with_llvm),$(BUILD)/tenon-passes.so) $(unit_tests) $(test_data)
+test: test-build
+	@$(run_tests) $(lit_suites) $(scripts) $(unit_tests)
 
 # Tests that take minutes. With sanitizers only the programs in C, not the scripts tests/AREA/slow/*.sh.
 slow_scripts := $(if $(SANITIZE),,$(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh))
