@@ -17,8 +17,8 @@ objects() {
     local to=$out/$1 threads=$2
     shift 2
     rm -rf "$to" && mkdir "$to"
-    (cd "$out" && "$tenon" run --lazy --threads="$threads" --dump=obj --dump-dir="$to" "$@" <"${input:-/dev/null}") \
-        >"$to.out" 2>"$to.err"
+    (cd "$bitcode" && "$tenon" run --lazy --threads="$threads" --dump=obj --dump-dir="$to" "$@") \
+        <"${input:-/dev/null}" >"$to.out" 2>"$to.err"
 }
 
 # One check: are the functions that two runs compiled the same, byte for byte, and many? $1 name, $2, $3 runs, $4 least
@@ -40,9 +40,6 @@ equal() {
 
 # ---- SQLite: one large module and a small one ----
 
-source=build/deps/sqlite3
-bitcode sqlite -I"$source" || exit 1
-"$LLVM_BIN/clang" -O1 -fPIC -w -DSQLITE_ENABLE_FTS5 -c -emit-llvm "$source/sqlite3.c" -o "$out/sqlite3.bc" || exit 1
 echo "create table t(a, b); insert into t values (1, 'x'), (2, 'y'); select sum(a), b from t group by b;" >"$out/1.sql"
 {
     echo "select json_extract('{\"a\": [1, 2]}', '$.a[1]'), upper('x') || printf('%05.2f', 1.5);"
@@ -50,13 +47,14 @@ echo "create table t(a, b); insert into t values (1, 'x'), (2, 'y'); select sum(
     echo "create index i on t(b); select * from t where b = 'y'; explain select * from t;"
 } >"$out/2.sql"
 input=$out/1.sql
-objects sqlite.0 0 -O0 sqlite.bc sqlite3.bc
-objects sqlite.order 0 -O0 sqlite3.bc sqlite.bc
-objects sqlite.threads 2 -O0 sqlite.bc sqlite3.bc
-objects sqlite.2 0 -O2 sqlite.bc sqlite3.bc
+main=sqlite/sqlite.bc library=sqlite/sqlite3.bc
+objects sqlite.0 0 -O0 $main $library
+objects sqlite.order 0 -O0 $library $main
+objects sqlite.threads 2 -O0 $main $library
+objects sqlite.2 0 -O2 $main $library
 input=$out/2.sql
-objects sqlite.calls 0 -O0 sqlite.bc sqlite3.bc
-objects sqlite.2.all 2 -O2 sqlite3.bc sqlite.bc
+objects sqlite.calls 0 -O0 $main $library
+objects sqlite.2.all 2 -O2 $library $main
 for other in order threads calls; do
     equal "sqlite, $other" sqlite.0 sqlite.$other 200
 done
@@ -65,13 +63,8 @@ input=
 
 # ---- Lua: a module for each of its files ----
 
-ls build/deps/lua5.4/src/*.c | grep -v -e '/lua\.c$' -e '/luac\.c$' >"$out/sources"
-mkdir -p "$out/lua" && bitcode lua -Ibuild/deps/lua5.4/src || exit 1
-mv "$out/lua.bc" "$out/lua/main.bc"
-xargs -P "$(nproc)" -I{} sh -c '"$0" -O1 -Xclang -disable-llvm-passes -DLUA_USE_POSIX -emit-llvm -c "$1" \
-    -o "$2/$(basename "$1" .c).bc"' "$LLVM_BIN/clang" {} "$out/lua" <"$out/sources" || exit 1
-forward=$(cd "$out" && ls lua/*.bc)
-backward=$(cd "$out" && ls -r lua/*.bc)
+forward=$(cd "$bitcode" && ls lua/*.bc)
+backward=$(cd "$bitcode" && ls -r lua/*.bc)
 objects lua.0 0 -O1 $forward -- "$folder/$here/strings.lua"
 objects lua.order 0 -O1 $backward -- "$folder/$here/strings.lua"
 objects lua.threads 2 -O1 $forward -- "$folder/$here/strings.lua"
@@ -82,16 +75,11 @@ done
 
 # ---- zstd: likewise, with many functions that are local to a file ----
 
-mkdir -p "$out/zstd" && bitcode roundtrip || exit 1
-mv "$out/roundtrip.bc" "$out/zstd/main.bc"
-ls build/deps/libzstd/lib/{common,compress,decompress}/*.c >"$out/sources"
-xargs -P "$(nproc)" -I{} sh -c '"$0" -O1 -Xclang -disable-llvm-passes -DZSTD_DISABLE_ASM -emit-llvm -c "$1" \
-    -o "$2/$(basename "$1" .c).bc"' "$LLVM_BIN/clang" {} "$out/zstd" <"$out/sources" || exit 1
-forward=$(cd "$out" && ls zstd/*.bc)
-backward=$(cd "$out" && ls -r zstd/*.bc)
-objects zstd.0 0 -O1 $forward "$archives/libz.a"
-objects zstd.order 0 -O1 $backward "$archives/libz.a"
-objects zstd.threads 2 -O1 $forward "$archives/libz.a"
+forward=$(cd "$bitcode" && ls compress/*.bc)
+backward=$(cd "$bitcode" && ls -r compress/*.bc)
+objects zstd.0 0 -O1 $forward -- 1
+objects zstd.order 0 -O1 $backward -- 1
+objects zstd.threads 2 -O1 $forward -- 1
 for other in order threads; do
     equal "zstd, $other" zstd.0 zstd.$other 100
 done

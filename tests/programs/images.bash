@@ -17,7 +17,7 @@ compile() {
     local folder=$out/$1
     shift
     mkdir -p "$folder"
-    printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -I{} sh -c 'source=$1 folder=$2; shift 2
+    printf '%s\0' "${sources[@]}" | xargs -0 -P "${JOBS:-1}" -I{} sh -c 'source=$1 folder=$2; shift 2
         exec "$@" -c "$source" -o "$folder/$(basename "$source" .c).bc"' sh {} "$folder" \
         "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -emit-llvm "${flags[@]}" "$@"
 }

@@ -5,6 +5,8 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/programs.bash"
 
+declare -A functions # how many there are in these files
+
 # Two checks: $1 name, $2 record of the ordinary program, $3 threads, $4 how many percent of the functions may be
 # compiled at most, then the bitcode and after -- the arguments. Standard input is the file $input, if that is set.
 check_lazy() {
@@ -17,10 +19,11 @@ check_lazy() {
     record "$stem" "$BUILD/tenon" run -O0 --lazy --threads "$threads" --trace-compile="$stem.trace" "$@" \
         <"${input:-/dev/null}"
     same "$name" "$ordinary" "$stem"
-    local all=0 compiled twice
-    for file in "${files[@]}"; do
-        all=$((all + $("$BUILD/tenon" compile -O0 --trace-compile=- "$file" -o /dev/null 2>&1 | grep -c '^precompile')))
-    done
+    local all compiled twice
+    [ -n "${functions[${files[*]}]-}" ] || functions[${files[*]}]=$(for file in "${files[@]}"; do
+        "$BUILD/tenon" compile -O0 --trace-compile=- "$file" -o /dev/null 2>&1
+    done | grep -c '^precompile')
+    all=${functions[${files[*]}]}
     compiled=$(sort -u "$stem.trace" | grep -c '^precompile')
     twice=$(sed 's/ #.*//' "$stem.trace" | sort | uniq -d)
     if [ "$compiled" -gt 100 ] && [ "$compiled" -lt $((all * most / 100)) ] && [ -z "$twice" ]; then

@@ -17,7 +17,7 @@ compile() { # FOLDER FLAGS SOURCE...
     local folder=$1 flags=$2
     shift 2
     mkdir -p "$folder"
-    printf '%s\n' "$@" | xargs -P "${JOBS:-2}" -I{} bash -c \
+    printf '%s\n' "$@" | xargs -P "${JOBS:-1}" -I{} bash -c \
         '"$1" $2 -w -c "$4" -o "$3/$(basename "$4" .c).o"' _ "$LLVM_BIN/clang" "$flags" "$folder" {}
 }
 

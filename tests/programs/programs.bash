@@ -11,6 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 here=tests/programs
 out=$BUILD/tests/programs/$(basename "$0" .sh) # a folder each: the scripts run side by side
 archives=/usr/lib/$(gcc -print-multiarch)
+bitcode=$BUILD/tests/programs/bitcode # what rules.mk makes there is the scripts' in common
 mkdir -p "$out"
 
 # The main of each program comes to tenon as clang's own, unoptimised output, so that -O0 and -O2 differ.
