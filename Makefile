@@ -17,6 +17,8 @@
 #                 prints what that is and how large, and installs nothing
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make models   the protocols between threads, checked by spin, deliberate mistakes included
+#   make ci-build, make ci  what .ci/run builds, and the suites that it runs: lint, all of make test, and of asan,
+#                 test-qemu and models what each change has to pass; the rest of these belongs to test-slow
 #   make tsan     the unit tests with ThreadSanitizer
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-long 20 minutes each;
 #                 make fuzz-corpus keeps useful inputs
@@ -83,10 +85,10 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
-.PHONY: fuzz fuzz-long fuzz-corpus all setup setup-check musl install install-musl uninstall uninstall-musl test \
-	test-build test-slow test-qemu test-aarch64 demo models asan tsan lint bench bench-link bench-jit bench-cache \
-	bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size clean distclean help \
-	opt-plugin
+.PHONY: fuzz fuzz-long fuzz-corpus all setup setup-check musl install install-musl uninstall uninstall-musl ci \
+	ci-build test test-build test-slow test-qemu test-aarch64 demo models asan tsan lint bench bench-link \
+	bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size clean \
+	distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -132,8 +134,16 @@ test-build:
 	@$(make_in) test-build
 
 test-slow:
-	@$(setup) install build test slow
+	@$(setup) install build test slow qemu
 	@$(make_in) test-slow
+
+# What is not built is missed by ci itself.
+ci-build:
+	@$(setup) install build lint test qemu models
+	$(call build_of,-k ci-build)
+
+ci:
+	@$(make_in) ci
 
 models:
 	@$(setup) install build models

@@ -24,5 +24,4 @@ $(probe)-$(1): tests/cpu/qemu/probe.c $(call probe_lib,$(1))
 endef
 $(foreach arch,$(probe_arches),$(eval $(call probe_rule,$(arch))))
 
-test-qemu: $(probe_arches:%=$(probe)-%) $(cpu_oracle)
-test-qemu: export ORACLE := $(cpu_oracle)
+qemu-build: $(probe_arches:%=$(probe)-%) $(cpu_oracle)

@@ -4,7 +4,8 @@
 
 .PHONY: models
 models:
-	@LIMIT=900 $(run_tests) $(wildcard tests/models/slow/*.sh)
+	@$(run_tests) $(wildcard tests/models/slow/*.sh)
+	@tests/models/changed --record
 
 # ---- qemu/: the storm of code instances on a processor with weaker memory order ----
 
@@ -14,4 +15,4 @@ $(storm): tests/link/instance/instance_storm.c $(BUILD)/aarch64-linux-gnu/libten
 	$(call step,LINK)aarch64-linux-gnu-gcc -std=c11 -O2 -D_GNU_SOURCE $(c_warnings) -Iinclude -Isrc -static -pthread $^ \
 		-o $@
 
-test-qemu: $(storm)
+qemu-build: $(storm)

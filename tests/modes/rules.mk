@@ -16,5 +16,5 @@ $(modes)/host: $(BUILD)/obj/tests/modes/host.c.o $(archives) $(call stamp,link_l
 
 $(modes)/made: $(modes_cases) $(modes)/host
 	@touch $@
-test test-slow: $(if $(SANITIZE),,$(modes)/made)
+test-build test-slow: $(if $(SANITIZE),,$(modes)/made)
 endif

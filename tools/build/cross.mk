@@ -32,6 +32,16 @@ large_page_tests := $(filter-out base/memory gc/heap/% gc/load/loaded image/% \
 	$(addprefix link/,session/faults session/thread_exits tls/tls),$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
 cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384,core/matrix lazy/lazy_calls memory/ranges)
+# Of them for .ci/run: all of AArch64; for RISC-V and for large pages what depends on the machine, and on its pages.
+riscv64_quick := gc/load/loaded gc/threads/litmus gc/threads/threads image/load/load image/write/link \
+	link/core/agree link/core/ifunc link/core/matrix link/demand/dispatch link/instance/instance_calls \
+	link/instance/instance_storm link/lazy/lazy link/lazy/lazy_calls link/lazy/litmus link/session/order \
+	link/session/thread_exits link/tls/tls link/unwind/unwind link/unwind/unwind_data
+large_quick := base/faults link/core/matrix link/demand/dispatch link/instance/instance link/lazy/lazy \
+	link/lazy/lazy_calls link/memory/page_map link/memory/ranges link/unwind/unwind
+cross_quick := $(cross_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%) \
+	$(riscv64_quick:%=$(BUILD)/riscv64-linux-gnu/tests/%) \
+	$(large_quick:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages)) $(filter %:16384,$(cross_programs))
 
 ifneq ($(HOST),)
 cross := $(HOST)-

@@ -7,9 +7,9 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-build test-slow test-qemu test-aarch64 demo bench bench-link bench-jit bench-cache \
-	bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size install uninstall \
-	install-musl uninstall-musl
+.PHONY: all unit ci ci-build qemu-build test test-build test-slow test-qemu test-aarch64 demo bench bench-link \
+	bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size \
+	install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -322,28 +322,60 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 # Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
 # ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are
 # forks while threads allocate, see tests/start/fork.c. gc/heap/concurrent_threads measures how fast threads mark.
-unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork gc/heap/fork) \
-	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies link/format/archive_bounds \
-	gc/heap/concurrent_threads)
-sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
+unsanitized := codegen/llvm/memory codegen/jit/fork gc/heap/fork
+unsanitized_threads := link/core/matrix link/memory/strategies link/format/archive_bounds gc/heap/concurrent_threads
+left_out := $(if $(SANITIZE),$(unsanitized)) $(if $(filter thread,$(SANITIZE)),$(unsanitized_threads))
+sanitized_tests := $(filter-out $(left_out:%=$(BUILD)/tests/%),$(unit_tests))
 
 # With a sanitizer, tests that fork often take minutes.
-unit: $(sanitized_tests) $(test_data)
+unit-build: $(sanitized_tests) $(test_data)
+unit: unit-build
 	@$(if $(SANITIZE),LIMIT=$${LIMIT:-900}) $(run_tests) $(sanitized_tests)
+
+# AddressSanitizer and UBSan beside the plain build, in $(BUILD)/asan: readers of foreign bytes, the linker and heaps.
+asan_areas := fuzz link image cache gc/heap gc/load gc/object
+asan_tests := $(filter $(addsuffix /%,$(asan_areas:%=$(BUILD)/tests/%)),$(call programs_of,$(runtime_areas)))
+asan_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(asan_tests))
+asan_suites := $(asan_tests:$(BUILD)/%=$(BUILD)/asan/%)
+.PHONY: asan-build asan-whole asan-tests unit-build
+asan-build: make_asan := asan-tests
+asan-whole: make_asan := unit-build
+asan-build asan-whole:
+	+@$(MAKE) --no-print-directory -f tools/build/rules.mk BUILD=$(BUILD)/asan SANITIZE=address,undefined $(make_asan)
+asan-tests: $(asan_tests) $(test_data)
 
 # Scripts first: of suites without a time of an earlier run, the longest are among them.
 test-build: all musl $(if $(with_llvm),$(BUILD)/tenon-passes.so) $(unit_tests) $(test_data)
 test: test-build
 	@$(run_tests) $(lit_suites) $(scripts) $(unit_tests)
 
-# Tests that take minutes. With sanitizers only the programs in C, not the scripts tests/AREA/slow/*.sh.
-slow_scripts := $(if $(SANITIZE),,$(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh))
-test-slow: $(if $(SANITIZE),,all) $(slow_tests) $(test_data)
-	@LIMIT=7200 $(run_tests) $(slow_scripts) $(slow_tests)
-
 # On machines that are not there: programs for others (cross.mk), and scripts tests/AREA/qemu/*.sh.
-test-qemu: all cross
-	@$(run_tests) $(cross_programs) $(wildcard tests/*/qemu/*.sh)
+qemu_scripts := $(wildcard tests/*/qemu/*.sh)
+qemu-build: all cross
+test-qemu: qemu-build
+	@WHOLE=1 $(run_tests) $(cross_programs) $(qemu_scripts)
+
+# What every change has to pass, as one pool: make lint, all tests, the readers, the linker and heaps with
+# AddressSanitizer, what differs on other machines, and models that changed or whose code did. The rest of these is for
+# make test-slow. What was not built is a suite that fails.
+ci-build: test-build asan-build qemu-build lint-objects
+ci:
+	@$(run_tests) .ci/lint.sh $(shell tests/models/changed) $(lit_suites) $(scripts) $(qemu_scripts) $(unit_tests) \
+		$(asan_suites) $(cross_quick)
+
+# Tests that take minutes, and what is left out of .ci/run. With sanitizers only the programs in C, not the scripts
+# tests/AREA/slow/*.sh.
+ifdef SANITIZE
+test-slow: $(slow_tests) $(test_data)
+	@LIMIT=7200 $(run_tests) $(slow_tests)
+else
+slow_scripts := $(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh)
+asan_rest := $(filter-out $(asan_tests) $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
+asan_rest := $(asan_rest:$(BUILD)/%=$(BUILD)/asan/%)
+cross_rest := $(filter-out $(cross_quick),$(cross_programs))
+test-slow: all asan-whole qemu-build $(slow_tests) $(test_data)
+	@WHOLE=1 LIMIT=7200 $(run_tests) $(slow_scripts) $(qemu_scripts) $(slow_tests) $(asan_rest) $(cross_rest)
+endif
 
 test-aarch64: all cross-aarch64-linux-gnu
 	@$(run_tests) $(cross_suites) $(foreach host,$(cross_llvm_hosts),$(cross_llvm_tests:%=$(BUILD)/$(host)/tests/%)) \

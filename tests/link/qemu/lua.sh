@@ -5,6 +5,7 @@
 # time limit: 1200
 
 . "$(dirname "$0")/qemu.bash"
+pairwise=1
 lua=build/deps/lua5.4/src
 sources="tests/programs/lua.c $(ls $lua/*.c | grep -v '/luac\?\.c$')"
 for script in nbody strings; do

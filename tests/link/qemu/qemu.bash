@@ -3,7 +3,7 @@
 # What the scripts of this folder share: programs for other machines, linked and run there by run.c, against the same
 # objects linked by the machine's own static linker. Both run under qemu-user.
 #
-# Environment as tests/run sets it: BUILD, LLVM_BIN, JOBS. MACHINES: only some of them; x86_64 tests the scripts.
+# Environment as tests/run sets it: BUILD, LLVM_BIN, JOBS; WHOLE=1: nothing is left out. MACHINES: only some of them; x86_64 tests the scripts.
 
 : "${BUILD:=build}" "${JOBS:=2}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${MACHINES:=aarch64 riscv64}"
 . "$(dirname "${BASH_SOURCE[0]}")/../../records.bash"
@@ -43,14 +43,17 @@ compile() { # FOLDER MACHINE COMPILER FLAGS SOURCE...
     compile_with "$folder" "$command" "$@"
 }
 
-# A check for each machine and each compiler: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the
+# A check for each machine and each compiler; if $pairwise is set, for the first machine with the first compiler and so
+# on, unless WHOLE=1: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the
 # program. Standard input is the file $input, if that is set; the host is $host, or run. libstdc++.a and libgcc.a are
 # loaded where they are needed; the unwinder is the host's, because it has to know the host's frames as well.
 check_program() {
-    local name=$1 compilers=$2 flags=$3 sources=$4 machine compiler
+    local name=$1 compilers=$2 flags=$3 sources=$4 machine compiler chosen rest=$2
     shift 4
     for machine in $MACHINES; do
-        for compiler in $compilers; do
+        chosen=$compilers
+        [ -z "${pairwise-}" ] || [ -n "${WHOLE-}" ] || read -r chosen rest <<<"${rest:-$compilers}"
+        for compiler in $chosen; do
             local cxx stem=$out/$machine.$compiler libraries=
             cxx=$(compiler "$machine" g++)
             [[ $compiler != *++ ]] || libraries=$($cxx -print-file-name=libstdc++.a)

@@ -2,6 +2,8 @@
 #
 # Checks tests/models/assumption.pml with spin: an assumption is broken by two threads while versions that rest on it
 # are added, redirected and removed, and each deliberate mistake is found.
+# time limit: 900
+# checked: tests/models/assumption.pml src/jit/assumption.c src/jit/replace.c
 
 set -u
 model=$PWD/tests/models/assumption.pml

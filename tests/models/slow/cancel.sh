@@ -2,6 +2,8 @@
 #
 # Checks tests/models/cancel.pml with spin: however a cancellation and the last round of a lookup meet, its callback is
 # called once, and each deliberate mistake is found.
+# time limit: 900
+# checked: tests/models/cancel.pml src/link/demand/cancel.c src/link/demand/query.c
 
 set -u
 model=$PWD/tests/models/cancel.pml

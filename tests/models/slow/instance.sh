@@ -2,6 +2,8 @@
 #
 # Checks tests/models/instance.pml with spin: no interleaving breaks the protocols of code instances, and each
 # deliberate mistake is found.
+# time limit: 900
+# checked: tests/models/instance.pml src/link/instance/instance.c
 
 set -u
 model=$PWD/tests/models/instance.pml

@@ -3,6 +3,8 @@
 # Checks tests/models/marking.pml with spin: marking beside threads frees nothing that a thread can reach, and each
 # deliberate mistake is found. marking_holes.sh and marking_four.sh do the rest, beside it.
 # time limit: 1800
+# checked: tests/models/marking.pml src/gc/generational/marker.c src/gc/generational/concurrent.c
+# checked: src/gc/generational/log.c
 
 set -u
 model=$PWD/tests/models/marking.pml

@@ -2,6 +2,8 @@
 #
 # Checks tests/models/transition.pml with spin: no object moves while a thread is in managed code, on processors whose
 # loads overtake stores, and each deliberate mistake is found.
+# time limit: 900
+# checked: tests/models/transition.pml src/gc/threads/world.c
 
 set -u
 model=$PWD/tests/models/transition.pml
