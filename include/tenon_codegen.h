@@ -46,8 +46,17 @@ TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64
 /* The number of compilations in this process whose memory was abandoned because LLVM gave up. */
 TN_API uint64_t tn_codegen_abandoned(void);
 
+/* Sets options of LLVM, "-name=value -name", for the whole process. Programs that let users do this pass
+ * getenv("TENON_LLVM_ARGS"), as the command does; no other function reads this variable. Does nothing for NULL or "".
+ * An option that LLVM does not have, or that has no effect here, is left out, and `ignored` (may be NULL) is called
+ * with the reason, a text of its own. To be called before anything is compiled, by one thread. What was compiled with
+ * other options is not found in caches. TN_EINVAL (it is too late; an option does not take this value, about which LLVM
+ * may print a line, and those before it are set), TN_ENOMEM. */
+TN_API int tn_codegen_llvm_options(const char *text, void (*ignored)(void *context, const char *reason), void *context,
+                                   struct tn_error *err);
+
 /* LLVM in this process; static. It cannot identify itself (TN_ENOTSUP) where the program has set an option of LLVM's
- * command line by other means than TENON_LLVM_ARGS. */
+ * command line by other means than tn_codegen_llvm_options. */
 TN_API const struct tn_compiler *tn_codegen_compiler(void);
 
 /* ---- the JIT (tenon_jit.h) ---- */

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codegen/llvm/arguments.h"
 #include "lib/watch.h"
 
 static struct {
@@ -223,18 +222,18 @@ static void finish(void)
     _exit(STATUS_FAILURE);
 }
 
-static void warn_unknown(const char *argument)
+static void warn_ignored(void *context, const char *reason)
 {
-    tool_fail(STATUS_OK, "warning: TENON_LLVM_ARGS: LLVM has no option '%s'; it is ignored", argument);
+    (void)context;
+    tool_fail(STATUS_OK, "warning: TENON_LLVM_ARGS: %s; it is ignored", reason);
 }
 
 static bool take_llvm_arguments(void)
 {
-    char message[400];
-    const char *arguments = getenv("TENON_LLVM_ARGS");
-    if (!arguments || tn__llvm_arguments(arguments, warn_unknown, message, sizeof message))
+    struct tn_error err;
+    if (tn_codegen_llvm_options(getenv("TENON_LLVM_ARGS"), warn_ignored, NULL, &err) == TN_OK)
         return true;
-    return tool_fail(STATUS_FAILURE, "TENON_LLVM_ARGS was not understood%s%s", *message ? ": " : "", message), false;
+    return tool_fail(STATUS_FAILURE, "TENON_LLVM_ARGS: %s", err.text), false;
 }
 
 /* What all commands have. */

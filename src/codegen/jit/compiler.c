@@ -41,12 +41,13 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
     char line[600];
     const char *unknown = tn__llvm_argument_unknown();
     if (unknown)
-        return tn__fail(err, TN_ENOTSUP, "LLVM's option '%s' was set by other means than TENON_LLVM_ARGS", unknown);
+        return tn__fail(err, TN_ENOTSUP, "LLVM's option '%s' was set by other means than tn_codegen_llvm_options",
+                        unknown);
     int length = snprintf(line, sizeof line, "tenon %s llvm %s host %s abi %d %d build %s options %s",
                           TN_VERSION_STRING, tn_codegen_llvm_version(), tn_codegen_host_triple(), TN_RUNTIME_ABI,
                           TN_GC_ABI, tn__codegen_build, tn__llvm_arguments_taken());
     if (length >= (int)sizeof line)
-        return tn__fail(err, TN_ENOTSUP, "the options in TENON_LLVM_ARGS are too long");
+        return tn__fail(err, TN_ENOTSUP, "the options of LLVM are too long");
     return tn__buffer_fill(text, line, (size_t)length) ? TN_OK : tn__no_memory(err, NULL);
 }
 

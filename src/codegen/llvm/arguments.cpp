@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM's own options, for the tool. They are variables of the whole process, and LLVM ends it where it does not know
- * one, so names are looked up first. */
+/* LLVM's own options. They are variables of the whole process, and LLVM ends it where it does not know one or its
+ * value, so names are looked up first, and values are set under tn__contain. */
+
+#include <atomic>
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -10,47 +12,22 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include "codegen/llvm/arguments.h"
+#include "codegen/llvm/fatal.h"
 
 using namespace llvm;
 
-/* What would print and end the process. */
-static const char *const refused[] = {"help", "help-hidden", "help-list", "help-list-hidden", "version", "h"};
-
 static std::string taken;
 static StringSet<> names;
+static std::atomic<bool> settled;
 
 const char *tn__llvm_arguments_taken()
 {
     return taken.c_str();
 }
 
-bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument), char *message, size_t size)
+void tn__llvm_arguments_settle()
 {
-    SmallVector<StringRef, 8> words;
-    StringRef(text).split(words, ' ', -1, /*KeepEmpty=*/false);
-    std::vector<std::string> kept = {"TENON_LLVM_ARGS"};
-    auto &known = cl::getRegisteredOptions();
-    for (StringRef word : words) {
-        StringRef name = word.ltrim('-').split('=').first;
-        if (word.starts_with("-") && known.contains(name) && !is_contained(refused, name))
-            kept.push_back(word.str());
-        else
-            unknown(word.str().c_str());
-    }
-    if (kept.size() == 1)
-        return true;
-    std::vector<const char *> argv;
-    for (const std::string &word : kept)
-        argv.push_back(word.c_str());
-    std::string problems;
-    raw_string_ostream stream(problems);
-    bool good = cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(), "", &stream);
-    taken = join(drop_begin(kept), " ");
-    for (const std::string &word : drop_begin(kept))
-        names.insert(StringRef(word).ltrim('-').split('=').first);
-    strncpy(message, problems.c_str(), size - 1);
-    message[size - 1] = '\0';
-    return good;
+    settled = true;
 }
 
 const char *tn__llvm_argument_unknown()
@@ -59,4 +36,130 @@ const char *tn__llvm_argument_unknown()
         if (option.second->getNumOccurrences() && !names.contains(option.first))
             return option.first.data();
     return nullptr;
+}
+
+/* ---- options without effect ---- */
+
+/* "NAME*" stands for all names that begin so. */
+struct row {
+    const char *name, *why;
+};
+
+static const char ends[] = "it prints and ends the program", timed[] = "observers time passes, --time-passes in tenon",
+                  told[] = "observers get remarks, --remarks in tenon", uncounted[] = "releases of LLVM count nothing",
+                  unread[] = "no part of LLVM that Tenon runs reads it";
+
+static const row without_effect[] = {
+    {"help*", ends},
+    {"h", ends},
+    {"version", ends},
+    {"time-passes*", timed},
+    {"sort-timers", timed},
+    {"track-memory", timed},
+    {"info-output-file", timed},
+    {"pass-remarks*", told},
+    {"stats*", uncounted},
+    {"enable-machine-outliner", "the machine outliner is always off"},
+    {"emit-bb-hash", "blocks are not hashed"},
+    {"agg-antidep-debugdiv", unread},
+    {"asan-debug", unread},
+    {"asan-instrument-address-spaces", unread},
+    {"callgraph-*", unread},
+    {"cdsort-*", unread},
+    {"cfg-*", unread},
+    {"crash-diagnostics-dir", unread},
+    {"ctx-profile-printer-level", unread},
+    {"da-*", unread},
+    {"enable-memprof-indirect-call-support", unread},
+    {"enable-name-compression", unread},
+    {"enable-vtable-*", unread},
+    {"generate-merged-base-profiles", unread},
+    {"icp-max-prom", unread},
+    {"icp-minimum-count-threshold", unread},
+    {"icp-remaining-percent-threshold", unread},
+    {"icp-total-percent-threshold", unread},
+    {"import-constants-with-refs", unread},
+    {"ir-sim-calls-by-name", unread},
+    {"ir2vec-*", unread},
+    {"misched-dump-schedule-trace*", unread},
+    {"module-summary-*", unread},
+    {"no-ir-sim-*", unread},
+    {"no-warn-sample-unused", unread},
+    {"only-simple-regions", unread},
+    {"pipeliner-show-mask", unread},
+    {"postra-sched-debugdiv", unread},
+    {"profile-isfs", unread},
+    {"profile-symbol-list-cutoff", unread},
+    {"propagate-attrs", unread},
+    {"sample-profile-check-*", unread},
+    {"sample-profile-max-propagate-iterations", unread},
+    {"simplify-mir", unread},
+    {"static-func-*", unread},
+    {"use-ctx-profile", unread},
+    {"verify-loop-lcssa", unread},
+};
+
+static bool matches(const row &row, StringRef name)
+{
+    StringRef pattern = row.name;
+    return pattern.consume_back("*") ? name.starts_with(pattern) : name == pattern;
+}
+
+/* ---- setting ---- */
+
+namespace {
+struct request {
+    const char *text;
+    void (*ignored)(void *context, const char *reason);
+    void *context;
+    tn_error *err;
+};
+} // namespace
+
+/* What is wrong with an option, or "". */
+static std::string reason_against(StringRef word)
+{
+    StringRef name = word.ltrim('-').split('=').first;
+    if (!word.starts_with("-") || !cl::getRegisteredOptions().contains(name))
+        return "LLVM has no option '" + word.str() + "'";
+    const row *found = find_if(without_effect, [name](const row &row) { return matches(row, name); });
+    return found == std::end(without_effect) ? ""
+                                             : "LLVM's option '" + word.str() + "' has no effect (" + found->why + ")";
+}
+
+static bool set_one(const std::string &word)
+{
+    const char *const argv[] = {"LLVM", word.c_str()};
+    std::string problems; /* but not those of values, which LLVM prints */
+    raw_string_ostream stream(problems);
+    if (!cl::ParseCommandLineOptions(2, argv, "", &stream))
+        return false;
+    taken += (taken.empty() ? "" : " ") + word;
+    names.insert(StringRef(word).ltrim('-').split('=').first);
+    return true;
+}
+
+static int set_all(void *context)
+{
+    auto &request = *static_cast<struct request *>(context);
+    SmallVector<StringRef, 8> words;
+    StringRef(request.text).split(words, ' ', -1, /*KeepEmpty=*/false);
+    if (!words.empty() && settled)
+        return tn__fail(request.err, TN_EINVAL, "LLVM's options are set before anything is compiled");
+    for (StringRef word : words) {
+        std::string reason = reason_against(word);
+        if (reason.empty() && !set_one(word.str()))
+            return tn__fail(request.err, TN_EINVAL, "LLVM's option '%s' does not take this value", word.str().c_str());
+        if (!reason.empty() && request.ignored)
+            request.ignored(request.context, reason.c_str());
+    }
+    return TN_OK;
+}
+
+int tn_codegen_llvm_options(const char *text, void (*ignored)(void *context, const char *reason), void *context,
+                            tn_error *err)
+{
+    request request = {text ? text : "", ignored, context, err};
+    int code = tn__contain(set_all, &request, err);
+    return code == TN_EFATAL ? TN_EINVAL : code; /* some options end the process where they do not take a value */
 }

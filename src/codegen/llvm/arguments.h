@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM's own options, for the tool. */
+/* What tn_codegen_llvm_options has set of LLVM's own options. */
 
 #ifndef TENON_CODEGEN_ARGUMENTS_H
 #define TENON_CODEGEN_ARGUMENTS_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Sets those in `text`, "-name=value -name"; those that LLVM does not have are told to `unknown` and left out. False if
- * a value is not what its option takes; `message` (of `size` bytes) then says why. To be called once, before any
- * compilation. */
-bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument), char *message, size_t size);
-
-/* What it has set, in the order given; "" where it was not called. */
+/* In the order given; "" where it was not called. */
 const char *tn__llvm_arguments_taken(void);
+
+/* From now on they stay: compilations may have read them. Safe to call from any thread, any number of times. */
+void tn__llvm_arguments_settle(void);
 
 /* The name of an option that was set by another call, so that its value is not known; NULL: there is none. */
 const char *tn__llvm_argument_unknown(void);

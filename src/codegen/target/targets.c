@@ -8,6 +8,7 @@
 
 #include <llvm-c/Target.h>
 
+#include "codegen/llvm/arguments.h"
 #include "codegen/llvm/fatal.h"
 #include "codegen/target/target.h"
 #include "cpu/cpu.h"
@@ -178,6 +179,7 @@ static LLVMTargetMachineRef create_machine(const struct tn__target *target, LLVM
 int tn__target_open(struct tn__target *target, const struct tn_compile_options *options, const char *module_triple,
                     struct tn_error *err)
 {
+    tn__llvm_arguments_settle();
     if (!tn__once(&host))
         return out_of_memory(err);
     const char *wanted = options->triple ? options->triple : *module_triple ? module_triple : host_triple;
