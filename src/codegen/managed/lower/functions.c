@@ -12,50 +12,11 @@
 
 #define BODY ".m" /* behind the name of the entry */
 
-/* ---- leaves ---- */
-
-/* The linker may put another definition in the place of such a function. */
-static bool may_be_replaced(LLVMValueRef function)
-{
-    switch (LLVMGetLinkage(function)) {
-    case LLVMExternalLinkage:
-    case LLVMInternalLinkage:
-    case LLVMPrivateLinkage:
-        return false;
-    default:
-        return true;
-    }
-}
-
-/* A safepoint in a leaf makes it none, which may make its callers none. */
-static void mark_leaves(struct tn__gc *gc)
-{
-    for (TN__EACH_FUNCTION(f, gc)) {
-        LLVMValueRef safepoint = tn__has_text(f, TN__LEAF) ? tn__find_safepoint(f) : NULL;
-        if (safepoint)
-            tn__gc_reject(gc, safepoint, "leaf", "a safepoint in a function that is marked gc-leaf-function");
-    }
-    struct tn__map inferred = {0};
-    for (TN__EACH_FUNCTION(f, gc))
-        if (!LLVMIsDeclaration(f) && !LLVMGetGC(f) && !may_be_replaced(f) && !tn__is_naked(f) &&
-            !tn__has_text(f, TN__LEAF)) {
-            *tn__map_add(gc, &inferred, f) = 1;
-            tn__set_text(f, TN__LEAF, "");
-        }
-    bool changed = true;
-    while (changed) {
-        changed = false;
-        for (TN__EACH_FUNCTION(f, gc))
-            if (tn__map_find(&inferred, f) && tn__has_text(f, TN__LEAF) && tn__find_safepoint(f)) {
-                LLVMRemoveStringAttributeAtIndex(f, TN__ON_FUNCTION, TN__LEAF, sizeof TN__LEAF - 1);
-                changed = true;
-            }
-    }
-}
+/* ---- which are managed ---- */
 
 void tn__manage_functions(struct tn__gc *gc)
 {
-    mark_leaves(gc);
+    tn__mark_leaves(gc);
     for (TN__EACH_FUNCTION(f, gc)) {
         /* What is available elsewhere is not emitted: it is the one elsewhere that is called. */
         bool is_elsewhere = LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
@@ -446,7 +407,7 @@ static void define_entry(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef bod
  * need not be managed: the linker knows only the entry's name. */
 static void redirect_calls(LLVMValueRef entry, LLVMValueRef body)
 {
-    if (may_be_replaced(entry))
+    if (tn__may_be_replaced(entry))
         return;
     LLVMUseRef next;
     for (LLVMUseRef use = LLVMGetFirstUse(entry); use; use = next) {
@@ -494,7 +455,7 @@ void tn__make_transitions(struct tn__gc *gc)
             declare_body(gc, f);
         else if (tn__is_managed_function(f) && needs_entry(f))
             make_entry(gc, f);
-        else if (!LLVMIsDeclaration(f) && tn__has_text(f, TN__LEAF) && !tn__is_local(f) && !may_be_replaced(f))
+        else if (!LLVMIsDeclaration(f) && tn__has_text(f, TN__LEAF) && !tn__is_local(f) && !tn__may_be_replaced(f))
             LLVMSetVisibility(LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(f), 0, f, copy_name(gc, f, BODY)),
                               LLVMHiddenVisibility); /* other modules may know the function as a managed one */
     }

@@ -11,6 +11,7 @@
  *     allocations.c  allocation inline
  *     barriers.c     write barriers
  *     globals.c      tables of references in globals
+ *     leaves.c       functions in which no collection can happen
  *     functions.c    which functions are managed; entries and bodies
  *     native.c       which functions are known to be native
  *     spaces.cpp     address spaces removed, for other tools */
@@ -44,6 +45,8 @@ void tn__remove_spaces(struct tn__gc *gc);
 void tn__make_root_tables(struct tn__gc *gc);
 bool tn__has_root_tables(LLVMModuleRef module); /* which come last; also if they are empty, and where objects are ELF */
 void tn__manage_functions(struct tn__gc *gc);
+void tn__mark_leaves(struct tn__gc *gc);
+bool tn__may_be_replaced(LLVMValueRef function); /* the linker may put another definition in its place */
 bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function); /* false: LLVM has no statepoints for calls of it */
 void tn__make_transitions(struct tn__gc *gc);
 
