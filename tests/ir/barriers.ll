@@ -61,7 +61,7 @@ define void @loaded(ptr addrspace(10) %o, ptr addrspace(10) %x) {
 }
 
 ; What is stored may be no object of the heap: then no slot is named, and there is no barrier at all from level 1 on.
-; LEVEL0-LABEL: define void @permanent(
+; LEVEL0-LABEL: define hidden void @permanent.m(
 ; LEVEL0: call preserve_mostcc void @tn__gc_log(ptr %{{.*}}, ptr null, ptr @outside)
 ; LEVEL0: ret void
 ; CHECK-LABEL: define void @permanent(

@@ -54,3 +54,15 @@ pad:
 ;bad   %r = call x86_fp80 @extended(i64 %n)
 ;bad   ret x86_fp80 %r
 ;bad }
+
+; A leaf that touches managed memory needs an entry too, which would return the same; where it needs none, nothing is refused.
+; BAD: 'bad_leaf': a managed function returns no long double, nor on x86-64 a third float or double in registers; store it instead [extended-result]
+; BAD-NOT: good_leaf
+;bad define x86_fp80 @bad_leaf(ptr addrspace(10) %o) {
+;bad   %v = load x86_fp80, ptr addrspace(10) %o
+;bad   ret x86_fp80 %v
+;bad }
+;bad define internal x86_fp80 @good_leaf(ptr addrspace(10) %o) {
+;bad   %v = load x86_fp80, ptr addrspace(10) %o
+;bad   ret x86_fp80 %v
+;bad }

@@ -60,7 +60,7 @@ done:
 }
 
 ; Whether there is an object is asked before it is read, though both values might be chosen from.
-; CHECK-LABEL: define i64 @checked(
+; CHECK-LABEL: define hidden i64 @checked.m(
 ; CHECK: icmp eq ptr addrspace(10) %o, null
 ; CHECK: br i1
 ; CHECK: load i64, ptr addrspace(10) %o
@@ -78,7 +78,7 @@ join:
 }
 
 ; The same in a loop, where the object does not change.
-; CHECK-LABEL: define void @in_loop(
+; CHECK-LABEL: define hidden void @in_loop.m(
 ; CHECK: icmp eq ptr addrspace(10) %o, null
 ; CHECK: br i1
 ; CHECK: load i64, ptr addrspace(10) %o
@@ -107,7 +107,7 @@ done:
 ; BEFORE: [[OBJECTS:%.*]] = load <8 x ptr addrspace(10)>
 ; BEFORE: [[MASK:%.*]] = icmp ne <8 x ptr addrspace(10)> [[OBJECTS]], zeroinitializer
 ; BEFORE: call <8 x i64> @llvm.masked.gather.v8i64.v8p10(<8 x ptr addrspace(10)> align 8 [[OBJECTS]], <8 x i1> [[MASK]]
-; CHECK-LABEL: define i64 @each(
+; CHECK-LABEL: define hidden i64 @each.m(
 ; CHECK: icmp eq {{.*}}null
 ; CHECK: ret i64
 define i64 @each(ptr addrspace(10) %list, i64 %n) "target-features"="+avx2,+avx512f,+avx512vl" "prefer-vector-width"="512" {

@@ -22,6 +22,7 @@
 
 #include "codegen/image/multiversion.h"
 #include "codegen/llvm/ir.h"
+#include "codegen/managed/ir/gc.h"
 
 using namespace llvm;
 
@@ -100,6 +101,7 @@ struct multiplication {
         if (tn__is_defined(body)) {
             entry->addFnAttr(Attribute::Naked);
             entry->addFnAttr(Attribute::NoInline);
+            entry->addFnAttr(TN__JUMP);
             if (body.doesNotThrow()) /* or calls of the entry lose their landing pads */
                 entry->addFnAttr(Attribute::NoUnwind);
             compile_for(*entry, mv.common);

@@ -245,8 +245,9 @@ void tn__annotate_functions(struct tn__gc *gc);
 /* Attribute of calls that return twice, where the second return has a way of its own, with a safepoint there. */
 #define TN__RETURNS_APART "tenon-returns-apart"
 
-/* True if a collection may happen in this call. */
+/* True if a collection may happen in this call, or it is that of a body by its entry, which has a stack map too. */
 bool tn__is_safepoint(LLVMValueRef call);
+bool tn__is_entry_call(LLVMValueRef call);
 LLVMValueRef tn__find_safepoint(LLVMValueRef function); /* one of the function, or NULL */
 bool tn__is_call(LLVMValueRef instruction);             /* call or invoke (or callbr) */
 bool tn__returns_twice(LLVMValueRef call);
@@ -268,6 +269,8 @@ bool tn__returns_twice(LLVMValueRef call);
     LLVMUseRef use = LLVMGetFirstUse(value);                                                                           \
     use;                                                                                                               \
     use = LLVMGetNextUse(use)
+
+#define TN__JUMP "tenon-jump" /* attribute of naked functions of ours, which jump to an entry: no native code */
 
 #define TN__ENTRY_CALL "tenon-entry" /* attribute of the call of a body by its entry */
 

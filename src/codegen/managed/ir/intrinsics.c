@@ -198,6 +198,11 @@ const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef fun
 
 /* ---- safepoints ---- */
 
+bool tn__is_entry_call(LLVMValueRef call)
+{
+    return LLVMGetCallSiteStringAttribute(call, TN__ON_FUNCTION, TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1) != NULL;
+}
+
 bool tn__is_safepoint(LLVMValueRef call)
 {
     if (!tn__is_call(call))
@@ -213,7 +218,7 @@ bool tn__is_safepoint(LLVMValueRef call)
     enum tn__intrinsic intrinsic = tn__intrinsic_of(callee);
     if (intrinsic >= 0)
         return rows[intrinsic].flags & COLLECTS;
-    return !LLVMGetIntrinsicID(callee) && !tn__has_text(callee, TN__LEAF);
+    return !LLVMGetIntrinsicID(callee) && (!tn__has_text(callee, TN__LEAF) || tn__is_entry_call(call));
 }
 
 LLVMValueRef tn__find_safepoint(LLVMValueRef function)

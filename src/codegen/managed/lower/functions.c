@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Which functions are managed, and the ways into and out of them (doc/GC.md). Every defined function is managed, unless
- * no collection can happen in it: then it is an ordinary function, and calls of it are ordinary calls; or it is naked.
- * A managed function that may be called from elsewhere becomes an entry, which has its name and the C ABI, and the
- * body, called `.m`. */
+ * it is a leaf (leaves.c) or naked. A managed function, or a leaf that touches managed memory, becomes two if it may be
+ * called from elsewhere: an entry, which has its name and the C ABI, and the body, called `.m`. */
 
 #include <llvm-c/Comdat.h>
 
@@ -18,14 +17,13 @@ void tn__manage_functions(struct tn__gc *gc)
 {
     tn__mark_leaves(gc);
     for (TN__EACH_FUNCTION(f, gc)) {
-        /* What is available elsewhere is not emitted: it is the one elsewhere that is called. */
-        bool is_elsewhere = LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
-        if (is_elsewhere || tn__is_naked(f) || tn__has_text(f, TN__LEAF))
+        if (tn__is_elsewhere(f) || tn__is_naked(f) || tn__has_text(f, TN__LEAF))
             continue;
         if (LLVMGetGC(f) && !tn__is_managed_function(f))
             tn__gc_reject(gc, f, "gc", "a function of managed code has another collector");
         LLVMSetGC(f, TN__GC_STRATEGY);
     }
+    tn__mark_touching(gc);
 }
 
 /* ---- unwinding ---- */
@@ -48,6 +46,31 @@ static void lower_resumes(struct tn__gc *gc)
             LLVMBuildUnreachable(gc->builder);
             LLVMInstructionEraseFromParent(resume);
         }
+}
+
+/* ---- which have entries ---- */
+
+/* A call whose arguments do not name the function, by code that runs in a level of managed code. */
+static bool is_managed_call(LLVMUseRef use, LLVMValueRef function)
+{
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!LLVMIsAInstruction(user) || !tn__is_call(user) || LLVMGetCalledValue(user) != function)
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
+        if (LLVMGetOperand(user, i) == function)
+            return false;
+    return tn__needs_level(tn__function_of(user));
+}
+
+/* Whether other code than the module's own managed code may call the function. */
+static bool needs_entry(LLVMValueRef function)
+{
+    if (!tn__is_local(function))
+        return true;
+    for (TN__EACH_USE(use, function))
+        if (!is_managed_call(use, function))
+            return true;
+    return false;
 }
 
 /* ---- calls that LLVM has no statepoints for ---- */
@@ -165,6 +188,37 @@ static void check_convention(struct tn__gc *gc, LLVMValueRef of)
                             : "managed functions do not have this calling convention");
 }
 
+/* `function` is managed, or a leaf with an entry: the entry could not pass such arguments and results on either. */
+static void check_definition(struct tn__gc *gc, LLVMValueRef function)
+{
+    if (has_variable_arguments(function))
+        tn__gc_reject(gc, function, "variable-arguments",
+                      tn__is_managed_function(function)
+                          ? "a managed function has a fixed number of arguments"
+                          : "a function that uses managed pointers, and that not only managed code of this module may "
+                            "call, has a fixed number of arguments");
+    if (returns_in_x87(gc, function))
+        tn__gc_reject(gc, function, "extended-result",
+                      "a managed function returns no long double, nor on x86-64 a third float or double in "
+                      "registers; store it instead");
+    check_arguments(gc, function, LLVMCountParams(function));
+    check_convention(gc, function);
+}
+
+static void check_definitions(struct tn__gc *gc)
+{
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (tn__is_elsewhere(f))
+            continue;
+        if (tn__is_managed_function(f) || (tn__needs_level(f) && needs_entry(f)))
+            check_definition(gc, f);
+        if (tn__is_naked(f) && tn__takes_managed(f) && !tn__has_text(f, TN__JUMP) && needs_entry(f))
+            tn__gc_reject(gc, f, "naked",
+                          "a naked function that has managed pointers as arguments or result has no entry, so only "
+                          "managed code of this module may call it, by its name: make it static");
+    }
+}
+
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
  * x87 register, it emits another call. */
 static void forward_calls(struct tn__gc *gc)
@@ -172,16 +226,6 @@ static void forward_calls(struct tn__gc *gc)
     for (TN__EACH_FUNCTION(f, gc)) {
         if (!tn__is_managed_function(f))
             continue;
-        if (has_variable_arguments(f) && !LLVMIsDeclaration(f))
-            tn__gc_reject(gc, f, "variable-arguments", "a managed function has a fixed number of arguments");
-        if (!LLVMIsDeclaration(f) && returns_in_x87(gc, f))
-            tn__gc_reject(gc, f, "extended-result",
-                          "a managed function returns no long double, nor on x86-64 a third float or double in "
-                          "registers; store it instead");
-        if (!LLVMIsDeclaration(f)) {
-            check_arguments(gc, f, LLVMCountParams(f));
-            check_convention(gc, f);
-        }
         for (TN__EACH_BLOCK(b, f))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
@@ -251,28 +295,6 @@ static void come_back(struct tn__gc *gc, LLVMValueRef call)
 
 /* ---- entries ---- */
 
-/* A call whose arguments do not name the function, in managed code. */
-static bool is_managed_call(LLVMUseRef use, LLVMValueRef function)
-{
-    LLVMValueRef user = LLVMGetUser(use);
-    if (!LLVMIsAInstruction(user) || !tn__is_call(user) || LLVMGetCalledValue(user) != function)
-        return false;
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
-        if (LLVMGetOperand(user, i) == function)
-            return false;
-    return tn__is_managed_function(tn__function_of(user));
-}
-
-static bool needs_entry(LLVMValueRef function)
-{
-    if (!tn__is_local(function))
-        return true;
-    for (TN__EACH_USE(use, function))
-        if (!is_managed_call(use, function))
-            return true;
-    return false;
-}
-
 /* The function's name, which renaming does not change, and something behind it. */
 static char *copy_name(struct tn__gc *gc, LLVMValueRef function, const char *suffix)
 {
@@ -326,9 +348,8 @@ static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
 }
 
 /* Whether the level that called is as it was left: doc/GC.md says why these two comparisons tell. */
-static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMValueRef anchor, LLVMValueRef frame)
+static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMValueRef anchor, LLVMValueRef sp, LLVMValueRef frame)
 {
-    LLVMValueRef sp = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, anchor, TN_GC_ANCHOR_SP), "sp");
     LLVMValueRef outer =
         LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, anchor, TN_GC_ANCHOR_SP - TN_GC_ANCHOR_SIZE), "outer_sp");
     return LLVMBuildAnd(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntUGT, sp, frame, ""),
@@ -360,16 +381,35 @@ static LLVMValueRef push_level(struct tn__gc *gc, LLVMValueRef block, LLVMValueR
     return LLVMBuildICmp(gc->builder, LLVMIntEQ, wanted, LLVMConstNull(gc->i64), "");
 }
 
-/* Returns the anchor of the calling level. The slow path begins where the fast one did. */
-static LLVMValueRef enter_level(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef block)
+static LLVMBasicBlockRef append_block(struct tn__gc *gc, LLVMValueRef function, const char *name)
 {
-    LLVMContextRef context = gc->context;
-    LLVMBasicBlockRef good = LLVMAppendBasicBlockInContext(context, entry, "good");
-    LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(context, entry, "slow");
-    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(context, entry, "go");
+    return LLVMAppendBasicBlockInContext(gc->context, function, name);
+}
+
+/* Goes on to a new block if the thread is outside managed code, else to `go`. */
+static void branch_if_outside(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef sp, LLVMBasicBlockRef go)
+{
+    LLVMBasicBlockRef outside = append_block(gc, entry, "outside");
+    LLVMValueRef state = LLVMBuildAnd(gc->builder, sp, LLVMConstInt(gc->i64, TN_GC_OUTSIDE, 0), "");
+    LLVMValueRef is_outside = LLVMBuildICmp(gc->builder, LLVMIntNE, state, LLVMConstNull(gc->i64), "");
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, is_outside, outside, go));
+    LLVMPositionBuilderAtEnd(gc->builder, outside);
+}
+
+/* Returns the anchor of the calling level. The slow path begins where the fast one did.
+ *
+ * A leaf needs no level of its own if collections wait for the thread already. It must not have one then: callers that
+ * take it for no safepoint do not say in their anchor where they are, so what that says may look abandoned. */
+static LLVMValueRef enter_level(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef block, bool is_leaf)
+{
+    LLVMBasicBlockRef first = LLVMGetEntryBasicBlock(entry), good = append_block(gc, entry, "good");
+    LLVMBasicBlockRef slow = append_block(gc, entry, "slow"), go = append_block(gc, entry, "go");
     LLVMValueRef anchor = LLVMBuildLoad2(gc->builder, gc->pointer, tn__field(gc, block, TN_GC_BLOCK_TOP), "top");
     LLVMValueRef frame = tn__entry_frame(gc);
-    tn__likely(gc, LLVMBuildCondBr(gc->builder, level_is_good(gc, anchor, frame), good, slow));
+    LLVMValueRef sp = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, anchor, TN_GC_ANCHOR_SP), "sp");
+    if (is_leaf)
+        branch_if_outside(gc, entry, sp, go);
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, level_is_good(gc, anchor, sp, frame), good, slow));
     LLVMPositionBuilderAtEnd(gc->builder, good);
     tn__likely(gc, LLVMBuildCondBr(gc->builder, push_level(gc, block, anchor, frame), go, slow));
     LLVMPositionBuilderAtEnd(gc->builder, slow);
@@ -377,9 +417,9 @@ static LLVMValueRef enter_level(struct tn__gc *gc, LLVMValueRef entry, LLVMValue
     LLVMValueRef found = tn__call_runtime(gc, true, "tn__gc_enter", gc->pointer, &frame, 1);
     LLVMBuildBr(gc->builder, go);
     LLVMPositionBuilderAtEnd(gc->builder, go);
-    LLVMValueRef level = LLVMBuildPhi(gc->builder, gc->pointer, "level"), values[] = {anchor, found};
-    LLVMBasicBlockRef blocks[] = {good, slow};
-    LLVMAddIncoming(level, values, blocks, 2);
+    LLVMValueRef level = LLVMBuildPhi(gc->builder, gc->pointer, "level"), values[] = {anchor, found, anchor};
+    LLVMBasicBlockRef blocks[] = {good, slow, first};
+    LLVMAddIncoming(level, values, blocks, is_leaf ? 3 : 2);
     return level;
 }
 
@@ -390,7 +430,7 @@ static void define_entry(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef bod
     LLVMGetParams(entry, parameters);
     begin_function(gc, entry);
     LLVMValueRef block = tn__thread_block(gc);
-    LLVMValueRef level = enter_level(gc, entry, block);
+    LLVMValueRef level = enter_level(gc, entry, block, !tn__is_managed_function(body));
     LLVMValueRef result = LLVMBuildCall2(gc->builder, LLVMGlobalGetValueType(body), body, parameters, count, "");
     LLVMSetInstructionCallConv(result, LLVMGetFunctionCallConv(body));
     tn__copy_abi_attributes(body, count, result, 0);
@@ -445,6 +485,7 @@ void tn__make_transitions(struct tn__gc *gc)
     LLVMValueRef *functions = NULL;
     size_t count = 0;
     tn__mark_native_functions(gc);
+    check_definitions(gc);
     lower_resumes(gc);
     forward_calls(gc);
     for (TN__EACH_FUNCTION(f, gc))
@@ -453,11 +494,13 @@ void tn__make_transitions(struct tn__gc *gc)
         LLVMValueRef f = functions[i];
         if (LLVMIsDeclaration(f) && tn__is_managed_function(f))
             declare_body(gc, f);
-        else if (tn__is_managed_function(f) && needs_entry(f))
+        else if (tn__needs_level(f) && needs_entry(f))
             make_entry(gc, f);
         else if (!LLVMIsDeclaration(f) && tn__has_text(f, TN__LEAF) && !tn__is_local(f) && !tn__may_be_replaced(f))
             LLVMSetVisibility(LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(f), 0, f, copy_name(gc, f, BODY)),
                               LLVMHiddenVisibility); /* other modules may know the function as a managed one */
     }
     tn__each_call(gc, 0, is_second_return, come_back);
+    if (TN__IS_CHECKING)
+        tn__check_levels(gc);
 }

@@ -45,10 +45,30 @@ void tn__remove_spaces(struct tn__gc *gc);
 void tn__make_root_tables(struct tn__gc *gc);
 bool tn__has_root_tables(LLVMModuleRef module); /* which come last; also if they are empty, and where objects are ELF */
 void tn__manage_functions(struct tn__gc *gc);
-void tn__mark_leaves(struct tn__gc *gc);
-bool tn__may_be_replaced(LLVMValueRef function); /* the linker may put another definition in its place */
-bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function); /* false: LLVM has no statepoints for calls of it */
 void tn__make_transitions(struct tn__gc *gc);
+bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function); /* false: LLVM has no statepoints for calls of it */
+
+/* ---- leaves ---- */
+
+#define TN__TOUCHES "tenon-touches" /* attribute of a leaf that touches managed memory */
+
+#ifdef TN_CHECKING
+enum { TN__IS_CHECKING = true };
+#else
+enum { TN__IS_CHECKING = false };
+#endif
+
+void tn__mark_leaves(struct tn__gc *gc);
+void tn__mark_touching(struct tn__gc *gc); /* after it is known which functions are managed */
+/* Whether a value is a function that only runs in a level of managed code: a managed one, or a leaf that touches. */
+bool tn__needs_level(LLVMValueRef value);
+/* Makes bodies of leaves that touch trap if the thread is outside managed code: a way in has no entry. */
+void tn__check_levels(struct tn__gc *gc);
+bool tn__takes_managed(LLVMValueRef function);   /* managed pointers as arguments, or as its result */
+bool tn__may_be_replaced(LLVMValueRef function); /* the linker may put another definition in its place */
+bool tn__is_elsewhere(LLVMValueRef function);    /* its definition is not emitted, if there is one */
+
+/* ---- calls out of managed code ---- */
 
 #define TN__NO_TRANSITION "gc-no-transition" /* attribute of a function that is called without a transition */
 #define TN__LIBC_LEAF     "tenon-libc-leaf"  /* the same, unless the call says that it is no builtin */

@@ -7,18 +7,13 @@
 #include <llvm-c/Analysis.h>
 
 #include "codegen/llvm/llvm.h"
+#include "codegen/managed/lower/lower.h"
 #include "codegen/managed/passes/passes.h"
-
-#ifdef TN_CHECKING
-enum { IS_CHECKING = true };
-#else
-enum { IS_CHECKING = false };
-#endif
 
 int tn__gc_examine(struct tn__gc *gc, bool is_asked_for)
 {
     char *message = NULL;
-    if (!is_asked_for && !gc->options->verify_ir && !IS_CHECKING)
+    if (!is_asked_for && !gc->options->verify_ir && !TN__IS_CHECKING)
         return TN_OK;
     bool broken = LLVMVerifyModule(gc->module, LLVMReturnStatusAction, &message);
     if (broken)

@@ -144,7 +144,7 @@ static void choose_call(struct tn__safepoint *safepoint)
     LLVMValueRef call = safepoint->call, callee = LLVMGetCalledValue(call);
     /* Entries have managed code in them, and are called like native code. They have no name for traces. */
     bool is_entry = LLVMIsAFunction(callee) && tn__has_text(callee, TN__MODULE_NAME) && !*tn__module_name(callee);
-    if (tn__is_managed_function(callee) && !is_entry)
+    if (tn__is_entry_call(call) || (tn__is_managed_function(callee) && !is_entry))
         return;
     if (tn__returns_twice(call)) {
         safepoint->through = "tn__gc_call_twice";

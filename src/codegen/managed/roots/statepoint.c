@@ -60,9 +60,7 @@ static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *ca
 {
     LLVMValueRef *list = tn__gc_array(roots->gc, FIRST_ARGUMENT + call->argument_count + 3, sizeof(LLVMValueRef));
     unsigned n = 0;
-    bool entry = LLVMGetCallSiteStringAttribute(call->original, TN__ON_FUNCTION, TN__ENTRY_CALL,
-                                                sizeof TN__ENTRY_CALL - 1) != NULL;
-    list[n++] = LLVMConstInt(roots->gc->i64, entry ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
+    list[n++] = LLVMConstInt(roots->gc->i64, tn__is_entry_call(call->original) ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
     list[n++] = number(roots, 0); /* no bytes to patch */
     list[n++] = call->callee;
     list[n++] = number(roots, call->argument_count + (call->native ? 1 : 0));
