@@ -27,8 +27,8 @@
 #   make test-aarch64  the code generator and the command on AArch64, under qemu-user; fetches 48 MB
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file
 #                 lengths, cppcheck
-#   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-cache, bench-tiers, bench-passes,
-#                 bench-image, bench-heap and bench-gc: some of them.
+#   make bench    measures the figures of doc/FIGURES.md; make bench-link, bench-jit, bench-cache, bench-tiers,
+#                 bench-passes, bench-image, bench-heap and bench-gc: some of them.
 #                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh
 #                 install peers
 #                 make bench-instructions: linking, in instructions, for every format of object files

@@ -154,8 +154,23 @@ some "it says what is wrong with a line" "$(printf 'f(x) = g(x)\n1 +\n' | "$calc
     grep -x 'calc: line 1: there is no such function calc: line 2: a number.* is missing')"
 rm -rf "${calc%/*}"
 collected=$root/share/doc/tenon/examples/collected
-answers "the first example of README.md runs from there" "Hello! 12 factorial is 479001600" \
+answers "the example of IR runs from there" "Hello! 12 factorial is 479001600" \
     "$root/bin/tenon" run "$root/share/doc/tenon/examples/hello/hello.ll"
+
+# ---- README's programs and commands, as they stand there ----
+
+readme=$root/share/doc/tenon/README.md
+mkdir "$work/readme"
+for name in host plugin jit tree; do
+    sed -n "/^\/\* $name\.c\(:.*\| \)\*\/$/,/^\`\`\`$/p" "$readme" | sed '$d' >"$work/readme/$name.c"
+done
+# Each line that begins with a prompt, with comments and the name of Debian's clang taken off.
+sed -nE 's/ +# .*//; s/^    \$ //p' "$readme" | sed "s|clang-[0-9]*|$LLVM_BIN/clang|" >"$work/readme/commands"
+some "README has commands" "$(grep -c . "$work/readme/commands" | grep -x '[6-9]')"
+answers "README's programs are built and run by its commands" "the plugin answers 43
+twice(21) is 42
+13107100 nodes
+13107100 nodes" env -C "$work/readme" PATH="$root/bin:$PATH" sh -e commands
 succeeds "the example of collected C runs from there" \
     env PATH="$root/bin:$PATH" make -s -C "$collected" run static CC="$CC" CLANG="$LLVM_BIN/clang"
 rm -rf "$collected/out"
