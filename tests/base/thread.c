@@ -493,9 +493,9 @@ static _Atomic uint32_t late_thread;
 static void note_delay(void *context, const struct tn_delay *d)
 {
     assert_ptr_equal(context, &delay);
-    delay.count++;
     delay.thread = d->thread;
     delay.waited_ns = d->waited_ns;
+    __atomic_add_fetch(&delay.count, 1, __ATOMIC_RELEASE);
     tn_thread_attach(); /* there is no lock */
 }
 
@@ -504,7 +504,8 @@ static void *be_late(void *argument)
     (void)argument;
     tn_thread_attach();
     late_thread = tn__os_thread_id();
-    usleep(1300000);
+    while (!__atomic_load_n(&delay.count, __ATOMIC_ACQUIRE))
+        usleep(1000);
     tn_thread_quiescent();
     tn_thread_detach();
     return NULL;

@@ -76,10 +76,15 @@ struct late {
     struct tn_heap *heap;
     const struct row *row;
     uint32_t thread;
-    unsigned wait_ms;
+    bool is_reported; /* it stops after that, else after 20 ms */
     sem_t here, go_on;
     _Atomic uint64_t stopped; /* when */
 };
+
+static struct {
+    unsigned count;
+    struct tn_delay last;
+} reported;
 
 static void *be_late(void *argument)
 {
@@ -88,7 +93,9 @@ static void *be_late(void *argument)
     late->thread = tn__os_thread_id();
     tn_managed_begin();
     sem_post(&late->here);
-    usleep(late->wait_ms * 1000);
+    do
+        usleep(20000);
+    while (late->is_reported && !__atomic_load_n(&reported.count, __ATOMIC_ACQUIRE));
     late->stopped = tn__os_now_ns();
     late->row->stop(&late->go_on);
     return NULL;
@@ -96,29 +103,24 @@ static void *be_late(void *argument)
 
 /* ---- what is reported ---- */
 
-static struct {
-    unsigned count;
-    struct tn_delay last;
-} reported;
-
 static void note(void *context, const struct tn_delay *delay)
 {
     assert_ptr_equal(context, &reported);
     assert_true(delay->waited_ns >= 1000ull * MS << reported.count);
     reported.last = *delay;
-    reported.count++;
+    __atomic_add_fetch(&reported.count, 1, __ATOMIC_RELEASE);
 }
 
 struct figures {
     uint64_t processor_ns, after_ns;
 };
 
-/* Collects while a thread takes so long to stop. */
-static struct figures wait_for_one(const struct row *row, unsigned wait_ms, uint32_t *thread)
+/* Collects while a thread takes long to stop, until that is reported, or a short time. */
+static struct figures wait_for_one(const struct row *row, bool is_reported, uint32_t *thread)
 {
     struct tn_heap_options options = {
         .size = sizeof options, .collector = chosen_collector(), .on_delay = note, .context = &reported};
-    struct late late = {.row = row, .wait_ms = wait_ms};
+    struct late late = {.row = row, .is_reported = is_reported};
     pthread_t made;
     memset(&reported, 0, sizeof reported);
     sem_init(&late.here, 0, 0);
@@ -143,7 +145,7 @@ static void the_collector_sleeps_and_reports(void **state)
 {
     const struct row *row = *state;
     uint32_t thread;
-    struct figures figures = wait_for_one(row, 1300, &thread);
+    struct figures figures = wait_for_one(row, true, &thread);
     assert_true(reported.count >= 1); /* more if the system is busy */
     assert_int_equal(reported.last.thread, thread);
     assert_null(reported.last.code); /* it was in no managed function */
@@ -155,7 +157,7 @@ static void the_collector_sleeps_and_reports(void **state)
 static void short_waits_are_not_reported(void **state)
 {
     uint32_t thread;
-    wait_for_one(*state, 20, &thread);
+    wait_for_one(*state, false, &thread);
     assert_int_equal(reported.count, 0);
 }
 
