@@ -5,6 +5,8 @@
 #   make test-build  what the tests need, without running them: tests/run SUITE... runs some
 #   make test-slow  larger tests, for two hours; SEEDS=FIRST:COUNT chooses the generated programs;
 #                 with SANITIZE=address,undefined BUILD=build/asan only the tests in C, under sanitizers
+#   make test-races  the short programs with threads, six copies side by side on one processor and on two; ten
+#                 minutes, and part of test-slow
 #   make          the static tool and both archives; reports what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
@@ -86,9 +88,9 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all setup setup-check musl install install-musl uninstall uninstall-musl ci \
-	ci-build test test-build test-slow test-qemu test-aarch64 demo models asan tsan lint bench bench-link \
-	bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size clean \
-	distclean help opt-plugin
+	ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
+	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions \
+	size clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -136,6 +138,10 @@ test-build:
 test-slow:
 	@$(setup) install build test slow qemu
 	@$(make_in) test-slow
+
+test-races:
+	@$(setup) install build test
+	@$(make_in) test-races
 
 # What is not built is missed by ci itself.
 ci-build:

@@ -7,8 +7,8 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit ci ci-build qemu-build test test-build test-slow test-qemu test-aarch64 demo bench bench-link \
-	bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size \
+.PHONY: all unit ci ci-build qemu-build test test-build test-slow test-races test-qemu test-aarch64 demo bench \
+	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size \
 	install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
@@ -349,6 +349,16 @@ test-build: all musl $(if $(with_llvm),$(BUILD)/tenon-passes.so) $(unit_tests) $
 test: test-build
 	@$(run_tests) $(lit_suites) $(scripts) $(unit_tests)
 
+# Programs with threads of their own, six copies side by side. Left out are those that take more than 2 s when they run
+# alone.
+long_races := codegen/compile/threads codegen/jit/jit_threads codegen/jit/tiers codegen/parts/split gc/heap/fork \
+	gc/heap/patterns gc/heap/workers gc/threads/delay link/core/while_building link/demand/generators_later \
+	link/session/destroyed link/session/retire
+race_tests := $(filter-out $(long_races:%=$(BUILD)/tests/%),$(patsubst %.c,$(BUILD)/%, \
+	$(shell grep -l pthread_create $(patsubst $(BUILD)/%,%.c,$(sanitized_tests)))))
+test-races: $(race_tests) $(test_data)
+	@BUILD=$(BUILD) tests/races $(race_tests)
+
 # On machines that are not there: programs for others (cross.mk), and scripts tests/AREA/qemu/*.sh.
 qemu_scripts := $(wildcard tests/*/qemu/*.sh)
 qemu-build: all cross
@@ -373,8 +383,9 @@ slow_scripts := $(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh)
 asan_rest := $(filter-out $(asan_tests) $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 asan_rest := $(asan_rest:$(BUILD)/%=$(BUILD)/asan/%)
 cross_rest := $(filter-out $(cross_quick),$(cross_programs))
-test-slow: all asan-whole qemu-build $(slow_tests) $(test_data)
-	@WHOLE=1 LIMIT=7200 $(run_tests) $(slow_scripts) $(qemu_scripts) $(slow_tests) $(asan_rest) $(cross_rest)
+test-slow: all asan-whole qemu-build $(slow_tests) $(race_tests) $(test_data)
+	@WHOLE=1 LIMIT=7200 RACES="$(race_tests)" $(run_tests) $(slow_scripts) $(qemu_scripts) $(slow_tests) \
+		$(asan_rest) $(cross_rest)
 endif
 
 test-aarch64: all cross-aarch64-linux-gnu
