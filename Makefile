@@ -36,6 +36,7 @@
 #                 make bench-instructions: linking, in instructions, for every format of object files
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86
 #                 BUILD=build/x86
+#   make dist     a source archive, its checksum and the list of what products contain (SPDX), in build/dist
 #   make clean    removes what was built but keeps downloads; make distclean removes both
 #
 # Variables, with their defaults; changing one rebuilds what depends on it:
@@ -90,7 +91,8 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 .PHONY: fuzz fuzz-long fuzz-corpus all setup setup-check musl install install-musl uninstall uninstall-musl ci \
 	ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
 	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions \
-	size clean distclean help opt-plugin
+	size dist clean distclean help \
+	opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -191,6 +193,9 @@ fuzz fuzz-long fuzz-corpus:
 	@$(make_in) data
 	@$(make_in) LLVM=0 BUILD=$(BUILD)/fuzz SANITIZE=address,undefined CC=$$($(LLVM_CONFIG) --bindir)/clang \
 		CFLAGS=-fsanitize=fuzzer-no-link SEEDS=$(BUILD)/tests $@
+
+dist:
+	@MIMALLOC_DIR=$(MIMALLOC_DIR) tools/build/dist $(BUILD)/dist
 
 lint:
 	@$(setup) install build lint

@@ -124,14 +124,19 @@ put_archive "$BUILD/libtenon.a" "$LIBDIR"
 put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
 put_filled cmake/tenon-config.cmake.in "$LIBDIR/cmake/tenon" tenon-config.cmake
 put_filled cmake/tenon-config-version.cmake.in "$LIBDIR/cmake/tenon" tenon-config-version.cmake
-for document in README.md CHANGELOG.md LICENSE; do
+for document in README.md CHANGELOG.md SECURITY.md LICENSE; do
     put 644 "$document" "$DOCDIR"
 done
 # Where README and the headers say that they are.
 for page in doc/*.md; do
     put 644 "$page" "$DOCDIR/doc"
 done
+# What products contain besides: README says which of them. Where packages are not Debian's, their users have them.
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc
+for part in ${LLVM_LINK:+llvm-${LLVM_VERSION%%.*}-dev zlib1g-dev libzstd-dev musl-dev libelf-dev}; do
+    file=/usr/share/doc/$part/copyright
+    [ ! -f "$file" ] || put 644 "$file" "$DOCDIR" "LICENSE.${part%-dev}"
+done
 examples="plugin rules heap"
 
 if [ -n "${LLVM_LINK-}" ]; then
