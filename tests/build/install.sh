@@ -43,6 +43,7 @@ lib/pkgconfig/tenon-codegen.pc
 lib/pkgconfig/tenon.pc
 share/man/man1/tenon.1
 share/doc/tenon/examples/calc/Makefile
+share/doc/tenon/examples/catalogue/server.c
 END
 ))"
 none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)/" -e "$work/stage" "$root")"

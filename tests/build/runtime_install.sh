@@ -62,6 +62,9 @@ share/doc/tenon/examples/plugin/Makefile
 share/doc/tenon/examples/plugin/double.c
 share/doc/tenon/examples/plugin/host.c
 share/doc/tenon/examples/plugin/square.c
+share/doc/tenon/examples/reload/Makefile
+share/doc/tenon/examples/reload/host.c
+share/doc/tenon/examples/reload/plugin.c
 share/doc/tenon/examples/rules/Makefile
 share/doc/tenon/examples/rules/discount.c
 share/doc/tenon/examples/rules/host.c
@@ -156,6 +159,12 @@ some "CMake refuses another version" "$(with_cmake "$work/product" 2>&1 | grep '
 answers "the example runs from there" "out/double.o answers 40" \
     bash -c "cd '$root/share/doc/tenon/examples/plugin' && make -s run CC='$CC' | sed -n 2p"
 
+answers "a plugin is replaced there, and a broken version is not taken" "the answer is 40
+kept the old version: undefined symbols:
+  'host_has_no_such_function' needed by out/broken.o(.text+0x1) in answer
+the answer is 40
+the answer is 80" bash -c "cd '$root/share/doc/tenon/examples/reload' && make -s run CC='$CC'"
+
 succeeds "another one is built there" make -s -C "$root/share/doc/tenon/examples/rules" run CC="$CC"
 none "its rules are read when they are needed, and replaced" "$(make -s -C "$root/share/doc/tenon/examples/rules" run |
     diff - <(
@@ -168,7 +177,7 @@ none "its rules are read when they are needed, and replaced" "$(make -s -C "$roo
 
 # ---- and away again ----
 
-rm -rf "$root"/share/doc/tenon/examples/{plugin,rules}/out
+rm -rf "$root"/share/doc/tenon/examples/{plugin,reload,rules}/out
 PREFIX=$root tools/build/install.sh uninstall >/dev/null
 PREFIX=$root tools/build/install.sh uninstall musl >/dev/null
 none "uninstalling takes every file away" "$(find "$root" -type f)"

@@ -137,7 +137,7 @@ for part in ${LLVM_LINK:+llvm-${LLVM_VERSION%%.*}-dev zlib1g-dev libzstd-dev mus
     file=/usr/share/doc/$part/copyright
     [ ! -f "$file" ] || put 644 "$file" "$DOCDIR" "LICENSE.${part%-dev}"
 done
-examples="plugin rules heap"
+examples="plugin reload rules heap"
 
 if [ -n "${LLVM_LINK-}" ]; then
     put 755 "$BUILD/tenon" "$BINDIR"
@@ -145,7 +145,7 @@ if [ -n "${LLVM_LINK-}" ]; then
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
     put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
-    examples="$examples hello calc cached collected product"
+    examples="$examples hello calc cached collected catalogue product"
 fi
 for example in $examples; do
     for file in examples/"$example"/*; do
