@@ -8,6 +8,8 @@
 #   make test-races  the short programs with threads, six copies side by side on one processor and on two; ten
 #                 minutes, and part of test-slow
 #   make          the static tool and both archives; reports what is missing and how to install it
+#   make release  the same, and the tool linked once more, with its functions in the order of a start, as README.md
+#                 measures it; `make release install` installs that. Later makes in that folder keep the order
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
 #   make HOST=aarch64-linux-gnu, make HOST=riscv64-linux-gnu LLVM=0
@@ -49,6 +51,7 @@
 #                 code for sanitizers, is smaller
 #   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
+#   CCACHE=1      0: compile without ccache, which is used where it is installed
 #   CHECKING=      1: check invariants and the order of locks at run time, as with SANITIZE
 
 HOST ?=
@@ -72,9 +75,10 @@ SMALL ?= 1
 INLINE ?= 1
 VECTORIZE ?= 1
 SANITIZERS ?= 1
+CCACHE ?= 1
 
 export HOST SYSROOT LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE CHECKING \
-	JOBS SMALL INLINE VECTORIZE SANITIZERS
+	JOBS SMALL INLINE VECTORIZE SANITIZERS CCACHE
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh
@@ -88,16 +92,19 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
-.PHONY: fuzz fuzz-long fuzz-corpus all setup setup-check musl install install-musl uninstall uninstall-musl ci \
-	ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
+.PHONY: fuzz fuzz-long fuzz-corpus all release setup setup-check musl install install-musl uninstall uninstall-musl \
+	ci ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
 	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions \
-	size dist clean distclean help \
-	opt-plugin
+	size dist clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
 	@$(setup) check build $(cross)
 	@$(make_in) all
+
+release:
+	@$(setup) check build $(cross)
+	@$(make_in) RELEASE=1 all
 
 setup:
 	@$(setup) install build test
@@ -174,7 +181,7 @@ demo:
 bench bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions:
 	$(needs_llvm)
 	@$(setup) install build bench
-	@$(make_in) $@
+	@$(make_in) RELEASE=1 $@
 
 size:
 	@$(setup) install build

@@ -64,6 +64,10 @@ common := $(OPT) -g -fPIC $(unwind_tables) -ffunction-sections -fdata-sections -
 	$(checking) -D_GNU_SOURCE -Iinclude -Isrc
 dependencies = -MMD -MP -MF $@.d
 
+# Compilers' results are kept where ccache is installed and finds its folder. It is no part of the commands that stamps
+# remember: objects are the same with it.
+ccache := $(if $(filter 0,$(CCACHE)),,$(shell ccache --version >/dev/null 2>&1 && ccache -s >/dev/null 2>&1 && \
+	echo ccache))
 compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)
 # Programs that the build itself runs.
 compile_here := $(if $(HOST),gcc -std=c11 -O2 -D_GNU_SOURCE -Iinclude -Isrc $(c_warnings),$(compile_c))
@@ -109,16 +113,16 @@ all: $(archives) $(if $(with_llvm),$(BUILD)/tenon)
 
 $(BUILD)/obj/%.c.o: %.c $(call stamp,compile_c)
 	@mkdir -p $(@D)
-	$(call step,CC)$(compile_c) $(extra) $(dependencies) -c $< -o $@
+	$(call step,CC)$(ccache) $(compile_c) $(extra) $(dependencies) -c $< -o $@
 
 ifdef with_llvm
 $(BUILD)/obj/src/codegen/%.c.o: src/codegen/%.c $(call stamp,compile_codegen)
 	@mkdir -p $(@D)
-	$(call step,CC)$(compile_codegen) $(extra) $(dependencies) -c $< -o $@
+	$(call step,CC)$(ccache) $(compile_codegen) $(extra) $(dependencies) -c $< -o $@
 
 $(BUILD)/obj/%.cpp.o: %.cpp $(call stamp,compile_cxx)
 	@mkdir -p $(@D)
-	$(call step,CXX)$(compile_cxx) $(extra) $(dependencies) -c $< -o $@
+	$(call step,CXX)$(ccache) $(compile_cxx) $(extra) $(dependencies) -c $< -o $@
 endif
 
 # ---- the allocator ----
@@ -131,7 +135,7 @@ $(alloc): extra := -isystem $(if $(SANITIZE),tools/build/malloc,$(MIMALLOC_DIR)/
 
 $(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(call stamp,compile_mimalloc)
 	@mkdir -p $(@D)
-	$(call step,CC)$(compile_mimalloc) -c $< -o $@
+	$(call step,CC)$(ccache) $(compile_mimalloc) -c $< -o $@
 
 $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 	$(call step,BIND)$(cross)ld -r $^ -o $@.tmp && $(cross)objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
@@ -188,10 +192,13 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 # LLVM's archives.
 codegen_inputs := $(sort $(shell find src/codegen src/cpu include -type f))
 llvm_archives := $(shell $(LLVM_CONFIG) --link-static --libfiles $(LLVM_COMPONENTS))
-$(BUILD)/obj/codegen_build.o: $(codegen_inputs) $(call stamp,compile_codegen) $(call stamp,compile_cxx) \
-	$(call stamp,codegen_inputs) $(call stamp,codegen_cxx)
+$(BUILD)/gen/llvm.sum: $(wildcard $(llvm_archives)) $(call stamp,llvm_archives)
 	@mkdir -p $(@D)
-	$(call step,GEN){ cat $^; cat $(wildcard $(llvm_archives)); } | sha256sum | \
+	$(call step,GEN)cat $(wildcard $(llvm_archives)) | sha256sum >$@
+$(BUILD)/obj/codegen_build.o: $(codegen_inputs) $(BUILD)/gen/llvm.sum $(call stamp,compile_codegen) \
+	$(call stamp,compile_cxx) $(call stamp,codegen_inputs) $(call stamp,codegen_cxx)
+	@mkdir -p $(@D)
+	$(call step,GEN)cat $^ | sha256sum | \
 		sed 's/\(.*\)  -/extern const char tn__codegen_build[]; const char tn__codegen_build[] = "\1";/' >$(@:.o=.c) && \
 		$(compile_c) -c $(@:.o=.c) -o $@
 
@@ -294,7 +301,7 @@ endif
 compile_test := $(compile_c) $(and $(with_llvm),$(LLVM_CONFIG) $(TARGETS))
 $(BUILD)/obj/tests/%.c.o: tests/%.c $(wildcard tests/*/rules.mk) $(call stamp,compile_test)
 	@mkdir -p $(@D)
-	$(call step,CC)$(compile_c) $(extra) $(dependencies) -c $< -o $@
+	$(call step,CC)$(ccache) $(compile_c) $(extra) $(dependencies) -c $< -o $@
 
 $(runtime_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(BUILD)/libtenon.a
 	@mkdir -p $(@D)
