@@ -386,12 +386,14 @@ ifdef SANITIZE
 test-slow: $(slow_tests) $(test_data)
 	@LIMIT=7200 $(run_tests) $(slow_tests)
 else
+# Short tests that try pairs only, unless WHOLE=1.
+pairwise := $(if $(with_llvm),$(addprefix $(BUILD)/tests/codegen/compile/,corpus reuse))
 slow_scripts := $(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh)
 asan_rest := $(filter-out $(asan_tests) $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 asan_rest := $(asan_rest:$(BUILD)/%=$(BUILD)/asan/%)
 cross_rest := $(filter-out $(cross_quick),$(cross_programs))
-test-slow: all asan-whole qemu-build $(slow_tests) $(race_tests) $(test_data)
-	@WHOLE=1 LIMIT=7200 RACES="$(race_tests)" $(run_tests) $(slow_scripts) $(qemu_scripts) $(slow_tests) \
+test-slow: all asan-whole qemu-build $(slow_tests) $(race_tests) $(pairwise) $(test_data)
+	@WHOLE=1 LIMIT=7200 RACES="$(race_tests)" $(run_tests) $(slow_scripts) $(qemu_scripts) $(slow_tests) $(pairwise) \
 		$(asan_rest) $(cross_rest)
 endif
 

@@ -2,7 +2,8 @@
 
 /* Passes of code generation are set up once for many modules, and contexts are used again. Objects must not tell: each
  * is compared with the one that a process of its own makes, which has compiled nothing before. In these processes
- * LLVM runs its passes itself, as it does where they are timed (src/codegen/target/function_passes.cpp). */
+ * LLVM runs its passes itself, as it does where they are timed (src/codegen/target/function_passes.cpp). One module is
+ * compiled at levels 0 and 2, the next at 1 and 3; with WHOLE=1, each at all. */
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -65,13 +66,14 @@ enum { LEVELS = 4, LARGEST = 4 << 20 };
 struct row {
     const char *name;
     char *ir;
-    size_t length;
+    size_t length, module;
     int level;
     int code;
     void *object;
     size_t size;
 };
 static struct row rows[(COUNT(files) + COUNT(texts)) * LEVELS];
+static size_t row_count;
 
 /* Shared with the new processes. */
 static struct answer {
@@ -131,8 +133,11 @@ static int make_alone(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         size_t module = i / LEVELS;
         bool is_file = module < COUNT(files);
-        struct row *row = &rows[i];
+        if (!getenv("WHOLE") && i % 2 != module % 2)
+            continue;
+        struct row *row = &rows[row_count++];
         row->name = is_file ? files[module] : "text";
+        row->module = module;
         row->level = (int)(i % LEVELS);
         if (is_file) {
             row->ir = read_file(row->name, &row->length);
@@ -152,14 +157,14 @@ static void check_again(size_t i)
     if (code != rows[i].code || object.size != rows[i].size ||
         (object.size && memcmp(object.data, rows[i].object, object.size)))
         fail_msg("%s %zu, level %d: not what a new process makes of it: code %d, not %d, %zu bytes, not %zu",
-                 rows[i].name, i / LEVELS, rows[i].level, code, rows[i].code, object.size, rows[i].size);
+                 rows[i].name, rows[i].module, rows[i].level, code, rows[i].code, object.size, rows[i].size);
     tn_buffer_free(&object);
 }
 
 static void same_one_after_the_other(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t i = 0; i < row_count; i++)
         check_again(i);
 }
 
@@ -167,8 +172,8 @@ static void same_one_after_the_other(void **state)
 static void same_in_leaps(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++)
-        check_again((i + 1) * 149 % COUNT(rows));
+    for (size_t i = 0; i < row_count; i++)
+        check_again((i + 1) * 149 % row_count);
 }
 
 /* IR that a client sees has the names that it was given, whatever was compiled before. */
