@@ -6,6 +6,5 @@
 
 clang_build=$BUILD/clang
 succeeds "clang builds libtenon.a" make -s -f tools/build/rules.mk LLVM=0 BUILD="$clang_build" CC="$LLVM_BIN/clang" \
-    OPT=-O0 \
-    "$clang_build/libtenon.a"
+    MIMALLOC_DIR="${MIMALLOC_DIR:-build/deps/mimalloc}" OPT=-O0 CFLAGS=-g0 "$clang_build/libtenon.a"
 some "the library is there" "$(find "$clang_build" -name libtenon.a)"
