@@ -29,6 +29,10 @@ struct tn_input;   /* tenon/define.h */
 
 enum {
     TN_SESSION_TIMINGS = 1, /* measure the phases of links, at about 0.2 us per phase */
+    /* Every thread that will use thread-local variables of loaded objects is attached, or started after these were
+     * linked. So accesses by TLS descriptors may become direct ones, which are faster, and do not give a thread the
+     * initial values that it lacks (tenon/thread.h). */
+    TN_SESSION_OWN_THREADS = 2,
 };
 
 /* A unit of work that any thread may run. */
@@ -99,6 +103,14 @@ TN_API void tn_session_destroy(struct tn_session *session);
  * again. Waits for links of other threads that are writing. With other strategies there is nothing to do. TN_ENOMEM,
  * TN_EPERM: the system refused; some may still be writable. */
 TN_API int tn_session_seal(struct tn_session *session, struct tn_error *err);
+
+/* From now on refuses links of objects whose code accesses thread-local variables with initial values in the local-exec
+ * or the initial-exec model, as compilers do by default, while the process has a thread that is not attached: in such a
+ * thread the variables would be 0. The link then fails with TN_ENOTSUP, and the text names the object and the thread;
+ * so it does where the system does not list threads (/proc). Threads of the library count as attached; they are called
+ * "tenon". For hosts that do not own their threads, such as modules of Python or Java; code compiled with -fPIC asks
+ * for its variables, and is not refused. Any thread. */
+TN_API void tn_session_check_threads(struct tn_session *session);
 
 struct tn_stats {
     size_t size;          /* in: sizeof(struct tn_stats) as the caller knows it */

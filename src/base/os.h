@@ -115,6 +115,14 @@ uint32_t tn__os_thread_id(void);
  * faults: their handlers run, so that the client's crash reports include it. False: the system has none. */
 bool tn__os_start_thread(pthread_t *thread, void *(*run)(void *context), void *context);
 
+/* Threads of the library are known by their name, as the system shows it: TN__OWN_THREAD_NAME. */
+bool tn__os_is_own_thread(uint32_t thread);
+#define TN__OWN_THREAD_NAME "tenon"
+
+/* Calls `visit` with the number of each thread of this process, until it returns false. Returns an error number, as of
+ * systems without /proc. */
+int tn__os_each_thread(bool (*visit)(void *context, uint32_t thread), void *context);
+
 /* Sleeps until tn__os_wake is called for the word, at most `ns` nanoseconds (UINT64_MAX: without a limit), and not at
  * all if the word does not have this value. May return early. */
 void tn__os_wait(const uint32_t *word, uint32_t value, uint64_t ns);

@@ -36,6 +36,9 @@ static uint32_t passed; /* changes, under the lock, when a thread that is waited
 static struct tn__thread *attached;
 static void (*attach_hook)(struct tn__thread *thread);
 
+static uint32_t starting;  /* threads of the library that have not begun */
+static uint64_t announced; /* all that were ever to be started */
+
 static __thread struct tn__thread self __attribute__((tls_model("initial-exec")));
 
 /* ---- the list ---- */
@@ -116,6 +119,34 @@ void tn_thread_detach(void)
     tn__threads_unlock();
 }
 
+/* ---- threads of the library ---- */
+
+void tn__own_thread_announce(void)
+{
+    tn__threads_lock();
+    starting++;
+    announced++;
+    tn__threads_unlock();
+}
+
+void tn__own_thread_begun(void)
+{
+    tn__threads_lock();
+    __atomic_store_n(&starting, starting - 1, __ATOMIC_RELAXED);
+    tn__os_wake(&starting);
+    tn__threads_unlock();
+}
+
+uint64_t tn__own_threads_await(void)
+{
+    for (uint32_t left; (left = __atomic_load_n(&starting, __ATOMIC_RELAXED));)
+        tn__os_wait(&starting, left, UINT64_MAX);
+    tn__threads_lock();
+    uint64_t count = announced;
+    tn__threads_unlock();
+    return count;
+}
+
 /* ---- forks ---- */
 
 /* Other threads do not exist in the child, and perhaps their memory does not either, so it is not accessed. */
@@ -123,6 +154,7 @@ static void after_fork(bool in_child)
 {
     if (in_child) {
         attached = NULL;
+        starting = 0;
         if (self.link)
             insert_self();
         self.id = tn__os_thread_id();

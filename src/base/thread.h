@@ -30,6 +30,19 @@ struct tn__thread *tn__threads_first(void);
 /* Under the lock: sets the hook that is called, under the lock, for every thread that attaches from now on. */
 void tn__threads_on_attach(void (*hook)(struct tn__thread *thread));
 
+/* ---- threads of the library (os_linux_start.c) ---- */
+
+/* One will be started, has begun, or could not be started. */
+void tn__own_thread_announce(void);
+void tn__own_thread_begun(void);
+
+/* Waits until all that were announced have begun, and answers how many were ever announced. Without the lock. */
+uint64_t tn__own_threads_await(void);
+
+/* The number of a thread of this process that is not attached, not the caller and not one of the library's; 0: there is
+ * none. Returns an error number if the system does not say. */
+int tn__threads_find_stranger(uint32_t *stranger);
+
 /* tn_quiesce_watched that another thread can end early: false if it did, by tn__quiesce_stop with the same word, which
  * is 0 before. */
 bool tn__quiesce_unless(const uint32_t *stopped, tn_on_delay *on_delay, void *context);

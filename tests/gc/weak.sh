@@ -4,8 +4,8 @@
 # linkage, with groups or without, and however they are put together, one definition is used, and the stack maps of the
 # others do no harm. Last, code that lies where its object's other code does not.
 #
-# Two properties of the linkage (whether another definition may replace this one, and whether it may be left out), groups
-# and the ways of putting modules together are tried in pairs: each value of one with each value of any other.
+# Two properties of the linkage (whether another definition may replace this one, and whether it may be left out),
+# groups and the ways of putting modules together are tried in pairs: each value of one with each value of any other.
 # slow/weak.sh is all of them with one another.
 #
 # time limit: 600

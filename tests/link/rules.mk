@@ -287,7 +287,8 @@ $(BUILD)/tests/link/format/corrupt_all: | $(spoiled_objects)
 $(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)
 $(BUILD)/tests/link/lazy/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
 $(BUILD)/tests/link/lazy/lazy_steps: | $(call data_of,lazy lazy_once)
-$(call data_of,lazy_dump lazy_registers): $(link_data)/%.o: tests/link/support/$(machine)/%.s
+$(BUILD)/tests/link/tls/tls_registers: | $(call data_of,lazy_dump lazy_registers tls_asks)
+$(call data_of,lazy_dump lazy_registers tls_asks): $(link_data)/%.o: tests/link/support/$(machine)/%.s
 	@mkdir -p $(@D)
 	$(call step,AS)$(CC) -c $< -o $@
 $(BUILD)/tests/link/lazy/lazy_threads $(BUILD)/tests/link/lazy/lazy_materializers: | $(call data_of,lazy lazy_once)

@@ -18,7 +18,7 @@ cross_tests := $(addprefix base/,error faults fork memory options sha256 thread 
 	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads litmus) \
 	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
 	$(addprefix link/session/,faults libraries options order thread_exits) \
-	$(addprefix link/,tls/tls unwind/unwind unwind/unwind_data unwind/unwind_sets)
+	$(addprefix link/,tls/tls tls/tls_registers unwind/unwind unwind/unwind_data unwind/unwind_sets)
 cross_llvm_tests := $(addprefix codegen/,compile/emit jit/jit llvm/fatal llvm/stack)
 cross_programs = $(foreach host,$(cross_hosts),$(cross_tests:%=$(BUILD)/$(host)/tests/%))
 cross_suites = $(cross_llvm_hosts:%=tests/tool:%)

@@ -302,7 +302,7 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
                                          .on_error = report_error,
                                          .threads = threads,
                                          .formats = tool_formats_for(settings),
-                                         .flags = TN_SESSION_TIMINGS};
+                                         .flags = TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS};
     struct tn_error error;
     uint64_t start = tn__os_now_ns();
     if (!options.formats || (!where && !tool_thread_data_start()))

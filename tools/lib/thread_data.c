@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "link/tls/tls.h"
@@ -140,10 +141,40 @@ static bool is_fixed(void)
     return !self.runs || self.fixed || fix_size();
 }
 
+struct start {
+    thread_function *function;
+    void *argument;
+};
+
+/* Attached threads get the initial values of code that is linked while they run. They report no quiescent points, so
+ * nothing may wait for these: to the library, each is in a blocking region. */
+static void *enter(void *given)
+{
+    struct start start = *(struct start *)given;
+    free(given);
+    tn_thread_attach();
+    tn_thread_begin_blocking();
+    return start.function(start.argument);
+}
+
+static int create(pthread_t *thread, const pthread_attr_t *attributes, thread_function *function, void *argument)
+{
+    if (!self.runs)
+        return __real_pthread_create(thread, attributes, function, argument);
+    struct start *start = malloc(sizeof *start);
+    if (!start)
+        return EAGAIN;
+    *start = (struct start){.function = function, .argument = argument};
+    int error = __real_pthread_create(thread, attributes, enter, start);
+    if (error)
+        free(start);
+    return error;
+}
+
 /* What functions of glibc call, such as thrd_create. Their attributes need not be an address. */
 int __wrap___pthread_create(pthread_t *thread, const pthread_attr_t *given, thread_function *start, void *argument)
 {
-    return is_fixed() ? __real_pthread_create(thread, given, start, argument) : EAGAIN;
+    return is_fixed() ? create(thread, given, start, argument) : EAGAIN;
 }
 
 /* The program may ask for a stack of some size: it gets that beside its thread-local data. Memory that the program
@@ -157,5 +188,5 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *given, thread
         return __wrap___pthread_create(thread, given, start, argument);
     pthread_attr_t attributes = *given;
     pthread_attr_setstacksize(&attributes, size + self.size);
-    return __real_pthread_create(thread, &attributes, start, argument);
+    return create(thread, &attributes, start, argument);
 }

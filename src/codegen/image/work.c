@@ -175,7 +175,7 @@ int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end
         b->options.progress(b->options.context, &(struct tn_image_progress){.size = sizeof(struct tn_image_progress),
                                                                             .done = b->done,
                                                                             .shards = b->shard_count});
-    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, b) == 0)
+    while (started + 1 < wanted && tn__os_start_thread(&threads[started], work, b))
         started++;
     for (size_t shard = first; shard < end && extract_one(b, shard) == TN_OK; shard++)
         ;

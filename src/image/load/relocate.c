@@ -181,6 +181,7 @@ static int read_symbol(const struct relocator *r, uint32_t index, Elf64_Sym *sym
 /* What the two words of a VALUE_TLS_BLOCK and a VALUE_TLS_PLACE are for: the file's code calls it. */
 static void *tls_get_addr(const uint64_t index[2])
 {
+    tn__tls_refresh();
     return tn__thread_pointer() + index[0] + index[1];
 }
 

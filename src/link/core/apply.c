@@ -74,6 +74,8 @@ static bool relax(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
         return false;
     if (site->row->flags & TN__R_TLS && site->object->plan->tls_apart)
         return false;
+    if (site->row->slot == TN__SLOT_TLS_DESC && site->link->session->any_threads)
+        return false;
     const struct tn__sequence code = sequence_at(site, at, S, P, next);
     site->final = reloc->offset;
     site->final_size = arch->relax(&code);

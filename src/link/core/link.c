@@ -224,6 +224,9 @@ static int publish_tls(struct tn__link *link)
             code = tn__tls_publish(object->ranges[TN__PART_TLS], object->plan->tls_image, object->plan->tls_zero_offset,
                                    link->err);
     }
+    /* Threads that start from now on have the values. */
+    if (!code && link->direct_tls && link->session->check_threads)
+        code = link->session->check_threads(link->direct_tls, link->err);
     return code;
 }
 

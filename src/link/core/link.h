@@ -110,6 +110,7 @@ struct tn__link {
     uint32_t variant;       /* of its code and that before, as far as it has to be the same, */
     const char *variant_of; /* and whose that is; NULL: of none (agree.c) */
     size_t undefined;       /* references reported so far */
+    const char *direct_tls; /* an object that has the distance of a variable with an initial value in it; NULL: none */
     struct tn_error *err;
 };
 

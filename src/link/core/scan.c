@@ -154,6 +154,18 @@ static int fail_type(const struct tn__site *site)
                     tn__site_place(site).text, site->reloc->type, site->object->data->arch->name);
 }
 
+/* The local-exec and initial-exec models. Of the program's own variables, and of those that begin as zeros, every
+ * thread has what it needs. */
+static void note_direct_tls(const struct tn__site *site, uint8_t flags)
+{
+    const struct tn__object_data *data = site->object->data;
+    const struct tn__symbol *symbol = &data->symbols[site->reloc->symbol];
+    bool here = flags & TN__SYMBOL_OWN && symbol->place == TN__PLACE_SECTION;
+    bool zero = here && data->sections[symbol->section].kind == TN__SECTION_TLS_ZERO;
+    if (!zero && !(flags & TN__SYMBOL_GIVEN))
+        site->link->direct_tls = site->object->name;
+}
+
 /* Rows that need a slot, a stub or a place, special symbols, errors. Few, so that it is compiled to be small. */
 __attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site)
 {
@@ -181,6 +193,8 @@ __attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site
         if (code)
             return code;
     }
+    if (wants_thread_local && (row->flags & TN__R_PROGRAM || row->slot == TN__SLOT_ADDRESS))
+        note_direct_tls(site, flags);
     bool outside = flags & TN__SYMBOL_ELSEWHERE && flags & (TN__SYMBOL_GIVEN | TN__SYMBOL_BOUND);
     if (row->value == TN__V_Z_A && outside)
         return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size is not known any more",

@@ -95,7 +95,7 @@ static bool enqueue(struct tn__pool *pool, struct tn_task *task)
     struct tn__workers *workers = &pool->of[task->idle ? TN_TASK_IDLE : TN_TASK_DEMANDED];
     tn__mutex_lock(&pool->lock);
     if (workers->started < pool->size && !pool->closing &&
-        !pthread_create(&workers->threads[workers->started], NULL, work, workers))
+        tn__os_start_thread(&workers->threads[workers->started], work, workers))
         workers->started++;
     bool taken = workers->started;
     if (taken) {

@@ -4,11 +4,9 @@
  *
  * The entry preserves every register that any calling convention passes arguments in, except r11, which linkers may use
  * between caller and callee (psABI, "Register Usage"). These are all call-clobbered general registers, and the vector
- * and mask registers in full: whole components of XSAVE, so that a future register takes one more bit. The x87 stack is
- * empty at a call. */
+ * and mask registers in full (xsave.h). The x87 stack is empty at a call. */
 
-#include <cpuid.h>
-
+#include "link/arch/x86_64/xsave.h"
 #include "link/lazy/lazy.h"
 
 /* ---- stubs ---- */
@@ -41,17 +39,6 @@ _Static_assert(offsetof(struct tn__lazy_frame, return_address) == 184, "");
 _Static_assert(offsetof(struct tn__lazy_frame, stack) == 192, "");
 _Static_assert(sizeof(struct tn__lazy_way) == 32 && offsetof(struct tn__lazy_way, components) == 8, "");
 
-/* XSAVE leaves most of its header as it was, and XRSTOR wants zeros there (Intel SDM, volume 1, section 13.4.2). */
-#define CLEAR_HEADER                                                                                                   \
-    "    movq %rdx, 512(%rsp)\n"                                                                                       \
-    "    movq %rdx, 520(%rsp)\n"                                                                                       \
-    "    movq %rdx, 528(%rsp)\n"                                                                                       \
-    "    movq %rdx, 536(%rsp)\n"                                                                                       \
-    "    movq %rdx, 544(%rsp)\n"                                                                                       \
-    "    movq %rdx, 552(%rsp)\n"                                                                                       \
-    "    movq %rdx, 560(%rsp)\n"                                                                                       \
-    "    movq %rdx, 568(%rsp)\n"
-
 /* `way`: its distance in tn__lazy_ways. */
 #define ENTRY(name, way, save, restore)                                                                                \
     __asm__(".pushsection .text." #name ",\"ax\",@progbits\n"                                                          \
@@ -82,7 +69,8 @@ _Static_assert(sizeof(struct tn__lazy_way) == 32 && offsetof(struct tn__lazy_way
             "    pushq %rdx\n"                                                                                         \
             "    movq %rsp, %rdi\n"                                                                                    \
             "    subq tn__lazy_ways+" #way "(%rip), %rsp\n"                                                            \
-            "    andq $-64, %rsp\n" CLEAR_HEADER "    movl tn__lazy_ways+" #way "+8(%rip), %eax\n"                     \
+            "    andq $-64, %rsp\n" TN__XSAVE_CLEAR_HEADER /* */                                                       \
+            "    movl tn__lazy_ways+" #way "+8(%rip), %eax\n"                                                          \
             "    " save " (%rsp)\n"                                                                                    \
             "    call tn__lazy_resolve\n"                                                                              \
             "    movq %rax, %r11\n"                                                                                    \
@@ -128,51 +116,20 @@ extern const char tn__lazy_entry_fxsave[], tn__lazy_entry_xsave[], tn__lazy_entr
 
 /* ---- what this processor has ---- */
 
-enum { LEGACY_SIZE = 512, HEADER_SIZE = 64, FIRST_EXTENDED = 2, COMPONENTS = 32 };
-
-/* SSE, AVX, mask registers, upper halves of zmm0-15, zmm16-31, r16-r31. */
-static const uint32_t wanted = 1u << 1 | 1u << 2 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 19;
-
 enum { FXSAVE, XSAVE, XSAVEC };
 
 static struct tn__lazy_way ways[] __asm__("tn__lazy_ways") __attribute__((used)) = {
-    [FXSAVE] = {.size = LEGACY_SIZE + HEADER_SIZE, .name = "fxsave", .entry = tn__lazy_entry_fxsave},
+    [FXSAVE] = {.size = TN__FXSAVE_SIZE + TN__XSAVE_HEADER_SIZE, .name = "fxsave", .entry = tn__lazy_entry_fxsave},
     [XSAVE] = {.name = "xsave", .entry = tn__lazy_entry_xsave},
     [XSAVEC] = {.name = "xsavec", .entry = tn__lazy_entry_xsavec},
 };
 
-static uint32_t enabled_components(void)
-{
-    uint32_t low, high;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return low;
-}
-
-/* Sizes and places of the components come from CPUID leaf 0xd (Intel SDM, volume 1, section 13.4). */
-static void measure(struct tn__lazy_way *way, uint32_t components, bool compact)
-{
-    uint64_t end = LEGACY_SIZE + HEADER_SIZE;
-    for (uint32_t i = FIRST_EXTENDED; i < COMPONENTS; i++) {
-        uint32_t size, offset, flags, unused;
-        if (!(components >> i & 1))
-            continue;
-        __cpuid_count(0xd, i, size, offset, flags, unused);
-        (void)unused;
-        end = compact ? tn__align_up(end, flags & 2 ? 64 : 1) + size : tn__max64(end, (uint64_t)offset + size);
-    }
-    way->components = components;
-    way->size = tn__align_up(end, 64);
-}
-
 static void look(void)
 {
-    uint32_t eax, ebx, ecx, edx;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
-        return;
-    uint32_t components = enabled_components() & wanted;
-    measure(&ways[XSAVE], components, false);
-    if (__get_cpuid_count(0xd, 1, &eax, &ebx, &ecx, &edx) && eax & bit_XSAVEC)
-        measure(&ways[XSAVEC], components, true);
+    struct tn__xsave found = tn__xsave_look();
+    ways[XSAVE].components = ways[XSAVEC].components = found.components;
+    ways[XSAVE].size = found.size;
+    ways[XSAVEC].size = found.compact_size;
 }
 
 const struct tn__lazy_machine tn__lazy_machine = {

@@ -60,7 +60,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     int code = tn__take_options(&options, sizeof options, given, "struct tn_session_options", err);
     if (code)
         return code;
-    if (options.flags & ~(uint64_t)TN_SESSION_TIMINGS)
+    if (options.flags & ~(uint64_t)(TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS))
         return tn__fail(err, TN_EINVAL, "unknown session flags %#llx", (unsigned long long)options.flags);
     const struct tn_allocator *allocator = options.allocator;
     if (allocator && (!allocator->allocate || !allocator->reallocate || !allocator->release))
@@ -100,6 +100,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->on_object = options.on_object;
     session->context = options.context;
     session->timings = options.flags & TN_SESSION_TIMINGS;
+    session->any_threads = !(options.flags & TN_SESSION_OWN_THREADS) && !tn__session_is_elsewhere(session);
     tn__session_init_thread_exits(session);
     tn__sessions_add(session);
     *out = session;

@@ -3,16 +3,14 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "base/kept_errno.h"
 #include "base/os.h"
 #include "base/thread.h"
 #include "link/tls/tls.h"
 
 /* Objects linked into the reserve are numbered; the number of the newest is part of the reserve itself, so every thread
  * knows which of them its block was made with. */
-struct reserve {
-    uint64_t magic;
-    uint64_t newest;
-};
+uint64_t tn__tls_newest;
 
 struct block {
     struct block *next;
@@ -23,8 +21,8 @@ struct block {
 /* All guarded by the threads' lock. */
 static struct {
     bool looked, found;
-    bool read_only;        /* the image has to be opened for writing */
-    struct reserve *image; /* the reserve's part of the initialisation image */
+    bool read_only;               /* the image has to be opened for writing */
+    struct tn__tls_header *image; /* the reserve's part of the initialisation image */
     struct tn__tls_area *area;
     uint64_t edge;    /* from where ranges are counted, as a distance from the beginning of the reserve; */
     bool upwards;     /* in which direction */
@@ -46,9 +44,9 @@ static uint8_t *bytes_of(void *reserve, const struct tn__range *range)
     return (uint8_t *)reserve + (tls.edge + distance);
 }
 
-static struct reserve *reserve_of(const struct tn__thread *thread)
+static struct tn__tls_header *reserve_of(const struct tn__thread *thread)
 {
-    return (struct reserve *)(thread->thread_pointer + reserve_offset());
+    return (struct tn__tls_header *)(thread->thread_pointer + reserve_offset());
 }
 
 /* ---- the initialisation image ---- */
@@ -69,7 +67,7 @@ static const Elf64_Phdr *find_segment(uint32_t type)
 /* The segment's image begins like every thread's block does, so the reserve lies as far into the one as into the other;
  * but where a block begins is known to the C library only. The magic number, which nothing else in the image has,
  * tells. */
-_Static_assert(sizeof(struct reserve) % TN__RANGE_GRANULE == 0, "ranges are aligned");
+_Static_assert(sizeof(struct tn__tls_header) % TN__RANGE_GRANULE == 0, "ranges are aligned");
 
 static bool find_image(void)
 {
@@ -77,12 +75,12 @@ static bool find_image(void)
     const Elf64_Phdr *relro = find_segment(PT_GNU_RELRO);
     if (!segment || !first)
         return false;
-    const struct reserve *mine = (const void *)tn_tls_reserve;
+    const struct tn__tls_header *mine = (const void *)tn_tls_reserve;
     uint64_t bias = (uintptr_t)__ehdr_start - (first->p_vaddr - first->p_offset);
     uint8_t *image = (uint8_t *)(uintptr_t)(bias + segment->p_vaddr);
     for (uint64_t at = 0; tn__inside(at, tn_tls_reserve_size, segment->p_filesz); at += 8)
         if (tn__get64(image + at) == mine->magic) {
-            tls.image = (struct reserve *)(void *)(image + at);
+            tls.image = (struct tn__tls_header *)(void *)(image + at);
             tls.read_only =
                 relro && segment->p_vaddr >= relro->p_vaddr && segment->p_vaddr + at < relro->p_vaddr + relro->p_memsz;
             return true;
@@ -99,11 +97,12 @@ static int open_image(enum tn__prot prot)
 
 /* ---- threads ---- */
 
-static void update(struct reserve *mine)
+/* Only its own thread writes into a block, but for publish, which does so under the lock, and for creating threads. */
+static void update(struct tn__tls_header *mine)
 {
     for (const struct block *block = tls.blocks; block && block->number > mine->newest; block = block->next)
         memcpy(bytes_of(mine, block->range), bytes_of(tls.initial, block->range), block->range->size);
-    mine->newest = tls.image->newest;
+    __atomic_store_n(&mine->newest, tls.image->newest, __ATOMIC_RELEASE);
 }
 
 static void on_attach(struct tn__thread *thread)
@@ -113,7 +112,7 @@ static void on_attach(struct tn__thread *thread)
 
 static void update_all(void)
 {
-    update((struct reserve *)(void *)tn_tls_reserve);
+    update((struct tn__tls_header *)(void *)tn_tls_reserve);
     for (struct tn__thread *thread = tn__threads_first(); thread; thread = thread->next)
         update(reserve_of(thread));
 }
@@ -124,6 +123,16 @@ void tn__tls_fill(uint8_t *thread_pointer)
     for (const struct block *block = tls.area ? tls.blocks : NULL; block; block = block->next)
         memcpy(bytes_of(thread_pointer + reserve_offset(), block->range), bytes_of(tls.initial, block->range),
                block->range->size);
+    if (tls.area && tls.image)
+        ((struct tn__tls_header *)(void *)(thread_pointer + reserve_offset()))->newest = tls.image->newest;
+    tn__threads_unlock();
+}
+
+void tn__tls_catch_up(void)
+{
+    TN__KEEP_ERRNO;
+    tn__threads_lock();
+    update((struct tn__tls_header *)(void *)tn_tls_reserve);
     tn__threads_unlock();
 }
 
@@ -147,7 +156,7 @@ static bool open_ranges(void)
     size_t size = tn_tls_reserve_size & -(size_t)TN__RANGE_GRANULE;
     tls.edge = tn__align_up(size, TN_TLS_RESERVE_ALIGNMENT);
     tls.initial = (uint8_t *)tls.image;
-    return tn__ranges_open(&tls.space, &tls.pool, tls.edge - size, size - sizeof(struct reserve), NULL);
+    return tn__ranges_open(&tls.space, &tls.pool, tls.edge - size, size - sizeof(struct tn__tls_header), NULL);
 }
 
 static int find_reserve(struct tn_error *err)
@@ -220,6 +229,7 @@ static int fill_variables(struct tn__range *range, const uint8_t *initial, size_
         return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EPERM, "the program's TLS image cannot be written: %s",
                         strerror(error));
     }
+    tn__tls_look();
     *block = (struct block){.next = tls.blocks, .range = range, .number = tls.image->newest + 1};
     tls.blocks = block;
     memcpy(bytes_of(tls.initial, range), initial, size);
@@ -227,6 +237,7 @@ static int fill_variables(struct tn__range *range, const uint8_t *initial, size_
     tls.image->newest = block->number;
     open_image(TN__PROT_R); /* what was permitted before is permitted again; if not, it only stays writable */
     update_all();
+    __atomic_store_n(&tn__tls_newest, block->number, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -268,5 +279,6 @@ void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint6
 
 void *tn__tls_get_addr(const uint64_t index[2])
 {
+    tn__tls_refresh();
     return tn__thread_pointer() + index[1] + tn__arch_host->tls_index_bias;
 }

@@ -6,8 +6,9 @@
  * distance from the thread pointer in every thread. Such space exists only in the program's own TLS segment: a block of
  * it is reserved there (tls_reserve.c) and handed out to objects. The initial values are written into the segment's
  * initialisation image, from which the C library fills the block of every thread it creates, into the block of the
- * calling thread, and into those of the threads that are attached. Works alike in glibc and musl, dynamic and
- * static. */
+ * calling thread, and into those of the threads that are attached. Any other thread that is older than the object gets
+ * them when it asks for the place of a variable, in the general-, the local-dynamic model and by descriptor: the number
+ * of the newest object is kept in each block. Works alike in glibc and musl, dynamic and static. */
 
 #ifndef TENON_TLS_H
 #define TENON_TLS_H
@@ -31,6 +32,10 @@ void tn__tls_give(struct tn__range *range);
  * address of the function that a TLS descriptor calls; `bias` what __tls_get_addr adds. */
 void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor, uint16_t bias);
 
+/* TN_ENOTSUP if the process has a thread that is not attached: it does not get initial values of `object`, whose code
+ * does not ask for its variables. */
+int tn__tls_check_threads(const char *object, struct tn_error *err);
+
 /* ---- a larger reserve ---- */
 
 /* Space beside the program's TLS segment, of a program that adds some to the block of every thread: it is used instead
@@ -51,9 +56,34 @@ void tn__tls_use(struct tn__tls_area *area);
 /* Sets the initial values in the area of a thread that is being created; the program calls it for each. */
 void tn__tls_fill(uint8_t *thread_pointer);
 
+/* What the reserve begins with, in each thread's block and in the initialisation image. */
+struct tn__tls_header {
+    uint64_t magic;
+    uint64_t newest; /* the number of the newest object whose initial values the block has */
+};
+
+extern uint64_t tn__tls_newest; /* the number of the newest object of all */
+
+/* Copies the initial values that the calling thread's block lacks. Keeps errno. */
+void tn__tls_catch_up(void);
+
+/* Called when loaded code asks for the place of a variable. A link of another thread may write both numbers meanwhile;
+ * of what this thread may use already, its block has the values. */
+static inline void tn__tls_refresh(void)
+{
+    const struct tn__tls_header *mine = (const void *)tn_tls_reserve;
+    if (__builtin_expect(
+            __atomic_load_n(&mine->newest, __ATOMIC_RELAXED) != __atomic_load_n(&tn__tls_newest, __ATOMIC_ACQUIRE), 0))
+        tn__tls_catch_up();
+}
+
 /* Called by loaded code instead of the C library's __tls_get_addr; index[1], with the machine's bias
  * added, is a distance from the thread pointer. */
 void *tn__tls_get_addr(const uint64_t index[2]);
+
+/* Has host_*.c look which registers of this processor the functions below have to keep while they catch up. Before
+ * anything is published, under a lock. */
+void tn__tls_look(void);
 
 /* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host,
  * host_*.c. */

@@ -11,7 +11,7 @@
 
 #include "data/lazy.h"
 #include "link/lazy/lazy.h"
-#include "registers.h"
+#include "dumped.h"
 
 static const char *const unwind_ways[] = {WAYS};
 
@@ -83,40 +83,17 @@ static void c_arguments(void **state)
     }
 }
 
-static struct registers dump_area;
-static int dump_level;
-
-static void check_registers(const struct registers *in, int level)
-{
-    struct run runs[2];
-    for (size_t i = 0; i < GENERAL_REGISTERS; i++)
-        assert_int_equal(dump_area.general[i], in->general[i]);
-    assert_int_equal(dump_area.general[WORDS_IN_MEMORY], 0x1111);
-    assert_int_equal(dump_area.general[WORDS_IN_MEMORY + 1], 0x2222);
-    assert_int_equal(dump_area.general[STACK_POINTER] % 16, SP_AT_ENTRY);
-    for (size_t i = vector_registers(level, runs); i--;)
-        for (size_t j = 0; j < runs[i].count; j++) {
-            size_t at = runs[i].at + j * runs[i].stride;
-            assert_memory_equal(dump_area.vectors[0] + at, in->vectors[0] + at, runs[i].bytes);
-        }
-}
-
 static void every_register(void **state)
 {
     struct stubs s;
-    struct tn_error err;
-    struct registers in;
+    struct registers in = different_registers();
     if (!open_way(state, &s))
         skip();
     dump_level = vector_level();
     if (dump_level > ((const struct way *)*state)->most)
         dump_level = ((const struct way *)*state)->most;
-    for (size_t i = 0; i < sizeof in; i++)
-        ((uint8_t *)&in)[i] = (uint8_t)(i * 37 + i / 256);
     add_file(&s.f, "lazy_registers.o");
-    assert_ok(tn_define(s.bodies, "dump_area", &dump_area, &err), &err);
-    assert_ok(tn_define(s.bodies, "dump_level", &dump_level, &err), &err);
-    assert_ok(tn_add_file(s.bodies, data_file("lazy_dump.o"), &err), &err);
+    add_dump(s.bodies);
     void (*call_with_registers)(const void *, const struct registers *, int);
     void *address = lookup(&s.f, "call_with_registers"), *stub = define_lazy(&s, "dump_registers");
     memcpy(&call_with_registers, &address, sizeof address);

@@ -3,7 +3,8 @@
 # What the scripts of this folder share: programs for other machines, linked and run there by run.c, against the same
 # objects linked by the machine's own static linker. Both run under qemu-user.
 #
-# Environment as tests/run sets it: BUILD, LLVM_BIN, JOBS; WHOLE=1: nothing is left out. MACHINES: only some of them; x86_64 tests the scripts.
+# Environment as tests/run sets it: BUILD, LLVM_BIN, JOBS; WHOLE=1: nothing is left out. MACHINES: only some of them;
+# x86_64 tests the scripts.
 
 : "${BUILD:=build}" "${JOBS:=2}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${MACHINES:=aarch64 riscv64}"
 . "$(dirname "${BASH_SOURCE[0]}")/../../records.bash"

@@ -4,8 +4,10 @@
 
 #include "elf_builder.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char *const ways[] = {WAYS};
 
@@ -52,6 +54,7 @@ struct worker {
     long sums[2];
     const int *address;
     bool attach;
+    uint32_t id;
 };
 
 static void *work(void *argument)
@@ -59,6 +62,7 @@ static void *work(void *argument)
     struct worker *w = argument;
     if (w->attach)
         tn_thread_attach();
+    w->id = (uint32_t)gettid();
     for (;;) {
         pthread_barrier_wait(&w->barrier);
         pthread_barrier_wait(&w->barrier);
@@ -123,6 +127,85 @@ static void each_thread_has_its_own(void **state)
         close_fixture(&f);
     }
     order(&old, NULL);
+}
+
+/* True if code compiled in this way asks for the place of a variable: in another model it knows the distance. */
+static bool asks(const char *way)
+{
+    return strstr(way, "-fPIC") && !strstr(way, "-ftls-model");
+}
+
+/* Threads that nobody announced: what they ask for has its initial values, and keeps what they stored. */
+static void older_threads_ask(const char *way)
+{
+    struct worker old;
+    start(&old, false);
+    for (int round = 0; round < 3; round++) {
+        struct fixture first = open_tls(way);
+        check(&old, &first);
+        struct fixture second = open_tls(way); /* another object: the values of the first one stay */
+        check(&old, &second);
+        order(&old, &first);
+        assert_int_equal(old.sums[0], SECOND + SECOND - FIRST);
+        assert_int_equal(use_all(&first), FIRST);
+        close_fixture(&second);
+        close_fixture(&first);
+    }
+    order(&old, NULL);
+}
+
+/* Code that does not ask is refused while there is such a thread, if the session is to check that; threads of its own
+ * and attached ones are none. */
+/* qemu-user has a thread of its own in the process. */
+static bool are_there_strangers(void)
+{
+    size_t count = 0;
+    DIR *list = opendir("/proc/self/task");
+    assert_non_null(list);
+    while (readdir(list))
+        count++;
+    closedir(list);
+    return count > 3; /* this thread, and two that are no threads: . and .. */
+}
+
+static void nothing(void *context, int is_cancelled)
+{
+    (void)context, (void)is_cancelled;
+}
+
+static void older_threads_are_refused(const char *way)
+{
+    struct worker old, attached;
+    const struct tn_session_options options = {.size = sizeof options, .threads = 1};
+    struct fixture f = open_fixture(&options);
+    struct tn_error err;
+    char name[128], thread[64];
+    tn_session_check_threads(f.session);
+    assert_ok(tn_session_run_idle(f.session, nothing, NULL, &err), &err); /* by a thread that the session starts */
+    start(&attached, true);
+    start(&old, false);
+    snprintf(name, sizeof name, "tls_1.%s.o", way);
+    add_file(&f, name);
+    snprintf(name, sizeof name, "tls_2.%s.o", way);
+    add_file(&f, name);
+    snprintf(thread, sizeof thread, "thread %u is not attached", old.id);
+    assert_error(tn_link(f.library, &err), TN_ENOTSUP, &err, "tls_", thread);
+    order(&old, NULL);
+    link_all(&f);
+    check(&attached, &f);
+    order(&attached, NULL);
+    close_fixture(&f);
+}
+
+static void threads_are_older_than_the_link(void **state)
+{
+    const char *way = *(const char **)*state;
+    if (asks(way))
+        older_threads_ask(way);
+    else if (are_there_strangers())
+        skip();
+    else
+        older_threads_are_refused(way);
 }
 
 static void sessions_side_by_side(void **state)
@@ -278,5 +361,6 @@ int main(void)
     };
     int failed = cmocka_run_group_tests_name("link/tls", tests, NULL, NULL);
     failed += run_rows("each thread has its own", ways, COUNT(ways), sizeof *ways, each_thread_has_its_own);
+    failed += run_rows("older threads", ways, COUNT(ways), sizeof *ways, threads_are_older_than_the_link);
     return failed + RUN_ROWS("reserve", reserves, the_reserve);
 }
