@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What calls out of managed code cost: the loops of caller.c and inline.cpp, each of which calls an empty function,
- * and one that calls nothing. In ns for each call, the least of several runs. */
+/* What calls out of managed code cost, and calls of its leaves through their entries: the loops of caller.c and
+ * inline.cpp, each of which calls a function that does nothing or reads one field, and one that calls nothing. In ns for
+ * each call, the least of several runs. */
 
 #include <stdio.h>
 
@@ -11,7 +12,10 @@
 enum { CALLS = 20 * 1000, RUNS = 5000 }; /* short runs: some are not interrupted */
 
 long call_nothing(long count), call_native(long count), call_no_transition(long count), call_module(long count),
-    call_body(long count), call_inline(long count);
+    call_body(long count), call_inline(long count), call_getter(long count), call_other_getter(long count),
+    call_virtual(long count), sort_references(long count);
+void make_numbers(void), make_other_number(void);
+long other_getter(void);
 
 long empty_native(long n)
 {
@@ -35,8 +39,19 @@ static double measure(long (*loop)(long count))
     return least;
 }
 
+/* As a host calls a getter. */
+static long call_from_native(long count)
+{
+    long sum = 0;
+    for (long i = 0; i < count; i++)
+        sum += other_getter();
+    return sum;
+}
+
 int main(void)
 {
+    make_numbers();
+    make_other_number();
     double nothing = measure(call_nothing);
     printf("loop ns %.2f\n", nothing);
     printf("body ns %.2f\n", measure(call_body) - nothing);
@@ -44,5 +59,10 @@ int main(void)
     printf("native ns %.2f\n", measure(call_native) - nothing);
     printf("module ns %.2f\n", measure(call_module) - nothing);
     printf("inline ns %.2f\n", measure(call_inline) - nothing);
+    printf("getter ns %.2f\n", measure(call_getter) - nothing);
+    printf("other_getter ns %.2f\n", measure(call_other_getter) - nothing);
+    printf("virtual ns %.2f\n", measure(call_virtual) - nothing);
+    printf("from_native ns %.2f\n", measure(call_from_native) - nothing);
+    printf("sort ns %.2f\n", measure(sort_references));
     return 0;
 }

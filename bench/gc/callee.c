@@ -10,6 +10,18 @@ struct number {
 TN_LEAF(struct number);
 
 struct number tn_ref *last;
+static struct number tn_ref *other;
+
+void make_other_number(void)
+{
+    other = tn_new(struct number);
+}
+
+/* A leaf. */
+long other_getter(void)
+{
+    return other->value;
+}
 
 /* Managed, because it may allocate. */
 long empty_managed(long n)
