@@ -373,8 +373,9 @@ TN_API intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_
 struct tn_stack_overflow {
     size_t size;      /* of this struct */
     uint64_t thread;  /* its number in the system */
-    uint64_t depth;   /* the managed functions on its stack */
-    const void *code; /* an address in the innermost of them but for those that did not get far; see tn_symbolize */
+    uint64_t depth;   /* the managed functions on its stack; 0: no stack map tells, because leaves have filled it */
+    const void *code; /* an address in the innermost of them but for those that did not get far, or with a depth of 0
+                       * the instruction that found the stack full; see tn_symbolize */
 };
 
 typedef void tn_on_stack_overflow(void *context, const struct tn_stack_overflow *overflow);

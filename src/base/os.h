@@ -153,8 +153,12 @@ void tn__os_take_signal_stack(void); /* does not release it */
  * a later call for it replaces the value. EAGAIN: the process has no key left; ENOMEM. The next call tries again. */
 int tn__os_at_thread_end(uint64_t *key, void (*function)(void *value), void *value);
 
-/* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
-uint64_t tn__os_stack_size(void);
+/* The calling thread's stack (os_linux_stack.c): where it ends, above its outermost frame (0: unknown), and an upper
+ * bound for its size in bytes. */
+struct tn__os_stack {
+    uint64_t end, size;
+};
+struct tn__os_stack tn__os_stack(void);
 
 /* In a loop that waits for another thread's store: leaves the core to its other thread, if it has one (host_*.c). */
 void tn__os_relax(void);

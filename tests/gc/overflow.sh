@@ -27,6 +27,7 @@ check() {
 }
 
 full='tenon run: the stack of thread [0-9]+ is full: [0-9]{4,} calls of managed functions, the last in '
+leaf="tenon run: the stack of thread [0-9]+ is full in 'descend_leaf'"
 for opt in -O0 -O2; do
     check "main $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- main
     check "thread $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- thread
@@ -34,6 +35,8 @@ for opt in -O0 -O2; do
         check "$which $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- "$which"
     done
     check "native code in between $opt" "$full'compare'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- native
+    check "leaf $opt" "$leaf" "$BUILD/tenon" run $opt "$out/overflow.bc" -- leaf
+    check "leaf after a call $opt" "$leaf" "$BUILD/tenon" run $opt "$out/overflow.bc" -- "leaf after a call"
     check "another fault $opt" "" "$BUILD/tenon" run $opt "$out/overflow.bc" -- other
 done
 check "main, not asked for" "" "$out/overflow" main

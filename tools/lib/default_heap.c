@@ -132,10 +132,12 @@ static void report_overflow(void *name, const struct tn_stack_overflow *overflow
 {
     char where[300] = "", text[600];
     bool named = name_function && name_function(overflow->code, where, sizeof where);
-    int length =
-        snprintf(text, sizeof text, "%s: the stack of thread %llu is full: %llu calls of managed functions%s%s\n",
-                 (const char *)name, (unsigned long long)overflow->thread, (unsigned long long)overflow->depth,
-                 named ? ", the last in " : "", where);
+    int length = snprintf(text, sizeof text, "%s: the stack of thread %llu is full", (const char *)name,
+                          (unsigned long long)overflow->thread);
+    if (overflow->depth)
+        length += snprintf(text + length, sizeof text - (size_t)length, ": %llu calls of managed functions%s",
+                           (unsigned long long)overflow->depth, named ? ", the last" : "");
+    length += snprintf(text + length, sizeof text - (size_t)length, "%s%s\n", named ? " in " : "", where);
     if (write(STDERR_FILENO, text, (size_t)length) < 0)
         return;
 }

@@ -2,6 +2,8 @@
 
 /* Entering managed code. A thread that is attached to no heap is attached to the default one then. */
 
+#include <stdio.h>
+
 #include "base/kept_errno.h"
 #include "gc/heap/heaps.h"
 
@@ -11,13 +13,18 @@ static void set_fp(struct tn_gc_anchor *anchor, uintptr_t fp)
     __atomic_store_n(&anchor->fp, fp, __ATOMIC_RELAXED);
 }
 
-/* Traps if the thread cannot be attached: it could not run what it called. */
+/* A thread that cannot be attached could not run what it called. Without a heap there is no callback to tell why. */
 static void adopt(void)
 {
     struct tn_heap *heap;
     struct tn_error err;
-    if (tn_heap_default(&heap, &err) || tn_heap_attach(heap, &err))
+    if (tn_heap_default(&heap, &err))
         __builtin_trap();
+    if (!tn_heap_attach(heap, &err))
+        return;
+    snprintf(heap->corruption, sizeof heap->corruption, "managed code is called by a thread that cannot run it: %.120s",
+             err.text);
+    tn__corrupt(heap, heap->corruption);
 }
 
 /* Begins a level above p, the first one that is not abandoned. A thread outside managed code first comes back at the

@@ -40,6 +40,18 @@ static struct tn_heap *find_own(void)
     return own;
 }
 
+/* One whose world a thread has stopped, of which there is one. */
+static struct tn_heap *find_stopped(void)
+{
+    struct tn_heap *stopped = NULL;
+    tn__mutex_lock(&all.ranges);
+    for (EACH_HEAP(heap))
+        if (!stopped || __atomic_load_n(&heap->holder, __ATOMIC_RELAXED))
+            stopped = heap;
+    tn__mutex_unlock(&all.ranges);
+    return stopped;
+}
+
 /* Callbacks under the lock of a heap may fork. While such a thread waits here, another one that forks does without that
  * lock: its holder cannot go on before that fork is over. */
 static void lock_list(void)
@@ -71,7 +83,7 @@ static bool lock_heap(struct tn_heap *heap)
 static void before_fork(void)
 {
     if (tn__callback == TN__IN_VISITOR) /* the thread that waits for this visitor would never let the world go on */
-        __builtin_trap();
+        tn__refuse_callback(find_stopped());
     level = tn__outside_begin();
     lock_list();
     for (EACH_HEAP(heap)) {

@@ -173,7 +173,12 @@ __asm__(FUNCTION("tn__gc_return_twice") BLOCK /* */
                                                                           "    ldr x17, [x16]\n"                       \
                                                                           "    and x17, x17, #-8\n"                    \
                                                                           "    cmp x17, x20\n"                         \
+                                                                          "    b.eq 4f\n"                              \
+                                                                          "    cmn x17, #8\n"                          \
                                                                           "    b.ne 3b\n"                              \
+                                                                          "    mov x0, x20\n"                          \
+                                                                          "    bl tn__gc_lost_level\n"                 \
+                                                                          "4:\n"                                       \
                                                                           "    add x17, x19, #24\n"                    \
                                                                           "    stlr x16, [x17]\n"                      \
                                                                           "    b 2b\n"

@@ -187,7 +187,12 @@ __asm__(FUNCTION("tn__gc_return_twice") BLOCK /* */
                                                                           "3:  addi t3, t3, -24\n"                     \
                                                                           "    ld t1, 0(t3)\n"                         \
                                                                           "    andi t1, t1, -8\n"                      \
-                                                                          "    bne t1, s0, 3b\n"                       \
+                                                                          "    beq t1, s0, 4f\n"                       \
+                                                                          "    addi t1, t1, 8\n"                       \
+                                                                          "    bnez t1, 3b\n"                          \
+                                                                          "    mv a0, s0\n"                            \
+                                                                          "    call tn__gc_lost_level\n"               \
+                                                                          "4:\n"                                       \
                                                                           "    fence rw, w\n"                          \
                                                                           "    sd t3, 24(s1)\n"                        \
                                                                           "    j 2b\n"

@@ -150,8 +150,11 @@ __asm__(FUNCTION("tn__gc_return_twice") /* */
     "    movq (%r11), %rsi\n"                                                                                          \
     "    andq $-8, %rsi\n"                                                                                             \
     "    cmpq %rdi, %rsi\n"                                                                                            \
+    "    je 4f\n"                                                                                                      \
+    "    cmpq $-8, %rsi\n"                                                                                             \
     "    jne 3b\n"                                                                                                     \
-    "    movq %r11, %fs:24(%r10)\n"                                                                                    \
+    "    call tn__gc_lost_level\n"                                                                                     \
+    "4:  movq %r11, %fs:24(%r10)\n"                                                                                    \
     "    jmp 2b\n"
 
 __asm__(FUNCTION("tn__gc_call_outside") PERSONALITY LEAVE /* */

@@ -43,6 +43,8 @@ void tn__gc_after_call(void *const results[TN__RESULTS]);
 void tn__gc_begin_transition(void);
 /* If `poll` is set: at the end of a transition. */
 void tn__gc_end_transition(void);
+/* At the end of a transition whose level is gone. */
+__attribute__((noreturn)) void tn__gc_lost_level(uintptr_t sp);
 /* After the second return of a function, if that came from a transition. */
 void tn__gc_after_jump(void);
 /* tn__gc_log, with the C calling convention (move.c). */

@@ -82,6 +82,22 @@ static struct tn_gc_anchor *find_level(const struct tn__mutator *mutator, uintpt
     return level;
 }
 
+static struct tn_gc_anchor *come_to_level(const struct tn__mutator *mutator, uintptr_t sp)
+{
+    struct tn_gc_anchor *level = find_level(mutator, sp);
+    if (level == tn__native_level(mutator))
+        tn__lost_level(mutator, sp);
+    return level;
+}
+
+/* The level of the transition that returns is gone: the thread has run managed code on another stack meanwhile. */
+void tn__gc_lost_level(uintptr_t sp)
+{
+    if (tn__self())
+        tn__lost_level(tn__self(), sp);
+    __builtin_trap(); /* it was detached in the transition */
+}
+
 /* A transition for code that can only make ordinary calls. */
 intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d)
 {
@@ -92,7 +108,7 @@ intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, in
     uintptr_t sp = level ? tn__sp_of(level) : 0;
     intptr_t result = call(a, b, c, d);
     if (level)
-        end_transition(mutator, sp ? find_level(mutator, sp) : level);
+        end_transition(mutator, sp ? come_to_level(mutator, sp) : level);
     return result;
 }
 

@@ -4,6 +4,8 @@
  * anchors that doc/GC.md describes ("Transitions"). world.c says how threads and the collector agree on who is
  * outside. */
 
+#include <stdio.h>
+
 #include "base/os.h"
 #include "gc/threads/threads.h"
 
@@ -58,10 +60,44 @@ void tn__come_back(struct tn__mutator *mutator, struct tn_gc_anchor *from, struc
     }
 }
 
+/* ---- stacks ---- */
+
+static bool is_on_stack(const struct tn__mutator *mutator, uintptr_t address)
+{
+    return mutator->stack_end - address <= mutator->stack_size; /* not if it is above the end */
+}
+
+static const char *say_stack(const struct tn__mutator *mutator, uintptr_t where)
+{
+    struct tn_heap *heap = mutator->heap;
+    snprintf(
+        heap->corruption, sizeof heap->corruption,
+        "thread %u has managed code on a stack at %#llx besides another one: managed code of a thread must stay on "
+        "the thread's own stack, not change to that of a coroutine",
+        mutator->thread, (unsigned long long)where);
+    return heap->corruption;
+}
+
+const char *tn__find_other_stack(const struct tn__mutator *mutator, uintptr_t a, uintptr_t b)
+{
+    bool is_own = is_on_stack(mutator, a);
+    if (!mutator->stack_end || is_own == is_on_stack(mutator, b))
+        return NULL;
+    return say_stack(mutator, is_own ? b : a);
+}
+
+void tn__lost_level(const struct tn__mutator *mutator, uintptr_t sp)
+{
+    tn__corrupt(mutator->heap, say_stack(mutator, sp));
+}
+
 struct tn_gc_anchor *tn__drop_levels(struct tn_gc_anchor *p, uintptr_t fp)
 {
-    while (tn__sp_of(p) && tn__sp_of(p) <= fp)
-        p--;
+    for (; tn__sp_of(p) && tn__sp_of(p) <= fp; p--) {
+        const char *wrong = tn__find_other_stack(tn__self(), tn__sp_of(p), fp);
+        if (wrong)
+            tn__corrupt(tn__self()->heap, wrong);
+    }
     for (; tn__sp_of(p) && tn__sp_of(p - 1) && tn__sp_of(p - 1) <= tn__sp_of(p); p--)
         p[-1] = *p;
     return p;

@@ -72,6 +72,13 @@ static bool begin_walk(struct walk *w, const struct tn__os_access *access)
     return leave_level(w);
 }
 
+/* Leaves have no stack maps, and the level has none to begin with if it has not called out yet. Then all that is known
+ * is the instruction that found the stack full. */
+static bool is_in_level(const struct walk *w)
+{
+    return w->anchor > tn__native_level(w->thread);
+}
+
 /* ---- the signal ---- */
 
 /* The lock may be held by a thread that is waiting for this one, or by this one. */
@@ -95,10 +102,13 @@ static void on_access(const struct tn__os_access *access)
         return;
     struct walk w = {.thread = self, .anchor = self->block->top, .found = {.size = sizeof w.found}};
     w.found.thread = self->thread;
+    bool is_managed = is_in_level(&w);
     for (bool more = begin_walk(&w, access); more;)
         more = leave_frame(&w);
     tn__maps_unlock();
-    if (w.found.depth)
+    if (!w.found.depth)
+        w.found.code = (const void *)(uintptr_t)access->code;
+    if (is_managed)
         client.report(client.context, &w.found);
 }
 

@@ -12,8 +12,9 @@ const struct tn__stack_watch *tn__stack_watch;
 static bool make_anchors(struct tn__mutator *mutator)
 {
     enum { SMALLEST_LEVEL = 32 };
+    struct tn__os_stack stack = tn__os_stack();
     uint64_t page = tn__os_page_size(), address;
-    uint64_t size = tn__align_up(tn__os_stack_size() / SMALLEST_LEVEL * sizeof(struct tn_gc_anchor), page) + page;
+    uint64_t size = tn__align_up(stack.size / SMALLEST_LEVEL * sizeof(struct tn_gc_anchor), page) + page;
     if (tn__os_reserve(0, size + page, false, &address)) /* the page behind it is a guard */
         return false;
     if (tn__os_commit(address, size, TN__PROT_RW)) {
@@ -22,6 +23,8 @@ static bool make_anchors(struct tn__mutator *mutator)
     }
     mutator->anchors = (struct tn_gc_anchor *)(uintptr_t)address;
     mutator->anchors_size = size + page;
+    mutator->stack_end = stack.end;
+    mutator->stack_size = stack.size;
     mutator->anchors[0].sp = (uintptr_t)TN__HIGHEST;
     mutator->anchors[1].sp = (uintptr_t)TN__NATIVE;
     return true;

@@ -129,6 +129,8 @@ struct tn__mutator {
     struct tn__list all;
     struct tn_gc_anchor *anchors; /* the array; the first two have no frames */
     uint64_t anchors_size;        /* bytes of address space */
+    uint64_t stack_end;           /* of the thread's stack; 0: unknown */
+    uint64_t stack_size;          /* at most */
     struct tn_gc_anchor *away;    /* the level that it left for the lock of another heap; NULL: none */
     uint64_t signal_stack;        /* 0: none of ours; see overflow.c */
     size_t signal_stack_size;
@@ -227,6 +229,12 @@ void tn__wake_if_stopping(const struct tn__mutator *mutator);
 /* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level
  * below. */
 struct tn_gc_anchor *tn__drop_levels(struct tn_gc_anchor *p, uintptr_t fp);
+
+/* NULL unless one of two places with managed frames is on the thread's stack and the other one is not: then what is
+ * wrong. Levels are known by where they are on one stack, and those of another one would look abandoned. */
+const char *tn__find_other_stack(const struct tn__mutator *mutator, uintptr_t a, uintptr_t b);
+/* A level at `sp` is not there any more: the thread has run something else on another stack meanwhile. */
+__attribute__((noreturn)) void tn__lost_level(const struct tn__mutator *mutator, uintptr_t sp);
 
 /* ---- the lock and the world (world.c, await.c) ---- */
 

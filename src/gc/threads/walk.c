@@ -98,8 +98,12 @@ const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slo
         visit_calls(mutator, slot, context);
     for (; anchor > mutator->anchors + 1; anchor--) {
         uintptr_t sp = tn__sp_of(anchor); /* the thread may be trying to come back, so the state may change */
-        if (!sp || sp <= visited)
+        if (!sp || sp <= visited) {
+            const char *wrong = sp ? tn__find_other_stack(mutator, sp, visited) : NULL;
+            if (wrong)
+                return wrong;
             continue;
+        }
         struct frame frame = {.fp = anchor->fp};
         uintptr_t ra = anchor->ra ? anchor->ra : word(sp);
         for (;;) {

@@ -465,7 +465,7 @@ static void trapped(void **state)
     flags = 0;
     assert_int_equal(in_process(call_collect, in_on_collection, true, NULL), TRAPPED);
     assert_int_equal(in_process(call_collect, in_on_collection, true, report_and_collect), TRAPPED);
-    assert_int_equal(in_process(call_fork, in_visitor, false, report), TRAPPED);
+    assert_int_equal(in_process(call_fork, in_visitor, false, report), REPORTED);
 }
 
 int main(void)

@@ -32,6 +32,23 @@ long descend(struct node tn_ref *above, long depth)
     return descend(mine, depth + 1) + mine->value;
 }
 
+/* A leaf, which has no stack map. */
+static __attribute__((noinline)) long descend_leaf(long depth)
+{
+    volatile char frame[200];
+    frame[depth % 200] = (char)depth;
+    return descend_leaf(depth + 1) + frame[0];
+}
+
+static void *in_leaf(void *calls_before)
+{
+    struct node tn_ref *mine = tn_new(struct node);
+    if (calls_before)
+        getppid();
+    mine->value = descend_leaf(1);
+    return mine->value ? calls_before : NULL;
+}
+
 static int compare(const void *a, const void *b)
 {
     int pair[2] = {*(const int *)a, *(const int *)b};
@@ -90,5 +107,7 @@ int main(int argc, char **argv)
         pthread_join(thread, NULL);
     if (strcmp(what, "native") == 0)
         qsort(pair, 2, sizeof *pair, compare);
+    if (strncmp(what, "leaf", 4) == 0 && !pthread_create(&thread, NULL, in_leaf, what[4] ? &thread : NULL))
+        pthread_join(thread, NULL);
     return *(volatile int *)(uintptr_t)(argc > 2);
 }
