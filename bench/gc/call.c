@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What calls out of managed code cost, and calls of its leaves through their entries: the loops of caller.c and
- * inline.cpp, each of which calls a function that does nothing or reads one field, and one that calls nothing. In ns for
- * each call, the least of several runs. */
+ * inline.cpp, each of which calls a function that does nothing or reads one field, and one that calls nothing. In ns
+ * for each call, the least of several runs. */
 
 #include <stdio.h>
 
