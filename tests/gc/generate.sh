@@ -44,7 +44,9 @@ build() {
     local sanitized="-fsanitize=$4,undefined -fno-sanitize-recover=undefined"
     [ "$4" != none ] || sanitized=
     module "$1" c ir "$2" "$3" && module "$1.other" other other-ir "$2" "$3" || return
-    $link $sanitized "$1.o" "$1.other.o" -lpthread -o "$1.plain" || { echo "it does not link"; return 1; }
+    $clang $sanitized -O0 -c tests/gc/generate/native/native.c -o "$1.native.o" ||
+        { echo "it does not compile"; return 1; }
+    $link $sanitized "$1.o" "$1.other.o" "$1.native.o" -lpthread -o "$1.plain" || { echo "it does not link"; return 1; }
     ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 timeout $limit $emulate "$1.plain" >"$1.want" 2>"$1.err" ||
         { echo "the plain program fails: $(grep -m 1 -E 'runtime error|SUMMARY' "$1.err")"; return 1; }
 }
@@ -56,7 +58,7 @@ differs() {
     local polls=none
     [ $(($2 % 2)) = 0 ] || polls=loops
     TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout $limit $run "-O$2" \
-        "--polls=${POLLS:-$polls}" "${modules[@]}" \
+        "--polls=${POLLS:-$polls}" "${modules[@]}" "$out/native.o" \
         >"$1.got" 2>"$1.err" ||
         { echo "-O$2: status $? $(head -1 "$1.err")"; return; }
     cmp -s "$1.want" "$1.got" || echo "-O$2: $(head -1 "$1.got"), not $(head -1 "$1.want")"
@@ -84,7 +86,8 @@ try_each() {
     done
 }
 
-"$cc_here" -O1 -Wall -Wextra -Wno-missing-field-initializers tests/gc/generate/*.c -o "$out/generate" || exit 1
+"$cc_here" -O1 -Wall -Wextra -Wno-missing-field-initializers tests/gc/generate/*.c -o "$out/generate" &&
+    "$CC" -O1 -Wall -Wextra -c tests/gc/generate/native/native.c -o "$out/native.o" || exit 1
 failed=0
 for ((seed = first; seed < first + count; seed += together)); do
     portion=$((first + count - seed < together ? first + count - seed : together))

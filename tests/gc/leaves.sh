@@ -9,8 +9,8 @@
 . tests/gc/support/machine.bash
 source=tests/gc/leaves
 out=$BUILD/tests/gc/leaves$there
-count=5000
-[ -z "$MACHINE" ] || count=300
+count=1500
+[ -z "$MACHINE" ] || count=100
 mkdir -p "$out"
 for file in managed other; do
     $clang -c $source/$file.c -o "$out/$file.bc" || exit 1
@@ -39,8 +39,8 @@ for level in 0 1 2 3; do
     for collector in generational copy concurrent; do
         run "-O$level, $collector" env TENON_GC=$collector $emulate "$out/program" $count
     done
-    run "-O$level, stress" env TENON_GC=copy TENON_GC_STRESS=1 $emulate "$out/program" 200
-    run "-O$level, verified" env TENON_GC_VERIFY=1 $emulate "$out/program" 200
+    run "-O$level, stress" env TENON_GC=copy TENON_GC_STRESS=1 $emulate "$out/program" 100
+    run "-O$level, verified" env TENON_GC_VERIFY=1 $emulate "$out/program" 100
 done
 [ -z "$MACHINE" ] || exit 0
 
@@ -49,7 +49,7 @@ files="$out/native.o $out/managed.bc $out/other.bc"
 for mode in "" --lazy --tiers --threads=2 "--lazy --ahead=calls" --cache="$out/cache" --cache="$out/cache" \
     --polls=loops --polls=entries; do
     run "tenon run $mode" env TENON_GC=copy "$BUILD/tenon" run -O2 $mode $files -- $count
-    run "tenon run $mode, stress" env TENON_GC=copy TENON_GC_STRESS=1 "$BUILD/tenon" run -O2 $mode $files -- 200
+    run "tenon run $mode, stress" env TENON_GC=copy TENON_GC_STRESS=1 "$BUILD/tenon" run -O2 $mode $files -- 100
 done
 
 # An image with two versions of each function: between native code and a body are a jump through a slot and an entry.
@@ -60,6 +60,6 @@ for shards in 1 2; do
     for cpu in x86-64 x86-64-v3; do
         run "image of $shards shards on $cpu" env TENON_CPU=$cpu TENON_GC=copy "$out/image" $count
         run "image of $shards shards on $cpu, stress" env TENON_CPU=$cpu TENON_GC=copy TENON_GC_STRESS=1 \
-            "$out/image" 200
+            "$out/image" 100
     done
 done

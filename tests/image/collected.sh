@@ -130,12 +130,13 @@ some "code for programs makes no file" "$(grep 'compiled with -fPIC' "$work/err"
 
 # ---- other programs ----
 
-# everywhere NAME ARGUMENT...: the program of the image prints what the plain one does.
+# everywhere NAME ARGUMENT...: the program of the image and $native prints what the plain one does.
+native=
 everywhere() {
     local name=$1 cpu
     shift
     timeout 100 "$work/plain" "$@" >"$work/wanted" 2>"$work/err"
-    link "$work/image.a" -o "$work/linked" || echo "not ok $name: it does not link"
+    link $native "$work/image.a" -o "$work/linked" || echo "not ok $name: it does not link"
     for cpu in "${cpus[@]}"; do
         TENON_CPU=$cpu same "$name on $cpu, stress" env $stress "$work/linked" "$@"
     done
@@ -152,7 +153,9 @@ for program in 'bench/gc/bt.c 5' 'bench/gc/lru.c 20 1000' tests/gc/programs/{cor
 done
 
 # Generated ones, as in tests/gc/generate.sh: each consists of two modules, of C and IR both.
-"$CC" -O1 tests/gc/generate/*.c -o "$work/generate" || exit 1
+native=$work/native.o
+"$CC" -O1 tests/gc/generate/*.c -o "$work/generate" && "$CC" -O1 -c tests/gc/generate/native/native.c -o "$native" ||
+    exit 1
 options='-w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate'
 for seed in $(seq "$first" $((first + count - 1))); do
     inputs=()
@@ -163,7 +166,7 @@ for seed in $(seq "$first" $((first + count - 1))); do
             managed $options "$work/$module.c" -o "$work/$module.bc" || exit 1
         inputs+=("$work/$module.bc" "$work/$module.ll")
     done
-    "$LLVM_BIN/clang" "$work/c.o" "$work/other.o" -lpthread -o "$work/plain" || exit 1
+    "$LLVM_BIN/clang" "$work/c.o" "$work/other.o" "$native" -lpthread -o "$work/plain" || exit 1
     build -O$((seed % 4)) --shards $((1 + seed % 3)) -o "$work/image.a" "${inputs[@]}"
     everywhere "generated $seed"
 done

@@ -30,7 +30,7 @@ static void write_block(int depth)
 static void write_statement(int depth)
 {
     static const struct kinds *const tables[] = {&ordinary_statements, &memory_statements, &thread_statements,
-                                                 &loop_statements};
+                                                 &loop_statements, &leaf_statements};
     unsigned which = pick(26);
     draw();
     if (!depth || which < 23) {

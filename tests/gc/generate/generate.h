@@ -33,7 +33,7 @@ struct kinds {
         rows, sizeof(rows) / sizeof *(rows)                                                                            \
     }
 
-extern const struct kinds ordinary_statements, memory_statements, thread_statements, loop_statements;
+extern const struct kinds ordinary_statements, memory_statements, thread_statements, loop_statements, leaf_statements;
 extern const struct kinds call_steps, vector_steps, stack_steps, value_steps, loop_steps;
 
 /* The only kind that is wanted, for looking into one of them; NULL: all. */

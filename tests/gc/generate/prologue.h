@@ -384,6 +384,7 @@ node ir_cons(long value, node next);
 node ir_once(node list, long x);
 
 #include "prologue_threads.h"
+#include "prologue_leaves.h"
 
 #ifndef OTHER_MODULE
 #include "prologue_ir.h"
@@ -411,11 +412,13 @@ static void begin(void)
     }
     trace = 0, notes = 0;
     starts = 0;
+    shared_shape = make_shape(NULL, 0);
+    own_shape = NULL;
 }
 
 static void end(int program)
 {
-    printf("%d: %lx after %ld\n", program, trace + (unsigned long)sum_shared(), notes);
+    printf("%d: %lx after %ld\n", program, trace + (unsigned long)(sum_shared() + sum_leaves()), notes);
     fflush(stdout);
 }
 #endif

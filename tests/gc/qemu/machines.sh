@@ -10,7 +10,7 @@
 # time limit: 1500
 
 : "${MACHINES:=aarch64 riscv64}"
-: "${SCRIPTS:=jumps handlers values stack results transitions permanent conventions generate}"
+: "${SCRIPTS:=jumps handlers values stack results transitions leaves permanent conventions generate}"
 quick=riscv64
 [ -z "${WHOLE-}" ] || quick=
 for machine in $MACHINES; do
