@@ -288,9 +288,11 @@ $(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)
 $(BUILD)/tests/link/lazy/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
 $(BUILD)/tests/link/lazy/lazy_steps: | $(call data_of,lazy lazy_once)
 $(BUILD)/tests/link/tls/tls_registers: | $(call data_of,lazy_dump lazy_registers tls_asks)
+# GNU as knows descriptors of RISC-V from version 2.42 on.
+assembler = $(if $(filter riscv64-tls_asks,$(machine)-$*),$(llvm_bin)/clang --target=riscv64-linux-gnu,$(CC))
 $(call data_of,lazy_dump lazy_registers tls_asks): $(link_data)/%.o: tests/link/support/$(machine)/%.s
 	@mkdir -p $(@D)
-	$(call step,AS)$(CC) -c $< -o $@
+	$(call step,AS)$(assembler) -c $< -o $@
 $(BUILD)/tests/link/lazy/lazy_threads $(BUILD)/tests/link/lazy/lazy_materializers: | $(call data_of,lazy lazy_once)
 lazy_ways := $(filter %-O2+-fPIC+-fexceptions+-funwind-tables,$(unwind_ways))
 $(BUILD)/tests/link/lazy/lazy_calls $(BUILD)/tests/link/lazy/lazy_steps: | $(call of_ways,unwind,$(lazy_ways))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 # void ask(anything): asks for the place of a thread-local variable by its descriptor, and goes on to dump_registers with
-# the registers that it was called with. Answers what the variable has, in initial_value. The assembler of gcc 12 does
-# not know descriptors; their instructions and relocations are written out (psABI, "TLS Descriptors").
+# the registers that it was called with. Answers what the variable has, in initial_value.
 
         .text
         .option norvc
@@ -17,14 +16,10 @@ ask:
         sd      t0, 8(sp)
         sd      ra, 16(sp)
         .cfi_offset ra, -16
-1:      .reloc  1b, 62, variable
-        auipc   a0, 0
-        .reloc  ., 63, 1b
-        ld      t0, 0(a0)
-        .reloc  ., 64, 1b
-        addi    a0, a0, 0
-        .reloc  ., 65, 1b
-        jalr    t0, 0(t0)
+1:      auipc   a0, %tlsdesc_hi(variable)
+        ld      t0, %tlsdesc_load_lo(1b)(a0)
+        addi    a0, a0, %tlsdesc_add_lo(1b)
+        jalr    t0, 0(t0), %tlsdesc_call(1b)
         add     a0, a0, tp
         ld      t1, 0(a0)
         la      t3, initial_value
