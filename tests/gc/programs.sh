@@ -56,12 +56,12 @@ check() {
     same "$name, static" env TENON_GC_STRESS=1 "$out/$name.static" "$@"
 }
 
-levels=${all_levels:-0 2} queens=${queens:-3}
+levels=${all_levels:-0 2} queens=${queens:-2}
 check bench/gc/bt.c 5
 check bench/gc/gcbench.c 3 3
 check bench/gc/lru.c 20 1000
 check bench/gc/young.c 0
-check bench/gc/latency.c 1 2
+check bench/gc/latency.c 1 1
 check bench/gc/splay.c 20 40
 check bench/gc/bdd.c "$queens"
 check bench/gc/strings.c 20 100

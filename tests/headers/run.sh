@@ -33,8 +33,8 @@ same() {
 
 check() {
     local name=$1 stem=$out/$1 kind why
-    if ! "$LLVM_BIN/clang" $flags "$folder/$name.c" -o "$stem" -lm 2>"$stem.log" ||
-        ! "$LLVM_BIN/clang" $flags -c "$folder/$name.c" -o "$stem.o" 2>>"$stem.log" ||
+    if ! "$LLVM_BIN/clang" $flags -c "$folder/$name.c" -o "$stem.o" 2>"$stem.log" ||
+        ! "$LLVM_BIN/clang" "$stem.o" -o "$stem" -lm 2>>"$stem.log" ||
         ! "$LLVM_BIN/clang" $flags -c -emit-llvm "$folder/$name.c" -o "$stem.bc" 2>>"$stem.log" ||
         ! $CC $flags -fno-pic -c "$folder/$name.c" -o "$stem.gcc.o" 2>>"$stem.log"; then
         echo "not ok headers/$name: $(head -1 "$stem.log")"
