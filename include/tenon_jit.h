@@ -101,12 +101,22 @@ struct tn_jit_module {
     /* That its code rests on, see below; read during the call. Such a module is in no image and no view. */
     struct tn_assumption *const *assumptions;
     size_t assumption_count;
+    /* Of the library, whose symbols the module defines; NULL: that of the materializer that the thread runs. */
+    struct tn_responsibility *responsibility;
 };
 
 /* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately; in
  * a lazy JIT, bodies of functions in bitcode may be read and verified when they are first needed, which then fails if
  * they are invalid. In a lazy JIT, the address of a function is that of its stub. A module with code instances starts
- * to compile immediately, on the session's threads if it has any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP,
+ * to compile immediately, on the session's threads if it has any.
+ *
+ * A materializer of the library may add modules (tenon/materialize.h): what they define takes the place of symbols that
+ * it owes, now, in this JIT's way: as stubs if that is lazy. The rest is still to be made. What was promised as weak or
+ * hidden is as the module says. Without an owner, the module gets that of the materializer. After an error all symbols
+ * are owed as before. Another thread that holds the responsibility (TN_LATER) has to name it. TN_EINVAL: it has ended,
+ * or is another library's.
+ *
+ * TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP,
  * TN_EREMOVED, TN_ENOTSUP (a module in memory that the compiler cannot write; a cache that lacks it, with no compiler
  * behind), TN_ECANCELLED (an assumption is broken), TN_ENOMEM; after an error nothing of the module remains. */
 TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,

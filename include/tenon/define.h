@@ -98,6 +98,8 @@ enum {
     /* For promises: the materializer may leave it out, as compilers do with inline functions that no code calls any
      * more. Then nothing is defined, or another definition that had given way to the promise takes its place. */
     TN_SYMBOL_DISCARDABLE = 8,
+    /* For addresses and promises: it is a function, which nothing else would tell of them (TN_KNOWN_CALLABLE). */
+    TN_SYMBOL_CALLABLE = 16,
 };
 
 struct tn_definition {

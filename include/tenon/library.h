@@ -64,7 +64,7 @@ enum {
     TN_KNOWN_IN_ARCHIVE = 16,   /* a member that would be loaded promises it */
     TN_KNOWN_WEAK = 32,         /* it gives way to other definitions */
     TN_KNOWN_HIDDEN = 64,       /* other libraries do not see it */
-    TN_KNOWN_CALLABLE = 128,    /* it lies in the code of an object, or is a stub */
+    TN_KNOWN_CALLABLE = 128,    /* it lies in the code of an object, is a stub, or is declared as TN_SYMBOL_CALLABLE */
     TN_KNOWN_THREAD_LOCAL = 256 /* not known of what is promised or in an archive */
 };
 

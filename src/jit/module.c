@@ -263,6 +263,7 @@ struct adding {
     struct tn__jit_module *m;
     struct tn_library *library;
     struct tn_tracker *owner;
+    struct tn__handover handover; /* of a responsibility whose symbols the module defines */
     struct tn__arena arena;
     struct tn_error *err;
 };
@@ -390,7 +391,9 @@ static int add_in_steps(struct adding *a, struct tn_tracker *owner)
     if (code != TN_OK)
         return code;
     code = promise_all(a);
-    if (code == TN_OK)
+    if (code == TN_OK && a->handover.promise && !owner)
+        code = tn__handover_give(&a->handover, a->owner, a->err);
+    else if (code == TN_OK)
         code = tn_tracker_transfer(a->owner, owner ? owner : tn_library_tracker(a->library), a->err);
     if (code != TN_OK)
         tn_tracker_remove(a->owner, NULL);
@@ -504,7 +507,12 @@ static int add_module(struct given *g, struct tn_error *err)
         return tn__no_memory(err, g->module.name);
     }
     struct adding a = {.m = m, .library = g->library, .owner = g->module.owner, .err = err};
-    int code = is(m, TN__DESCRIBED_WHOLE) && !m->rests ? promise_all(&a) : add_in_steps(&a, g->module.owner);
+    struct tn_responsibility *responsibility = g->module.responsibility;
+    int code = responsibility ? tn__handover_begin(&a.handover, responsibility, a.library, err) : TN_OK;
+    bool is_one_step = is(m, TN__DESCRIBED_WHOLE) && !m->rests && !responsibility;
+    if (code == TN_OK)
+        code = is_one_step ? promise_all(&a) : add_in_steps(&a, g->module.owner);
+    tn__handover_end(&a.handover, code != TN_OK);
     tn__arena_free(&a.arena);
     tn__jit_drop(m, true);
     return code;
@@ -565,5 +573,7 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
         return tn__fail(err, TN_EINVAL, "no JIT given");
     library = library ? library : jit->library;
     int code = tn__take_options(&module, sizeof module, given, "struct tn_jit_module", err);
+    if (code == TN_OK && !module.responsibility)
+        module.responsibility = tn__responsibility_current(library);
     return code == TN_OK ? add_resting(jit, library, &module, err) : code;
 }

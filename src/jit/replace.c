@@ -425,8 +425,9 @@ int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct 
     int code = tn__take_options(&module, sizeof module, given, "struct tn_jit_module", err);
     if (code != TN_OK)
         return code;
-    if (module.owner || module.instance_count)
-        return tn__fail(err, TN_EINVAL, "tn_jit_replace: a module that is replaced has no owner and no instances");
+    if (module.owner || module.instance_count || module.responsibility)
+        return tn__fail(err, TN_EINVAL,
+                        "tn_jit_replace: a module that is replaced has no owner, no instances and no responsibility");
     struct replacing r = {.jit = jit,
                           .library = library ? library : jit->library,
                           .module = module.name ? module.name : "<memory>",

@@ -35,8 +35,17 @@ static const char *is_settled(const struct tn__entry *entry)
                                                                                              : NULL;
 }
 
+static bool is_handed_over(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_PROMISED && entry->promise->is_handed_over &&
+           pthread_equal(entry->promise->taker, pthread_self());
+}
+
 int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err)
 {
+    *yields = is_handed_over(entry);
+    if (*yields)
+        return 0;
     entry->overrides |= entry->strength != TN__STRENGTH_NONE;
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
@@ -67,6 +76,7 @@ static void take_definition(struct tn__object *object, uint32_t index)
     entry->strength = strength_of(object, symbol);
     entry->hidden = symbol->hidden || object->data->input.flags & TN_INPUT_HIDDEN;
     entry->thread_local = symbol->type == TN__TYPE_TLS;
+    entry->callable = symbol->place == TN__PLACE_ABSOLUTE && symbol->type == TN__TYPE_FUNCTION;
     entry->object = object;
     entry->symbol = index;
     entry->common_size = entry->common_shift = 0;

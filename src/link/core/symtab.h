@@ -5,6 +5,8 @@
 #ifndef TENON_SYMTAB_H
 #define TENON_SYMTAB_H
 
+#include <pthread.h>
+
 #include "base/base.h"
 #include "link/format/object.h"
 
@@ -57,6 +59,10 @@ struct tn__promise {
     char *name;
     uint8_t state;
     uint64_t noted; /* the last link that has it in its list */
+    /* While its holder adds what defines its symbols to the library itself: this thread's definitions take their
+     * place. */
+    bool is_handed_over;
+    pthread_t taker;
 };
 
 /* There is one for each name that any object of the library mentions. */
@@ -66,16 +72,17 @@ struct tn__entry {
     uint8_t kind, strength;
     uint8_t common_shift; /* OBJECT, LINKED, of common symbols: alignment, as a power of two */
     bool hidden;
-    bool thread_local;         /* OBJECT, LINKED, ABSOLUTE: its address is a distance from the thread pointer */
-    bool wanted : 1;           /* PROMISED: a lookup or a link needs it */
-    bool discardable : 1;      /* PROMISED: the materializer may leave it out */
-    bool in_use : 1;           /* during a sweep of the table: something points here */
-    bool aliased : 1;          /* some alias leads or has led here */
-    bool overrides : 1;        /* some definition, or copy of the group, gave way to the current one */
-    uint8_t selection : 3;     /* with `group_owner`: the group's (enum tn__selection) */
-    uint16_t asked;            /* UNDEFINED, during a query: number of the last generator that did not know it */
-    uint32_t symbol;           /* OBJECT: its number in `object` */
-    uint32_t measure;          /* with `group_owner`: the group's */
+    bool thread_local : 1; /* OBJECT, LINKED, ABSOLUTE: its address is a distance from the thread pointer */
+    bool wanted : 1;       /* PROMISED: a lookup or a link needs it */
+    bool discardable : 1;  /* PROMISED: the materializer may leave it out */
+    bool in_use : 1;       /* during a sweep of the table: something points here */
+    bool aliased : 1;      /* some alias leads or has led here */
+    bool callable : 1;     /* OBJECT, LINKED, ABSOLUTE, PROMISED, FAILED: an address that is declared as a function */
+    bool overrides : 1;    /* some definition, or copy of the group, gave way to the current one */
+    uint8_t selection : 3; /* with `group_owner`: the group's (enum tn__selection) */
+    uint16_t asked;        /* UNDEFINED, during a query: number of the last generator that did not know it */
+    uint32_t symbol;       /* OBJECT: its number in `object` */
+    uint32_t measure;      /* with `group_owner`: the group's */
     struct tn__object *object; /* OBJECT, LINKED: the definer; ABSOLUTE, ALIAS: the owner, may be NULL */
     union {
         uint64_t address;            /* HOST, LINKED, ABSOLUTE */

@@ -16,7 +16,8 @@ int tn__materializer_take(const struct tn_library *library, const struct tn_mate
         return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", m->name);
     for (size_t i = 0; i < m->count; i++)
         if (!m->symbols[i].name || !*m->symbols[i].name ||
-            m->symbols[i].flags & ~(uint64_t)(TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN | TN_SYMBOL_DISCARDABLE))
+            m->symbols[i].flags &
+                ~(uint64_t)(TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN | TN_SYMBOL_DISCARDABLE | TN_SYMBOL_CALLABLE))
             return tn__fail(err, TN_EINVAL, "%s: symbol %zu has no name or unknown flags", m->name, i);
     return 0;
 }
@@ -50,6 +51,7 @@ static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **e
             return tn__no_memory(err, promise->seen.name);
         entries[i]->strength = tn__strength_of_flags(m->symbols[i].flags);
         entries[i]->hidden = m->symbols[i].flags & TN_SYMBOL_HIDDEN;
+        entries[i]->callable = m->symbols[i].flags & TN_SYMBOL_CALLABLE;
         entries[i]->thread_local = entries[i]->wanted = false;
         entries[i]->discardable = m->symbols[i].flags & TN_SYMBOL_DISCARDABLE;
         entries[i]->object = NULL;

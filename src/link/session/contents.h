@@ -52,6 +52,8 @@ void tn__tracker_free(struct tn_tracker *tracker);
 bool tn__tracker_is_busy(const struct tn_tracker *tracker);
 /* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */
 void tn__tracker_wait(struct tn_tracker *tracker);
+/* Under the lock: tn_tracker_transfer between two trackers of one library. */
+void tn__tracker_transfer(struct tn_tracker *from, struct tn_tracker *to);
 /* Moves its objects, what these have registered to run at exit, and stubs to another tracker. */
 void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);
 void tn__tracker_empty(struct tn_tracker *tracker);
@@ -71,6 +73,24 @@ int tn__library_add_archive(struct tn_library *library, const struct tn_input *i
                             struct tn_error *err);
 /* Enters what was read, once no link uses the names that it defines. Takes the lock. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
+
+/* responsibility.c: what a thread adds to the library of a responsibility takes the place of the symbols that are owed,
+ * between begin and end. */
+struct tn__handover {
+    struct tn_responsibility *promise; /* NULL: there is none */
+    struct tn__owed *owed;
+    size_t count;
+};
+/* The responsibility of this library that the calling thread has, because it runs its materializer; NULL: none, or it
+ * has ended. */
+struct tn_responsibility *tn__responsibility_current(const struct tn_library *library);
+/* TN_EINVAL (it has ended, or is another library's), TN_EREMOVED, TN_ENOMEM; then there is nothing to end. */
+int tn__handover_begin(struct tn__handover *handover, struct tn_responsibility *promise,
+                       const struct tn_library *library, struct tn_error *err);
+/* Gives what `from` owns to the responsibility's owner, as that of what fulfils it. TN_EREMOVED: that is gone. */
+int tn__handover_give(const struct tn__handover *handover, struct tn_tracker *from, struct tn_error *err);
+/* `fails`: what was added has been removed, and the symbols are owed as before. */
+void tn__handover_end(struct tn__handover *handover, bool fails);
 
 /* responsibility.c: tn_responsibility_add_object. *refused, false before, tells whether the client refused it. */
 int tn__responsibility_add_object(struct tn_responsibility *promise, const struct tn_input *given, bool *refused,

@@ -9,7 +9,7 @@
 struct definition {
     struct tn__entry *entry;
     uint8_t strength, kind;
-    bool hidden, thread_local;
+    bool hidden, thread_local, callable;
     uint64_t address;          /* absolute */
     struct tn__entry *target;  /* alias */
     struct tn_library *source; /* of the target */
@@ -31,6 +31,7 @@ static void enter_definition(const struct definition *d, struct tn__object *owne
     entry->strength = d->strength;
     entry->hidden = d->hidden;
     entry->thread_local = d->thread_local;
+    entry->callable = d->callable;
     entry->object = owner;
     if (d->target) {
         tn__entry_lead(entry, d->source, d->target);
@@ -129,8 +130,9 @@ static int check_description(const struct description *d, struct tn_error *err)
 {
     if (!d->name || !*d->name)
         return tn__fail(err, TN_EINVAL, "a definition needs a name");
-    uint64_t known = TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN | (d->target ? 0 : TN_SYMBOL_THREAD_LOCAL);
-    if (d->flags & ~known)
+    uint64_t known = TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN | (d->target ? 0 : TN_SYMBOL_THREAD_LOCAL | TN_SYMBOL_CALLABLE);
+    bool is_both = d->flags & TN_SYMBOL_THREAD_LOCAL && d->flags & TN_SYMBOL_CALLABLE;
+    if (d->flags & ~known || is_both)
         return tn__fail(err, TN_EINVAL, "'%s': unknown flags %#llx", d->name, (unsigned long long)d->flags);
     return 0;
 }
@@ -142,6 +144,7 @@ static int fill(struct definition *out, const struct description *d, struct tn_l
     out->strength = tn__strength_of_flags(d->flags);
     out->hidden = d->flags & TN_SYMBOL_HIDDEN;
     out->thread_local = d->flags & TN_SYMBOL_THREAD_LOCAL;
+    out->callable = d->flags & TN_SYMBOL_CALLABLE;
     out->address = d->address;
     out->entry = tn__symtab_intern(&library->symtab, d->name);
     out->source = source;

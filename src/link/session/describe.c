@@ -22,8 +22,25 @@ static const uint16_t flags_of_kind[] = {
     [TN__ENTRY_HANDLE] = TN_KNOWN_DEFINED,
 };
 
+/* By what the client has said, or an address of an object. */
+static bool is_declared(const struct tn__entry *entry)
+{
+    switch (entry->kind) {
+    case TN__ENTRY_OBJECT:
+    case TN__ENTRY_LINKED:
+    case TN__ENTRY_ABSOLUTE:
+    case TN__ENTRY_PROMISED:
+    case TN__ENTRY_FAILED:
+        return entry->callable;
+    default:
+        return false;
+    }
+}
+
 static bool is_callable(const struct tn_session *session, const struct tn__entry *entry)
 {
+    if (is_declared(entry))
+        return true;
     if (entry->kind == TN__ENTRY_OBJECT) {
         const struct tn__object_data *data = entry->object->data;
         const struct tn__symbol *symbol = &data->symbols[entry->symbol];

@@ -97,9 +97,10 @@ int tn__inject_addresses(const struct tn_library *library, const char *name, con
 {
     if (count > UINT32_MAX / 4 || need_count > UINT32_MAX / 4)
         return tn__fail(err, TN_EINVAL, "%s: too many symbols", name);
+    const uint64_t known = TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN | TN_SYMBOL_CALLABLE;
     for (size_t i = 0; i < count; i++)
-        if (!definitions[i].name || !*definitions[i].name)
-            return tn__fail(err, TN_EINVAL, "%s: definition %zu has no name", name, i);
+        if (!definitions[i].name || !*definitions[i].name || definitions[i].flags & ~known)
+            return tn__fail(err, TN_EINVAL, "%s: definition %zu has no name, or flags that it cannot have", name, i);
     for (size_t i = 0; i < need_count; i++)
         if (!needs[i] || !*needs[i])
             return tn__fail(err, TN_EINVAL, "%s: need %zu has no name", name, i);
@@ -111,6 +112,7 @@ int tn__inject_addresses(const struct tn_library *library, const char *name, con
             (struct tn__symbol){.name = tn__arena_text(&data->arena, given->name, strlen(given->name)),
                                 .value = (uintptr_t)given->address,
                                 .place = TN__PLACE_ABSOLUTE,
+                                .type = given->flags & TN_SYMBOL_CALLABLE ? TN__TYPE_FUNCTION : TN__TYPE_OTHER,
                                 .binding = given->flags & TN_SYMBOL_WEAK ? TN__BIND_WEAK : TN__BIND_GLOBAL,
                                 .hidden = given->flags & TN_SYMBOL_HIDDEN};
         made = data->symbols[1 + i].name;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a running materializer does with its responsibility: stages what it makes, or hands symbols on. */
+/* What a running materializer does with its responsibility: it stages what it makes, hands symbols on, or adds what
+ * defines them to the library itself. */
 
 #include "link/session/contents.h"
 
@@ -166,4 +167,99 @@ int tn_responsibility_replace(struct tn_responsibility *promise, const struct tn
     code = hand_to_new(promise, &m, names, m.count, NULL, err);
     tn__free(from, (void *)names);
     return code;
+}
+
+/* ---- handing over ---- */
+
+/* A symbol as it was promised. */
+struct tn__owed {
+    struct tn__entry *entry, was;
+};
+
+struct tn_responsibility *tn__responsibility_current(const struct tn_library *library)
+{
+    struct tn_responsibility *promise = tn__promise_current(library->session);
+    if (!promise || promise->generator || promise->library != library)
+        return NULL;
+    tn__session_lock(library->session);
+    bool has_ended = promise->seen.state != TN__PROMISE_RUNNING || !promise->owner;
+    tn__session_unlock(library->session);
+    return has_ended ? NULL : promise;
+}
+
+static int note_owed(struct tn__handover *handover, struct tn_responsibility *promise, struct tn_error *err)
+{
+    if (promise->seen.state != TN__PROMISE_RUNNING)
+        return tn__fail(err, TN_EINVAL, "%s has ended already", promise->seen.name);
+    if (!promise->owner)
+        return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->seen.name);
+    handover->owed = tn__alloc_zeroed(promise->library->session->allocator, promise->count + 1, sizeof *handover->owed);
+    if (!handover->owed)
+        return tn__no_memory(err, promise->seen.name);
+    for (size_t i = 0; i < promise->count; i++)
+        if (tn__promise_owes(promise, promise->entries[i]))
+            handover->owed[handover->count++] = (struct tn__owed){promise->entries[i], *promise->entries[i]};
+    return 0;
+}
+
+int tn__handover_begin(struct tn__handover *handover, struct tn_responsibility *promise,
+                       const struct tn_library *library, struct tn_error *err)
+{
+    *handover = (struct tn__handover){NULL, NULL, 0};
+    if (promise->library != library)
+        return tn__fail(err, TN_EINVAL, "%s: the responsibility is another library's", promise->seen.name);
+    tn__session_lock(library->session);
+    int code = note_owed(handover, promise, err);
+    if (!code) {
+        handover->promise = promise;
+        promise->seen.is_handed_over = true;
+        promise->seen.taker = pthread_self();
+    }
+    tn__session_unlock(library->session);
+    return code;
+}
+
+int tn__handover_give(const struct tn__handover *handover, struct tn_tracker *from, struct tn_error *err)
+{
+    struct tn_responsibility *promise = handover->promise;
+    struct tn_session *session = promise->library->session;
+    tn__session_lock(session);
+    struct tn_tracker *to = promise->owner;
+    if (to)
+        tn__tracker_transfer(from, to);
+    tn__session_unlock(session);
+    return to ? 0 : tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->seen.name);
+}
+
+/* Unless something else has been added meanwhile. */
+static void owe_again(struct tn_responsibility *promise, const struct tn__owed *owed)
+{
+    struct tn__entry *entry = owed->entry;
+    if (entry->kind != TN__ENTRY_UNDEFINED)
+        return;
+    entry->kind = TN__ENTRY_PROMISED;
+    entry->promise = &promise->seen;
+    entry->strength = owed->was.strength;
+    entry->hidden = owed->was.hidden;
+    entry->callable = owed->was.callable;
+    entry->discardable = owed->was.discardable;
+    entry->wanted = owed->was.wanted;
+}
+
+void tn__handover_end(struct tn__handover *handover, bool fails)
+{
+    struct tn_responsibility *promise = handover->promise;
+    if (!promise)
+        return;
+    struct tn_session *session = promise->library->session;
+    tn__session_lock(session);
+    promise->seen.is_handed_over = false;
+    for (size_t i = 0; fails && promise->owner && i < handover->count; i++)
+        owe_again(promise, &handover->owed[i]);
+    if (!fails)
+        tn__query_wake(promise);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    tn__free(session->allocator, handover->owed);
+    *handover = (struct tn__handover){NULL, NULL, 0};
 }

@@ -194,8 +194,7 @@ static void leave_retirements(struct tn_tracker *tracker)
     }
 }
 
-/* Under the lock. */
-static void transfer(struct tn_tracker *from, struct tn_tracker *to)
+void tn__tracker_transfer(struct tn_tracker *from, struct tn_tracker *to)
 {
     for (TN_EACH(struct tn_responsibility, promise, &from->promises, owned))
         promise->owner = to;
@@ -213,7 +212,7 @@ int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct t
     tn__session_lock(from->library->session);
     int code = tn__library_check(from->library, err);
     if (!code && from != to)
-        transfer(from, to);
+        tn__tracker_transfer(from, to);
     tn__session_unlock(from->library->session);
     return code;
 }
@@ -224,7 +223,7 @@ void tn_tracker_destroy(struct tn_tracker *tracker)
         return;
     struct tn_library *library = tracker->library;
     tn__session_lock(library->session);
-    transfer(tracker, &library->own);
+    tn__tracker_transfer(tracker, &library->own);
     tn__tracker_free(tracker);
     tn__session_unlock(library->session);
 }

@@ -114,6 +114,48 @@ static void stubs_are_callable(void **state)
     close_fixture(&f);
 }
 
+static int make_callable(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    const struct tn_definition made = {"promise", context, TN_SYMBOL_CALLABLE | TN_SYMBOL_HIDDEN},
+                               wrong[] = {{"promise", context, TN_SYMBOL_THREAD_LOCAL}, {"promise", context, 32}};
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        assert_error(tn_responsibility_define(responsibility, &wrong[i], 1, NULL, 0, err), TN_EINVAL, err,
+                     "flags that it cannot have");
+    return tn_responsibility_define(responsibility, &made, 1, NULL, 0, err);
+}
+
+/* Addresses and promises say nothing of what is there, but the client may. */
+static void declarations_are_believed(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    static int datum;
+    const struct tn_definition addresses[] = {{"callable", &datum, TN_SYMBOL_CALLABLE | TN_SYMBOL_WEAK},
+                                              {"not", &datum, 0}},
+                               both = {"both", NULL, TN_SYMBOL_CALLABLE | TN_SYMBOL_THREAD_LOCAL};
+    const struct tn_promised symbol = {"promise", TN_SYMBOL_CALLABLE};
+    const struct tn_materializer materializer = {.size = sizeof materializer,
+                                                 .name = "callable",
+                                                 .context = &datum,
+                                                 .symbols = &symbol,
+                                                 .count = 1,
+                                                 .materialize = make_callable};
+    assert_ok(tn_define_all(f.library, addresses, COUNT(addresses), NULL, &err), &err);
+    assert_ok(tn_add_materializer(f.library, &materializer, &err), &err);
+    assert_ok(tn_define_alias(f.library, "alias", "promise", &err), &err);
+    assert_int_equal(flags_in(f.library, "callable"), READY | TN_KNOWN_CALLABLE | TN_KNOWN_WEAK);
+    assert_int_equal(flags_in(f.library, "not"), READY);
+    assert_int_equal(flags_in(f.library, "promise"), MADE_LATER | TN_KNOWN_CALLABLE);
+    assert_int_equal(flags_in(f.library, "alias"), MADE_LATER | TN_KNOWN_CALLABLE);
+    assert_ptr_equal(lookup(&f, "alias"), &datum);
+    assert_int_equal(flags_in(f.library, "promise"), READY | TN_KNOWN_CALLABLE | TN_KNOWN_HIDDEN);
+    assert_error(tn_define_all(f.library, &both, 1, NULL, &err), TN_EINVAL, &err, "'both': unknown flags");
+    assert_ok(tn_define(f.library, "callable", &datum, &err), &err); /* which nothing is said of */
+    assert_int_equal(flags_in(f.library, "callable"), READY);
+    close_fixture(&f);
+}
+
 static void aliases_are_as_their_targets(void **state)
 {
     (void)state;
@@ -334,6 +376,7 @@ int main(void)
         cmocka_unit_test(archives_and_variables),
         cmocka_unit_test(what_the_client_defines),
         cmocka_unit_test(stubs_are_callable),
+        cmocka_unit_test(declarations_are_believed),
         cmocka_unit_test(aliases_are_as_their_targets),
         cmocka_unit_test(searched_as_a_lookup_does),
         cmocka_unit_test(nothing_is_made_or_asked_for),
