@@ -261,6 +261,109 @@ static void test_differences(void **state)
     }
 }
 
+/* ---- differences of labels without symbols ---- */
+
+/* A label: a symbol, or an address in a section. */
+struct label {
+    bool external;
+    unsigned section;
+    uint64_t offset;
+};
+
+/* `from` is subtracted; the field is at FIELD in the text. Where sections are in the file, a field has the addresses of
+ * labels without symbols. */
+static int link_labels(unsigned length, const struct label *from, const struct label *to, int64_t addend,
+                       struct tn_error *err)
+{
+    static struct macho macho;
+    static uint8_t text[64], data[16];
+    memset(&macho, 0, sizeof macho);
+    macho_code(&macho, text, sizeof text);
+    macho_section(&macho, "__DATA", "__data", 0, data, sizeof data);
+    const struct label *labels[] = {from, to};
+    unsigned targets[2];
+    int64_t field = addend;
+    for (int i = 0; i < 2; i++) {
+        const unsigned external = TN__MACHO_IN_SECTION | TN__MACHO_EXTERNAL;
+        const char *names[] = {"_from", "_to"};
+        int64_t address = (int64_t)(macho.sections[labels[i]->section].address + labels[i]->offset);
+        targets[i] = labels[i]->section;
+        if (labels[i]->external)
+            targets[i] = macho_symbol(&macho, names[i], external, labels[i]->section, TN__MACHO_ALTERNATE_ENTRY,
+                                      labels[i]->offset);
+        else
+            field += i ? address : -address;
+    }
+    memcpy(text + FIELD, &field, 1U << length);
+    bool x86_64 = format == &tn_format_macho_x86_64;
+    macho_reloc(&macho, TEXT, FIELD, targets[0], x86_64 ? SUBTRACTOR : 1, length, false, from->external);
+    macho_reloc(&macho, TEXT, FIELD, targets[1], UNSIGNED, length, false, to->external);
+    return link_object(&macho, 0, err);
+}
+
+/* Symbols and sections, 4 and 8 bytes, in the atom of what is subtracted and in another one. */
+static void test_labels(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    unsigned forms = 0;
+    static const struct tn_format *const both[] = {&tn_format_macho_x86_64, &tn_format_macho_aarch64};
+    for (unsigned bits = 0; bits < 2 * 16; bits++) {
+        const unsigned length = bits & 1 ? 3 : 2, place = bits & 2 ? TEXT : DATA, other = TEXT + DATA - place;
+        const struct label from = {bits & 4, place, 4};
+        format = both[bits >> 4];
+        for (unsigned section = TEXT; section <= DATA; section++)
+            for (int64_t addend = -12; addend <= 12; addend += 8) {
+                const struct label to = {bits & 8, section, section == other ? 2 : 12};
+                assert_ok(link_labels(length, &from, &to, addend, &err), &err);
+                uint64_t at[] = {0, text_at, data_at};
+                uint64_t wanted = at[to.section] + to.offset - at[place] - from.offset + (uint64_t)addend;
+                if (stored(length) != (length == 3 ? wanted : (uint32_t)wanted))
+                    fail_msg("form %u, section %u: %#llx", bits, section, (unsigned long long)stored(length));
+                forms++;
+            }
+    }
+    assert_int_equal(forms, 2 * 16 * 2 * 4);
+}
+
+/* Without its other half, or with one that is none. */
+static void test_bad_pairs(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    static struct macho macho;
+    static const uint8_t text[16];
+    static const struct {
+        unsigned section, length, at, type, type_length;
+        bool relative, is_followed;
+        const char *text;
+    } cases[] = {
+        {TEXT, 3, 0, UNSIGNED, 3, false, false, "no other one that it belongs to follows"},
+        {TEXT, 3, 8, UNSIGNED, 3, false, true, "no other one that it belongs to follows"},
+        {TEXT, 3, 0, UNSIGNED, 2, false, true, "no other one that it belongs to follows"},
+        {TEXT, 1, 0, UNSIGNED, 1, false, true, "no other one that it belongs to follows"},
+        {TEXT, 2, 0, SIGNED, 2, true, true, "no other one that it belongs to follows"},
+        {7, 3, 0, UNSIGNED, 3, false, true, "its target is a section that does not exist"},
+        {0, 3, 0, UNSIGNED, 3, false, true, "its target is a section that does not exist"},
+    };
+    format = &tn_format_macho_x86_64;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        memset(&macho, 0, sizeof macho);
+        macho_code(&macho, text, sizeof text);
+        unsigned symbol = macho_function(&macho, "_text", TEXT, 0);
+        macho_reloc(&macho, TEXT, 0, cases[i].section, SUBTRACTOR, cases[i].length, false, false);
+        if (cases[i].is_followed)
+            macho_reloc(&macho, TEXT, cases[i].at, symbol, cases[i].type, cases[i].type_length, cases[i].relative,
+                        true);
+        struct bytes object = macho_finish(&macho);
+        struct tn__object_data data = {.name = "bad.o", .bytes = object.at, .size = object.size};
+        int code = tn__object_read(&data, (const struct tn_format *const[]){format, NULL}, &err);
+        assert_error(code, TN_EFORMAT, &err, cases[i].text);
+        tn__arena_free(&data.arena);
+        free(object.at);
+    }
+}
+
 /* ---- AArch64 ---- */
 
 enum {
@@ -461,9 +564,12 @@ static void test_all_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_displacements), cmocka_unit_test(test_slots),       cmocka_unit_test(test_branch_by_stub),
-        cmocka_unit_test(test_pointers),      cmocka_unit_test(test_differences), cmocka_unit_test(test_aarch64_data),
-        cmocka_unit_test(test_bad_addends),   cmocka_unit_test(test_arm64e),      cmocka_unit_test(test_all_rows),
+        cmocka_unit_test(test_displacements),  cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_branch_by_stub), cmocka_unit_test(test_pointers),
+        cmocka_unit_test(test_differences),    cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_bad_pairs),      cmocka_unit_test(test_aarch64_data),
+        cmocka_unit_test(test_bad_addends),    cmocka_unit_test(test_arm64e),
+        cmocka_unit_test(test_all_rows),
     };
     return RUN_ROWS("link/macho_rows", instructions, check_instruction) +
            cmocka_run_group_tests_name("link/macho_rows", tests, NULL, NULL);

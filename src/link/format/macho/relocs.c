@@ -145,18 +145,55 @@ static int convert_in_instruction(struct output *out, const struct record *recor
 }
 
 /* True if the symbol lies in the atom of the place, so that a difference from it is one from the place. */
-static bool is_near(const struct output *out, const struct record *record)
+static bool is_near(const struct output *out, uint32_t address, uint32_t symbol)
 {
-    struct tn__macho_reader *r = out->r;
-    const struct tn__symbol *symbol = &r->object->symbols[record->symbol + 1];
-    return symbol->place == TN__PLACE_SECTION && symbol->section >= out->section->first &&
-           symbol->section == tn__macho_atom_at(r, out->section, record->address);
+    const struct tn__symbol *from = &out->r->object->symbols[symbol];
+    return from->place == TN__PLACE_SECTION && from->section >= out->section->first &&
+           from->section == tn__macho_atom_at(out->r, out->section, address);
 }
 
 /* Objects lie within reach of each other, so differences of addresses in one need no check. */
-static bool is_inside(const struct output *out, const struct record *record)
+static bool is_inside(const struct output *out, uint32_t symbol)
 {
-    return out->r->object->symbols[record->symbol + 1].place == TN__PLACE_SECTION;
+    return out->r->object->symbols[symbol].place == TN__PLACE_SECTION;
+}
+
+/* One of two labels whose difference a field is: a symbol, or `address` in a section, of which the field has all and
+ * the symbol that is found has `base`. */
+struct half {
+    uint32_t symbol;
+    uint64_t base;
+};
+
+static int find_half(const struct output *out, const struct record *record, uint64_t address, struct half *half)
+{
+    uint64_t distance;
+    half->symbol = record->symbol + 1;
+    if (record->external)
+        return check_symbol(out, record);
+    int code = find_local(out, record, address, &half->symbol, &distance);
+    half->base = code ? 0 : address - distance;
+    return code;
+}
+
+/* The address, if it lies in the section that the record names; or else its beginning. Which atom is found does not
+ * matter much: atoms keep their distances. */
+static uint64_t address_within(const struct output *out, const struct record *record, uint64_t address)
+{
+    const struct tn__macho_section *section =
+        record->symbol < out->r->section_count ? &out->r->sections[record->symbol] : NULL;
+    return !section || address - section->address < section->size ? address : section->address;
+}
+
+/* Labels that are given as addresses are in the field: that of `plus`, minus that of `minus`. If both are, neither is
+ * known. */
+static int find_halves(const struct output *out, const struct record *minus, const struct record *plus, uint64_t field,
+                       struct half *from, struct half *to)
+{
+    uint64_t added = minus->external ? field : address_within(out, plus, 0);
+    uint64_t subtracted = address_within(out, minus, plus->external ? -field : 0);
+    int code = find_half(out, minus, subtracted, from);
+    return code ? code : find_half(out, plus, added, to);
 }
 
 /* Two records of one field: `minus` and `plus`. */
@@ -164,33 +201,25 @@ static int convert_difference(struct output *out, const struct record *minus, co
 {
     struct tn__macho_reader *r = out->r;
     if (plus->type != r->machine->plain || plus->address != minus->address || plus->length != minus->length ||
-        minus->relative || plus->relative || !minus->external || minus->length < 2)
+        minus->relative || plus->relative || minus->length < 2)
         return fail_record(out, minus, "no other one that it belongs to follows");
-    int code = check_symbol(out, minus);
-    if (!code && plus->external)
-        code = check_symbol(out, plus);
+    const bool wide = plus->length == 3;
+    uint64_t field = field_of(out, plus);
+    struct half from = {0}, to = {0};
+    int code = find_halves(out, minus, plus, field, &from, &to);
     if (code)
         return code;
-    bool wide = plus->length == 3, near = is_near(out, minus);
-    uint64_t field = field_of(out, plus), addend = near ? field : 0;
-    uint32_t symbol = plus->symbol + 1;
-    if (!plus->external) {
-        uint64_t target = wide ? field : (uint32_t)field;
-        code = find_local(out, plus, target, &symbol, &addend);
-        addend -= near ? 0 : field; /* which is in the field, too */
-    }
-    if (code)
-        return code;
-    if (near) {
-        const struct tn__symbol *from = &r->object->symbols[minus->symbol + 1];
-        uint64_t place = plus->address - r->starts[from->section];
-        emit(out, plus->address, wide ? TN__MACHO_PC64 : TN__MACHO_PC32, symbol, addend + place - from->value);
+    if (is_near(out, plus->address, from.symbol)) {
+        const struct tn__symbol *symbol = &r->object->symbols[from.symbol];
+        uint64_t place = plus->address - r->starts[symbol->section] - symbol->value;
+        emit(out, plus->address, wide ? TN__MACHO_PC64 : TN__MACHO_PC32, to.symbol,
+             field + from.base - to.base + place);
         return 0;
     }
-    if (!wide && (!is_inside(out, minus) || (plus->external && !is_inside(out, plus))))
+    if (!wide && (!is_inside(out, from.symbol) || (plus->external && !is_inside(out, to.symbol))))
         return fail_record(out, minus, "a difference of 32 bits from another object");
-    emit(out, plus->address, TN__MACHO_ROW(minus->type, minus->length, 0), minus->symbol + 1, 0);
-    emit(out, plus->address, wide ? TN__MACHO_PLUS64 : TN__MACHO_PLUS32, symbol, addend);
+    emit(out, plus->address, TN__MACHO_ROW(minus->type, minus->length, 0), from.symbol, -from.base);
+    emit(out, plus->address, wide ? TN__MACHO_PLUS64 : TN__MACHO_PLUS32, to.symbol, -to.base);
     return 0;
 }
 
