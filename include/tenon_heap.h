@@ -398,7 +398,8 @@ TN_API void tn_roots_remove(void *words);
 
 /* Enables managed code in objects linked into `session` from now on, by reading their stack maps and root ranges. Links
  * fail with
- * TN_EFORMAT if these are malformed. Call it once per session. TN_EINVAL, TN_ENOMEM. */
+ * TN_EFORMAT if these are malformed. Call it once per session. TN_EINVAL, TN_ENOTSUP (memory of another process),
+ * TN_ENOMEM. */
 TN_API int tn_observe_managed_code(struct tn_session *session, struct tn_error *err);
 
 /* Defines in `library` the symbols of this runtime that managed code needs. TN_EINVAL, TN_EDUP, TN_EREMOVED,

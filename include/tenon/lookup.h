@@ -95,7 +95,8 @@ TN_API int tn_responsibility_lookup(struct tn_responsibility *responsibility, st
 
 /* Runs the initializers of everything linked since the last call, in the order in which a static program would run
  * them: by priority, then by link order. They receive the three arguments, as with glibc. No lock is held while they
- * run. TN_EINVAL, TN_ENOMEM (none was run). */
+ * run. None was run: TN_EINVAL, TN_EREMOVED, TN_ENOTSUP (there are some, in memory of another process:
+ * TN_MEMORY_ELSEWHERE), TN_ENOMEM. */
 TN_API int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err);
 
 /* Runs destructors of the calling thread's thread_local objects, then exit handlers that loaded code has registered,

@@ -110,14 +110,19 @@ void tn__jit_use(struct tn_jit *jit)
     atomic_fetch_add(&jit->users, 1);
 }
 
+static void free_initializers(struct tn__jit_initializer *each)
+{
+    for (struct tn__jit_initializer *next; each; each = next) {
+        next = each->next;
+        tn__free(NULL, each);
+    }
+}
+
 void tn__jit_release(struct tn_jit *jit)
 {
     if (atomic_fetch_sub(&jit->users, 1) != 1)
         return;
-    for (struct tn__jit_initializer *each = jit->initializers, *next; each; each = next) {
-        next = each->next;
-        tn__free(NULL, each);
-    }
+    free_initializers(jit->initializers);
     for (struct tn__jit_kept *each = jit->kept, *next; each; each = next) {
         next = each->next;
         tn__free(NULL, each);
@@ -188,6 +193,22 @@ static struct tn__jit_initializer *take_initializers(struct tn_jit *jit, const s
     return taken;
 }
 
+static void give_back(struct tn_jit *jit, struct tn__jit_initializer *each)
+{
+    tn__jit_lock();
+    for (struct tn__jit_initializer *next; each; each = next) {
+        next = each->next;
+        each->next = jit->initializers;
+        jit->initializers = each;
+    }
+    tn__jit_unlock();
+}
+
+void tn__jit_forget_initializers(struct tn_jit *jit, const struct tn_library *library)
+{
+    free_initializers(take_initializers(jit, library));
+}
+
 int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
                             struct tn_error *err)
 {
@@ -195,15 +216,16 @@ int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int 
         return tn__no_argument(err);
     library = library ? library : jit->library;
     int code = TN_OK;
-    struct tn__jit_initializer *next;
-    for (struct tn__jit_initializer *each = take_initializers(jit, library); each; each = next) {
+    struct tn__jit_initializer *all = take_initializers(jit, library);
+    for (const struct tn__jit_initializer *each = all; each && code == TN_OK; each = each->next) {
         struct tn_wanted wanted = {each->symbol, TN_WANTED_WEAK | TN_WANTED_HIDDEN,
                                    NULL}; /* the module may have been removed */
-        if (code == TN_OK)
-            code = *each->symbol ? tn_lookup_all(library, &wanted, 1, err) : tn_link(library, err);
-        next = each->next;
-        tn__free(NULL, each);
+        code = *each->symbol ? tn_lookup_all(library, &wanted, 1, err) : tn_link(library, err);
     }
+    if (code != TN_OK && code != TN_EREMOVED)
+        give_back(jit, all);
+    else
+        free_initializers(all);
     return code == TN_OK ? tn_run_initializers(library, argc, argv, envp, err) : code;
 }
 

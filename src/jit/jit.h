@@ -141,6 +141,8 @@ void tn__jit_name_part(const struct tn__jit_module *module, size_t part, char na
 
 void tn__jit_use(struct tn_jit *jit);
 void tn__jit_release(struct tn_jit *jit);
+/* Modules of a library that is going to be destroyed have no initializers to run. */
+void tn__jit_forget_initializers(struct tn_jit *jit, const struct tn_library *library);
 
 /* Passes what a compilation of the module reports on to the client and to the counters. `observer` and `watch` live as
  * long as the compilation. */

@@ -126,6 +126,7 @@ static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, 
         code = tn_library_remove(version->library, NULL);
     if (code == TN_OK) {
         tn__jit_untag(jit, version->library, &version->tag);
+        tn__jit_forget_initializers(jit, version->library);
         tn_library_destroy(version->library, NULL);
     }
     take_lock();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. It uses the
- * linker's public interface only. The sections are found by the object's section headers (gABI, chapter 4). The linker
- * has checked these, but they are checked again here rather than relied upon. */
+/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. The sections are
+ * found by the object's section headers (gABI, chapter 4). The linker has checked these, but they are checked again
+ * here rather than relied upon. */
 
 #include <elf.h>
 
@@ -10,6 +10,7 @@
 #include "base/managed_file.h"
 #include "gc/load/names.h"
 #include "gc/object/object.h"
+#include "link/core/session.h"
 
 struct loaded {
     struct tn__list all;
@@ -182,6 +183,8 @@ int tn_observe_managed_code(struct tn_session *session, struct tn_error *err)
 {
     static const struct tn__fork_hooks hooks = {.lock = &loaded.lock};
     const struct tn_observer observer = {.size = sizeof observer, .linked = linked, .removed = removed};
+    if (session && tn__session_is_elsewhere(session))
+        return tn__fail(err, TN_ENOTSUP, "managed code in the memory of another process cannot be observed");
     tn__forks_watch(TN__LEVEL_LOADED, &hooks);
     return tn_add_observer(session, &observer, err);
 }

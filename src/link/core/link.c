@@ -301,14 +301,15 @@ static void register_calls(struct tn__calls_list *list, struct tn_library *libra
 static void register_sections(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
-    if (tn__session_is_elsewhere(link->session)) /* nothing of it runs here */
-        return;
+    const bool is_elsewhere = tn__session_is_elsewhere(link->session); /* nothing of it runs here */
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || !section->size)
             continue;
         if (section->role == TN__ROLE_INIT)
             register_calls(&library->initializers, library, object, section);
+        else if (is_elsewhere)
+            continue;
         else if (section->role == TN__ROLE_FINI)
             register_calls(&library->waiting, library, object, section);
         else if (section->role == TN__ROLE_UNWIND)

@@ -66,18 +66,30 @@ static bool arm_finalizers(struct tn_library *library)
     return true;
 }
 
+static int check_here(const struct tn_library *library, struct tn_error *err)
+{
+    if (!tn__session_is_elsewhere(library->session) || library->initializers.count == library->initializers.dropped)
+        return 0;
+    return tn__fail(err, TN_ENOTSUP, "%s: its initializers are in the memory of another process, which has to run them",
+                    library->name);
+}
+
 int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err)
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
-    struct tn__calls_list initializers;
+    struct tn__calls_list initializers = {.from = NULL};
     tn__session_lock(library->session);
-    bool armed = arm_finalizers(library);
-    if (armed)
+    int code = tn__library_check(library, err);
+    if (!code)
+        code = check_here(library, err);
+    if (!code && !arm_finalizers(library))
+        code = tn__no_memory(err, library->name);
+    if (!code)
         initializers = take_list(&library->initializers);
     tn__session_unlock(library->session);
-    if (!armed)
-        return tn__no_memory(err, library->name);
+    if (code)
+        return code;
     run_calls(&initializers, false, argc, argv, envp);
     tn__free(initializers.from, initializers.items);
     return 0;

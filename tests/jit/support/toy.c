@@ -29,6 +29,7 @@ static const struct program {
     {"weak", "weak", 2, WHOLE({.name = "first"}, {.name = "second", .flags = TN__SYMBOL_WEAK})},
     {"opaque", "alone", 1, WHOLE({.name = "first"}), .flags = TN__DESCRIBED_OPAQUE},
     {"data", "data", 2, WHOLE({.name = "total"}, {.name = "number"})},
+    {"begins", "begins", 1, WHOLE({.name = "begins"}), .flags = TN__DESCRIBED_INITIALIZERS},
 };
 
 struct module {

@@ -7,6 +7,7 @@
  *     opaque     the same, and added to the library at once
  *     weak       both, `second` weak, in one piece
  *     data       the variables only, in one piece
+ *     begins     `begins`, which returns 42 if its initializer has run, in one piece
  *     fails      is described like the first one, and cannot be compiled
  * Everything else is "bad". */
 
