@@ -35,18 +35,20 @@ void native_sort(int *numbers, int count, int (*compare)(const void *a, const vo
 void native_start(void *(*start)(void *argument), long argument, int *phase);
 long native_join(void);
 
-/* How long a leaf has a reference: collections of other threads must not come in between. */
-static void stay(int turns)
+/* How long a leaf has a reference: collections of other threads must not come in between. Short enough for the loop to
+ * have no poll, which would be a collection in each turn under stress. */
+static void stay(void)
 {
-    for (volatile int i = 0; i < turns; i++)
-        ;
+    static volatile int zero;
+    for (int i = 0, sum = 0; i < 1000; i++)
+        sum += zero;
 }
 
 /* ---- methods ---- */
 
 static long get_number(struct shape tn_ref *shape)
 {
-    stay(100);
+    stay();
     return shape->number;
 }
 
@@ -69,7 +71,7 @@ static void set_list(struct shape tn_ref *shape, node list)
 static struct shape tn_ref *find_own(void)
 {
     struct shape tn_ref *shape = *(struct shape tn_ref *volatile *)&own_shape;
-    stay(1000);
+    stay();
     return shape == *(struct shape tn_ref *volatile *)&own_shape ? shape : NULL;
 }
 
@@ -174,7 +176,8 @@ static void *read_list(void *argument)
     __atomic_store_n(&phases[number], 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&phases[number], __ATOMIC_ACQUIRE) == 1)
         ;
-    stay(50000);
+    for (int i = 0; i < 50; i++)
+        stay();
     long total = n != *(node volatile *)&handed[number];
     for (int k = 0; n && k < 6; k++, n = n->next)
         total += n->value * (k + 1);
