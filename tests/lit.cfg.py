@@ -6,6 +6,7 @@
 import os
 import platform
 import shutil
+import sys
 
 import lit.formats
 
@@ -40,6 +41,7 @@ config.substitutions += [
     ("%{build}", build),
     ("%clang", os.path.join(llvm_bin, "clang") + target),
     ("%cc", os.environ.get("CC", "gcc")),
+    ("%python", sys.executable),
     ("%split-file", os.path.join(llvm_bin, "split-file")),
     ("%include", os.path.join(top, "include")),
 ]

@@ -88,6 +88,81 @@ bool tn__each_block(StringRef bytes, function_ref<Expected<bool>(BitstreamCursor
     return good;
 }
 
+/* ---- what is wrong with a file ---- */
+
+/* The blocks outside all others, by their lengths. False: one is longer than the file. */
+static Expected<bool> visit_outline(SimpleBitstreamCursor &cursor, uint64_t bits, unsigned &modules)
+{
+    static const unsigned kind_width = 2;
+    while (!cursor.AtEndOfStream()) {
+        auto kind = cursor.Read(kind_width);
+        if (!kind || *kind != bitc::ENTER_SUBBLOCK)
+            return kind ? Expected<bool>(true) : kind.takeError();
+        auto block = cursor.ReadVBR(bitc::BlockIDWidth);
+        auto width = block ? cursor.ReadVBR(bitc::CodeLenWidth) : block.takeError();
+        if (!width)
+            return width.takeError();
+        cursor.SkipToFourByteBoundary();
+        auto words = cursor.Read(bitc::BlockSizeWidth);
+        if (!words)
+            return words.takeError();
+        uint64_t end = cursor.GetCurrentBitNo() + *words * 32;
+        modules += *block == bitc::MODULE_BLOCK_ID;
+        if (end > bits)
+            return false;
+        if (Error error = cursor.JumpToBit(end))
+            return Expected<bool>(std::move(error));
+    }
+    return true;
+}
+
+std::string tn__bitcode_problem(StringRef bytes)
+{
+    auto begin = reinterpret_cast<const unsigned char *>(bytes.data()), end = begin + bytes.size();
+    std::string truncated =
+        "the bitcode is truncated: a block of it goes on after its " + std::to_string(bytes.size()) + " bytes";
+    if (isBitcodeWrapper(begin, end) && SkipBitcodeWrapperHeader(begin, end, true))
+        return truncated;
+    SimpleBitstreamCursor cursor(ArrayRef<uint8_t>(begin, end));
+    unsigned modules = 0;
+    Expected<SimpleBitstreamCursor::word_t> magic = cursor.Read(32);
+    Expected<bool> whole = magic ? visit_outline(cursor, 8 * uint64_t(end - begin), modules) : magic.takeError();
+    if (!whole || !*whole) {
+        consumeError(whole.takeError());
+        return truncated;
+    }
+    if (modules > 1)
+        return "the bitcode has " + std::to_string(modules) + " modules, as a unit of -flto=thin that is split has; " +
+               "compile it with -fno-split-lto-unit";
+    return modules ? "" : "the bitcode has no module; it may be truncated";
+}
+
+static std::string producer_of(StringRef bytes)
+{
+    Expected<std::string> producer = getBitcodeProducerString(MemoryBufferRef(bytes, ""));
+    if (producer)
+        return *producer;
+    consumeError(producer.takeError());
+    return "";
+}
+
+/* Other producers than LLVM number their versions in other ways. */
+static bool is_newer(StringRef producer)
+{
+    unsigned version;
+    return !producer.empty() &&
+           (!producer.consume_front("LLVM") || producer.consumeInteger(10, version) || version > LLVM_VERSION_MAJOR);
+}
+
+std::string tn__bitcode_error(StringRef bytes, Error error)
+{
+    std::string producer = producer_of(bytes), words = toString(std::move(error));
+    if (is_newer(producer))
+        return "the bitcode was written by " + producer + ", which may be newer than LLVM " LLVM_VERSION_STRING ": " +
+               words;
+    return "the bitcode is damaged: " + words;
+}
+
 /* ---- separable bodies ---- */
 
 namespace {
@@ -160,20 +235,16 @@ struct survey {
 } // namespace
 
 /* What writers of other versions have left to be upgraded concerns the module as a whole. */
-static bool is_of_this_version(MemoryBufferRef bitcode)
+static bool is_of_this_version(StringRef bitcode)
 {
-    Expected<std::string> producer = getBitcodeProducerString(bitcode);
-    if (producer)
-        return StringRef(*producer).starts_with("LLVM" + std::to_string(LLVM_VERSION_MAJOR) + ".");
-    consumeError(producer.takeError());
-    return false;
+    return StringRef(producer_of(bitcode)).starts_with("LLVM" + std::to_string(LLVM_VERSION_MAJOR) + ".");
 }
 
 bool tn__llvm_has_separable_bodies(const char *bytes, size_t length, unsigned first_space, unsigned last_space)
 {
     StringRef bitcode(bytes, length);
     survey all{first_space, last_space};
-    return is_of_this_version(MemoryBufferRef(bitcode, "")) &&
+    return is_of_this_version(bitcode) &&
            tn__each_block(bitcode, [&](BitstreamCursor &cursor, unsigned block) { return all.visit(cursor, block); }) &&
            all.separable;
 }

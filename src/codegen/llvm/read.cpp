@@ -17,6 +17,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include "codegen/llvm/bitcode.h"
 #include "codegen/llvm/debug_info.h"
 #include "codegen/llvm/ir.h"
 #include "codegen/llvm/llvm.h"
@@ -78,7 +79,7 @@ static std::unique_ptr<Module> read_text(MemoryBufferRef text, LLVMContext &cont
 }
 
 /* All bodies of a module, verified unless it was before. */
-static bool finish(Module &module, bool is_verified, std::string &message)
+static bool finish(Module &module, StringRef bytes, bool is_verified, std::string &message)
 {
     bool verified = !is_verified && has_debug_info(module); /* LLVM does it once more, behind the last function */
     Error error = Error::success();
@@ -90,7 +91,7 @@ static bool finish(Module &module, bool is_verified, std::string &message)
     if (!error)
         error = module.materializeAll();
     if (error) {
-        message = toString(std::move(error));
+        message = tn__bitcode_error(bytes, std::move(error));
         return false;
     }
     return is_verified || verified || verify(module, message);
@@ -100,17 +101,19 @@ static std::unique_ptr<Module> read_bitcode(MemoryBufferRef bytes, LLVMContext &
                                             const ParserCallbacks &callbacks, std::string &message)
 {
     bool is_verified = how == TN__READ_VERIFIED;
-    if (!is_verified && !tn__nesting_of_bitcode(bytes.getBuffer(), message))
+    if (!is_verified)
+        message = tn__bitcode_problem(bytes.getBuffer());
+    if (!message.empty() || (!is_verified && !tn__nesting_of_bitcode(bytes.getBuffer(), message)))
         return nullptr;
     auto module = getLazyBitcodeModule(bytes, context, false, false, callbacks);
     if (!module) {
-        message = toString(module.takeError());
+        message = tn__bitcode_error(bytes.getBuffer(), module.takeError());
         return nullptr;
     }
     bool later = how == TN__READ_LAZILY && !has_debug_info(**module) && !(*module)->getNamedMetadata("llvm.dbg.cu");
     if (later)
         copyModuleAttrToFunctions(**module); /* as LLVM does once it has read all bodies */
-    bool good = later ? verify(**module, message) : finish(**module, is_verified, message);
+    bool good = later ? verify(**module, message) : finish(**module, bytes.getBuffer(), is_verified, message);
     return good ? std::move(*module) : nullptr;
 }
 
@@ -139,17 +142,19 @@ LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const cha
                              tn__reading how, tn__layout_fn *layout, void *layout_user, tn__report_fn *report,
                              void *report_user)
 {
+    bool is_bitcode = tn__llvm_is_bitcode(bytes, length);
     ParserCallbacks callbacks([&](StringRef triple, StringRef own) -> std::optional<std::string> {
-        const char *chosen = layout(layout_user, triple.str().c_str(), own.str().c_str());
-        return chosen ? std::optional<std::string>(chosen) : std::nullopt;
+        /* LLVM's reader of bitcode has done this, and that of text does not. */
+        std::string upgraded = is_bitcode || own.empty() ? own.str() : UpgradeDataLayoutString(own, triple);
+        const char *chosen = layout(layout_user, triple.str().c_str(), upgraded.c_str());
+        return chosen ? chosen : upgraded;
     });
     tn__position at;
     std::string message;
     MemoryBufferRef input(StringRef(bytes, length), name);
     std::unique_ptr<Module> module =
-        tn__llvm_is_bitcode(bytes, length)
-            ? read_bitcode(input, *unwrap(context), how, callbacks, message)
-            : read_text(input, *unwrap(context), how == TN__READ_VERIFIED, callbacks, at, message);
+        is_bitcode ? read_bitcode(input, *unwrap(context), how, callbacks, message)
+                   : read_text(input, *unwrap(context), how == TN__READ_VERIFIED, callbacks, at, message);
     if (!module)
         report(report_user, nullptr, at.line, at.column, message.c_str());
     return wrap(module.release());

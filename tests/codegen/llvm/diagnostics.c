@@ -48,7 +48,7 @@ static void rejected(void **state)
         {HEAD "  %w = add i32 %u, 1\n  %u = add i32 1, 1\n" RET WITH_DEBUG_INFO,
          {"test.ll: error: invalid IR: Instruction does not dominate all uses!", "%u = add i32 1, 1"}},
         /* the target's */
-        {"target datalayout = \"e-p:32:32\"\n" X86_TEXT HEAD RET, {"'e-p:32:32'", "'e-m:e-p270:32:32"}},
+        {"target datalayout = \"e-p:32:32\"\n" X86_TEXT HEAD RET, {"'e-p:32:32-i128:128'", "'e-m:e-p270:32:32"}},
         {"target triple = \"nonesuch-linux\"\n" HEAD RET, {"unknown target triple 'nonesuch-linux'"}},
         /* inline assembly */
         {X86_TEXT HEAD "  call void asm sideeffect \"nonesuch\", \"\"()\n" RET,
