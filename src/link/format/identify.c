@@ -90,24 +90,26 @@ bool tn__is_universal(const uint8_t *bytes, size_t size)
 
 static const struct macho_machine {
     uint32_t machine; /* cputype */
+    uint16_t elf_machine;
     const char *name, *format;
 } macho_machines[] = {
-    {0x01000007, "x86-64 (Mach-O)", "macho_x86_64"},
-    {0x0100000c, "AArch64 (Mach-O)", "macho_aarch64"},
+    {0x01000007, EM_X86_64, "x86-64 (Mach-O)", "macho_x86_64"},
+    {0x0100000c, EM_AARCH64, "AArch64 (Mach-O)", "macho_aarch64"},
 };
 
 /* ---- COFF ---- */
 
 static const struct coff_machine {
     uint32_t machine;
+    uint16_t elf_machine;
     const char *name, *format; /* NULL: there is no reader */
 } coff_machines[] = {
-    {0x8664, "x86-64 and Windows (COFF)", "coff_x86_64"},
-    {0xaa64, "AArch64 and Windows (COFF)", "coff_aarch64"},
-    {0x014c, "32-bit x86 and Windows (COFF)", NULL},
-    {0x01c4, "32-bit ARM and Windows (COFF)", NULL},
-    {0xa641, "x86-64 and AArch64 and Windows (ARM64EC)", NULL},
-    {0xa64e, "AArch64 and ARM64EC and Windows (ARM64X)", NULL},
+    {0x8664, EM_X86_64, "x86-64 and Windows (COFF)", "coff_x86_64"},
+    {0xaa64, EM_AARCH64, "AArch64 and Windows (COFF)", "coff_aarch64"},
+    {0x014c, EM_NONE, "32-bit x86 and Windows (COFF)", NULL},
+    {0x01c4, EM_NONE, "32-bit ARM and Windows (COFF)", NULL},
+    {0xa641, EM_NONE, "x86-64 and AArch64 and Windows (ARM64EC)", NULL},
+    {0xa64e, EM_NONE, "AArch64 and ARM64EC and Windows (ARM64X)", NULL},
 };
 
 /* There is no magic number, so the whole header has to look like one. */
@@ -133,10 +135,15 @@ __attribute__((cold)) bool tn__object_is_known(const uint8_t *bytes, size_t size
     return is_elf(bytes, size) || is_macho(bytes, size) || tn__is_universal(bytes, size) || find_coff(bytes, size);
 }
 
+/* Formats of a session are all of one architecture, so only another one of the same may be named as well. */
 __attribute__((cold)) static int fail_unnamed(const struct tn__object_data *object,
-                                              const struct tn_format *const *formats, const char *what,
-                                              const char *format, struct tn_error *err)
+                                              const struct tn_format *const *formats, uint16_t elf_machine,
+                                              const char *what, const char *format, struct tn_error *err)
 {
+    const struct tn__arch *arch = formats[0]->arch;
+    if (arch && arch->elf_machine != elf_machine)
+        return tn__fail(err, TN_ENOTSUP, "%s: made for %s; this session links code for %s", object->name, what,
+                        arch->name);
     return tn__fail(err, TN_ENOTSUP,
                     "%s: made for %s, but this session reads %s; to read it, name tn_format_%s in "
                     "tn_session_options.formats",
@@ -155,7 +162,7 @@ __attribute__((cold)) static int fail_elf(const struct tn__object_data *object, 
         machine = __builtin_bswap16(machine);
     const struct elf_machine *found = find_machine(machine, b[EI_CLASS]);
     if (found->format && b[EI_DATA] == ELFDATA2LSB)
-        return fail_unnamed(object, formats, found->name, found->format, err);
+        return fail_unnamed(object, formats, found->machine, found->name, found->format, err);
     return tn__fail(
         err, TN_EFORMAT,
         "%s: made for %s (ELF class %u, byte order %u, machine %u); only 64-bit little-endian objects of machines "
@@ -185,7 +192,7 @@ __attribute__((cold)) static int fail_macho(const struct tn__object_data *object
 {
     const struct macho_machine *found = find_macho(object->bytes, object->size);
     if (found)
-        return fail_unnamed(object, formats, found->name, found->format, err);
+        return fail_unnamed(object, formats, found->elf_machine, found->name, found->format, err);
     if (tn__is_universal(object->bytes, object->size))
         return tn__fail(err, TN_EFORMAT, "%s: a universal Mach-O file without a part for a known machine",
                         object->name);
@@ -203,7 +210,7 @@ __attribute__((cold)) int tn__object_fail_format(const struct tn__object_data *o
     const struct magic *magic = find_magic(object->bytes, object->size);
     const struct coff_machine *coff = magic ? NULL : find_coff(object->bytes, object->size);
     if (coff && coff->format)
-        return fail_unnamed(object, formats, coff->name, coff->format, err);
+        return fail_unnamed(object, formats, coff->elf_machine, coff->name, coff->format, err);
     if (coff)
         return tn__fail(err, TN_ENOTSUP, "%s: made for %s, for which there is no reader", object->name, coff->name);
     return tn__fail(err, TN_EFORMAT, "%s: %s", object->name,
