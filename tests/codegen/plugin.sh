@@ -64,6 +64,33 @@ opt -passes="$("$BUILD/tenon" opt | sed -n '/^gc-verify$/p; /^type-stack$/p; /^s
     /^transitions$/p; /^place-roots$/p' | paste -sd,)" -S "$work/objects.ll" -o "$work/lowered.ll"
 some "passes that lower managed code" "$(grep 'gc.statepoint' "$work/lowered.ll")"
 
+# All stages, with options, give what `tenon opt` gives.
+for pipeline in tenon 'tenon<level=2>' 'tenon<level=3;no_enable_vector_pipeline;no_remove_ni>'; do
+    opt -passes="$pipeline" -S "$work/objects.ll" -o "$work/opt.ll" 2>"$work/log"
+    "$BUILD/tenon" opt --passes="$pipeline" "$work/objects.ll" -o "$work/tenon.ll"
+    some "$pipeline in opt" "$(grep 'gc.statepoint' "$work/opt.ll")"
+    none "$pipeline: what tenon opt makes of it" "$(diff <(body sum "$work/opt.ll"; body other "$work/opt.ll") \
+        <(body sum "$work/tenon.ll"; body other "$work/tenon.ll") 2>&1)"
+    none "$pipeline: without messages" "$(cat "$work/log")"
+done
+some "a wrong option" "$(opt '-passes=tenon<unknown>' -disable-output "$work/objects.ll" 2>&1 | grep "'unknown'")"
+
+# Without a triple nothing is known of the target.
+sed 1d "$work/objects.ll" >"$work/nowhere.ll"
+for pipeline in tenon alloc-opt; do
+    some "$pipeline: without a triple" "$(opt -passes=$pipeline -disable-output "$work/nowhere.ll" 2>&1 |
+        grep 'the module has no target triple')"
+done
+
+# What llc can do with the result.
+opt -passes=tenon "$work/objects.ll" -o "$work/managed.bc"
+some "llc refuses managed code" "$("$LLVM_BIN/llc" -filetype=obj "$work/managed.bc" -o "$work/managed.o" 2>&1 |
+    grep 'unsupported GC: tenon')"
+succeeds "tenon compile does not" "$BUILD/tenon" compile --passes= "$work/managed.bc" -o "$work/managed.o"
+sed -n '/^target/p; /^@table/p; /@plain/,/^}/p' "$work/objects.ll" >"$work/unmanaged.ll"
+opt -passes=tenon "$work/unmanaged.ll" -o "$work/unmanaged.bc"
+succeeds "llc takes other code" "$LLVM_BIN/llc" -filetype=obj "$work/unmanaged.bc" -o "$work/unmanaged.o"
+
 # An error of a pass is one of opt, with the rule's name.
 sed 's/ret i64 %w/%o = inttoptr i64 %w to ptr addrspace(10)\n  call void @see(ptr addrspace(10) %o)\n&/' \
     "$work/objects.ll" >"$work/bad.ll"

@@ -42,11 +42,13 @@ class session {
     }
 
   public:
-    explicit session(Module &module) : module(module)
+    /* `pipeline`: what run_pipeline runs; NULL: single passes, begun. */
+    explicit session(Module &module, const char *pipeline = nullptr) : module(module)
     {
         options.size = sizeof options;
         options.verify_ir = 1;
-        options.polls = TN_POLL_ENTRIES | TN_POLL_LOOPS;
+        options.passes = pipeline;
+        options.polls = pipeline ? 0 : TN_POLL_ENTRIES | TN_POLL_LOOPS;
         diagnostics.name = module.getModuleIdentifier().c_str();
         diagnostics.module = wrap(&module);
         diagnostics.err = &err;
@@ -55,13 +57,19 @@ class session {
         gc.options = &options;
         gc.diagnostics = &diagnostics;
         gc.stats = &stats;
-        int code = tn__target_take(&target, &options, TN_MODULE_TRIPLE(module).str().c_str(), &err);
+        std::string triple = TN_MODULE_TRIPLE(module).str();
+        int code = triple.empty() ? tn__fail(&err, TN_EINVAL,
+                                             "%s: the module has no target triple, which Tenon's passes "
+                                             "need; opt's -mtriple sets one",
+                                             diagnostics.name)
+                                  : tn__target_take(&target, &options, triple.c_str(), &err);
         diagnostics.errors += code != TN_OK;
         if (code != TN_OK)
             return;
         gc.machine = target->machine;
         fit();
-        tn__gc_begin(&gc);
+        if (!pipeline)
+            tn__gc_begin(&gc);
     }
     session(const session &) = delete;
 
@@ -79,6 +87,16 @@ class session {
     tn__gc *passes()
     {
         return gc.builder ? &gc : nullptr;
+    }
+
+    void run_pipeline()
+    {
+        static const tn_compile_observer unobserved = {sizeof unobserved};
+        int code = tn__pipeline_check(options.passes, &err);
+        if (code != TN_OK)
+            diagnostics.errors++;
+        else if (target)
+            tn__pipeline_run(&gc, tn__gc_is_managed(wrap(&module)), false, &unobserved);
     }
 
     tn__stages stages()
@@ -125,6 +143,30 @@ template <size_t... numbers> bool add_named(StringRef name, ModulePassManager &m
         ...);
 }
 
+/* ---- tenon and tenon<...> ---- */
+
+struct Pipeline : PassInfoMixin<Pipeline> {
+    std::string text;
+
+    explicit Pipeline(StringRef text) : text(text)
+    {
+    }
+
+    PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
+    {
+        session(module, text.c_str()).run_pipeline();
+        return PreservedAnalyses::none();
+    }
+};
+
+bool add_pipeline(StringRef name, ModulePassManager &manager)
+{
+    if (name != "tenon" && !(name.starts_with("tenon<") && name.ends_with(">")))
+        return false;
+    manager.addPass(Pipeline(name));
+    return true;
+}
+
 /* ---- passes over functions and loops ---- */
 
 template <typename Pass> struct InSession : PassInfoMixin<InSession<Pass>> {
@@ -167,7 +209,7 @@ const struct {
 
 bool add_module_pass(StringRef name, ModulePassManager &manager, ArrayRef<PassBuilder::PipelineElement>)
 {
-    return add_named(name, manager, std::make_index_sequence<MOST_PASSES>());
+    return add_pipeline(name, manager) || add_named(name, manager, std::make_index_sequence<MOST_PASSES>());
 }
 
 bool add_function_pass(StringRef name, FunctionPassManager &manager, ArrayRef<PassBuilder::PipelineElement>)
