@@ -43,6 +43,9 @@ TN_API const char *tn_codegen_host_triple(void);    /* static */
 TN_API const char *tn_codegen_host_cpu(void);       /* tn_cpu_host's name, static */
 TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64" ...; NULL-terminated; static */
 
+/* For tn_session_options.decompress: zlib and zstd. */
+TN_API int tn_codegen_decompress(uint32_t method, void *out, uint64_t size, const void *packed, uint64_t packed_size);
+
 /* The number of compilations in this process whose memory was abandoned because LLVM gave up. */
 TN_API uint64_t tn_codegen_abandoned(void);
 

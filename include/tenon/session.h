@@ -43,6 +43,11 @@ enum tn_task_class {
     TN_TASK_IDLE,         /* nothing needs it yet (tn_session_run_idle) */
 };
 
+/* Makes exactly `size` bytes of those at `packed`, by the method ELFCOMPRESS_ZLIB (1) or ELFCOMPRESS_ZSTD (2) (gABI,
+ * "Section Compression"). Returns 0 if it cannot. Called by any thread, and possibly under locks of the session, which
+ * it must not call. */
+typedef int tn_decompress(uint32_t method, void *out, uint64_t size, const void *packed, uint64_t packed_size);
+
 struct tn_session_options {
     size_t size;          /* sizeof(struct tn_session_options) */
     size_t window_size;   /* bytes of address space for code and data; 0: 1 GiB, or less where the system allows less */
@@ -86,6 +91,9 @@ struct tn_session_options {
      * replaced. Called by the thread that adds or links, by several at once, and possibly under locks of the session,
      * which it must not call. A member of an archive may be shown again if its loading has to wait for another link. */
     int (*on_object)(void *context, struct tn_input *object, struct tn_error *err);
+    /* Decompresses debug sections, for tn_observe_gdb and tn_observe_perf; programs with LLVM name
+     * tn_codegen_decompress. NULL: objects whose debug sections are compressed are shown without lines. */
+    tn_decompress *decompress;
 };
 
 /* Creates a session. `options` may be NULL (defaults) and need not outlive the call. TN_EINVAL (bad size, window,

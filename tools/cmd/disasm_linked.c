@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codegen/debug/inflate.h"
 #include "cmd/disasm.h"
 #include "link/format/object.h"
+#include "link/observe/debug_image.h"
 #include "link/arch/reloc.h"
 
 static struct program_view {
@@ -81,7 +81,7 @@ static int note_zones(const struct tn_linked_object *object, struct tn_error *er
 static int note_lines(const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     struct tn__debug_image image;
-    int code = tn__debug_image_make(&image, NULL, tn__zlib_inflate, objects, count, err);
+    int code = tn__debug_image_make(&image, NULL, tn_codegen_decompress, objects, count, err);
     return code ? code : tn__lines_add(&view.lines, &image, err);
 }
 

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codegen/debug/inflate.h"
 #include "cmd/disasm.h"
 #include "link/format/object.h"
+#include "link/observe/debug_image.h"
 #include "link/arch/reloc.h"
 
 struct object {
@@ -47,7 +47,7 @@ static int read_lines(struct object *o, struct tn_error *err)
                                             .symbol_addresses = symbols,
                                             .symbol_count = data->symbol_count,
                                             .format = data->format};
-    int code = tn__debug_image_make(&o->image, NULL, tn__zlib_inflate,
+    int code = tn__debug_image_make(&o->image, NULL, tn_codegen_decompress,
                                     (const struct tn_linked_object *const[]){&linked}, 1, err);
     return code ? code : tn__lines_add(&o->lines, &o->image, err);
 }

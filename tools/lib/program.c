@@ -302,6 +302,7 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
                                          .on_error = report_error,
                                          .threads = threads,
                                          .formats = tool_formats_for(settings),
+                                         .decompress = tn_codegen_decompress,
                                          .flags = TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS};
     struct tn_error error;
     uint64_t start = tn__os_now_ns();

@@ -9,8 +9,8 @@
 #include "base/os.h"
 #include "base/tree.h"
 #include "codegen/debug/dwarf.h"
-#include "codegen/debug/inflate.h"
 #include "codegen/llvm/fatal.h"
+#include "link/observe/debug_image.h"
 #include "link/observe/observer.h"
 #include "tenon_codegen.h"
 
@@ -101,7 +101,7 @@ static int add_batch(const struct tn_session *session, const struct tn_linked_ob
     if (!batch)
         return tn__no_memory(err, NULL);
     batch->session = session;
-    int code = tn__debug_image_make(&batch->image, session->allocator, tn__zlib_inflate, objects, count, err);
+    int code = tn__debug_image_make(&batch->image, session->allocator, tn_codegen_decompress, objects, count, err);
     if (!code)
         enter_objects(batch, objects, count);
     if (code || !batch->live)

@@ -61,6 +61,7 @@ struct tn_session {
     void (*dispatch)(void *context, struct tn_task *task);
     tn_on_delay *on_delay;
     int (*on_object)(void *context, struct tn_input *object, struct tn_error *err);
+    tn_decompress *decompress;
     void *context;
     struct tn__pool *pool;         /* NULL: no threads of its own */
     struct tn__list queries;       /* those with a callback */

@@ -61,7 +61,7 @@ struct source {
 
 struct builder {
     struct tn__debug_image *image;
-    tn__inflate *inflate;
+    tn_decompress *decompress;
     struct source *sources;
     size_t count;
     struct tn__elf_sections sections;
@@ -169,18 +169,18 @@ static int count_symbols(struct builder *b, const struct source *source)
 /* Decompresses a section if possible (gABI, "Section Compression"). */
 static int unpack(const struct builder *b, struct source *source, struct tn__section *section)
 {
-    enum { MOST = 1032 }; /* the most bytes that zlib makes of one */
+    enum { MOST = 1032 }; /* the most bytes that zlib makes of one; zstd has no such limit */
     Elf64_Chdr header;
-    if (!section->compressed || !b->inflate || !section->bytes || section->size < sizeof header)
+    if (!section->compressed || !b->decompress || !section->bytes || section->size < sizeof header)
         return 0;
     memcpy(&header, section->bytes, sizeof header);
     uint64_t packed = section->size - sizeof header;
-    if (header.ch_type != ELFCOMPRESS_ZLIB || !header.ch_size || header.ch_size / MOST > packed)
+    if (!header.ch_size || header.ch_size / MOST > packed)
         return 0;
     uint8_t *bytes = tn__arena_array(&source->data.arena, header.ch_size, 1);
     if (!bytes)
         return tn__no_memory(b->err, source->object->name);
-    if (!b->inflate(bytes, header.ch_size, section->bytes + sizeof header, packed))
+    if (!b->decompress(header.ch_type, bytes, header.ch_size, section->bytes + sizeof header, packed))
         return 0;
     section->bytes = bytes;
     section->size = header.ch_size;
@@ -431,11 +431,11 @@ static int build(struct builder *b, const struct tn_linked_object *const *object
     return 0;
 }
 
-int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from, tn__inflate *inflate,
+int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from, tn_decompress *decompress,
                          const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     *image = (struct tn__debug_image){.from = from, .part_count = count};
-    struct builder b = {.image = image, .inflate = inflate, .count = count, .err = err};
+    struct builder b = {.image = image, .decompress = decompress, .count = count, .err = err};
     b.sources = tn__alloc_zeroed(from, count, sizeof *b.sources);
     int code = b.sources ? build(&b, objects) : tn__no_memory(err, NULL);
     for (size_t i = 0; b.sources && i < count; i++)

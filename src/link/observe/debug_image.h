@@ -38,12 +38,9 @@ struct tn__debug_image {
  * number. */
 enum { TN__IMAGE_PARTS = 60000 };
 
-/* Decompresses zlib data to exactly `size` bytes; false if that fails. */
-typedef bool tn__inflate(void *out, uint64_t size, const void *packed, uint64_t packed_size);
-
-/* If `inflate` is NULL or fails, objects with compressed debug sections get symbols only. TN_ENOMEM, and the errors of
- * tn__object_read. */
-int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from, tn__inflate *inflate,
+/* If `decompress` is NULL or fails, objects with compressed debug sections get symbols only. TN_ENOMEM, and the errors
+ * of tn__object_read. */
+int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from, tn_decompress *decompress,
                          const struct tn_linked_object *const *objects, size_t count, struct tn_error *err);
 
 /* Erases an object's symbols, unwind entries and compilation units; the file keeps its size. */

@@ -33,7 +33,8 @@ static int add_batch(struct gdb *gdb, const struct tn_linked_object *const *obje
     struct batch *batch = tn__alloc_zeroed(gdb->session->allocator, 1, sizeof *batch + count * sizeof *batch->members);
     if (!batch)
         return tn__no_memory(err, NULL);
-    int code = tn__debug_image_make(&batch->image, gdb->session->allocator, NULL, objects, count, err);
+    int code =
+        tn__debug_image_make(&batch->image, gdb->session->allocator, gdb->session->decompress, objects, count, err);
     if (code) {
         tn__free(gdb->session->allocator, batch);
         return code;

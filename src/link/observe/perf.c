@@ -31,9 +31,10 @@ struct log {
     const struct kind *kind;
     unsigned users;
     int fd;
-    uint64_t generation; /* of forks: a child has a file of its own */
-    uint64_t marker;     /* jitdump: where its first page is mapped, */
-    uint64_t count;      /* and functions so far */
+    uint64_t generation;               /* of forks: a child has a file of its own */
+    uint64_t marker;                   /* jitdump: where its first page is mapped, */
+    uint64_t count;                    /* and functions so far */
+    tn_decompress *_Atomic decompress; /* that of a session that has one */
     char folder[];
 };
 
@@ -288,13 +289,16 @@ static int new_log(const struct kind *kind, const char *folder, struct log **out
     return 0;
 }
 
-static int use_log(const struct kind *kind, const char *folder, struct log **out, struct tn_error *err)
+static int use_log(const struct kind *kind, const char *folder, tn_decompress *decompress, struct log **out,
+                   struct tn_error *err)
 {
     tn__observers_lock();
     *out = find_log(kind, folder);
     int code = *out ? 0 : new_log(kind, folder, out, err);
     if (!code)
         (*out)->users++;
+    if (!code && decompress)
+        (*out)->decompress = decompress;
     tn__observers_unlock();
     return code;
 }
@@ -346,7 +350,7 @@ static int write_all(struct log *log, const struct tn_linked_object *const *obje
     struct tn__lines lines = {.most = UINT64_MAX};
     int code = 0;
     if (log->kind->has_lines) {
-        code = tn__debug_image_make(&image, NULL, NULL, objects, count, err);
+        code = tn__debug_image_make(&image, NULL, log->decompress, objects, count, err);
         if (!code)
             code = tn__lines_add(&lines, &image, err);
         lines.most = LINES_LEAST + LINES_FACTOR * (uint64_t)image.size;
@@ -401,7 +405,7 @@ int tn_observe_perf(struct tn_session *session, enum tn_perf kind, const char *f
     struct log *log;
     code = kinds[kind].anonymous ? tn__codemem_make_private(&session->memory, err) : 0;
     if (!code)
-        code = use_log(&kinds[kind], folder, &log, err);
+        code = use_log(&kinds[kind], folder, session->decompress, &log, err);
     tn__session_unlock(session);
     if (code)
         return code;

@@ -98,6 +98,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->dispatch = options.dispatch;
     session->on_delay = options.on_delay;
     session->on_object = options.on_object;
+    session->decompress = options.decompress;
     session->context = options.context;
     session->timings = options.flags & TN_SESSION_TIMINGS;
     session->any_threads = !(options.flags & TN_SESSION_OWN_THREADS) && !tn__session_is_elsewhere(session);
