@@ -5,7 +5,7 @@
 # tools/stub/NAME.names says. MUSL_CC= (empty) leaves them out.
 
 STUBS := small managed objects full full_objects
-STUB_PARTS_small := stub host_$(machine) thread_exits
+STUB_PARTS_small := stub host_$(machine) exits
 STUB_PARTS_managed := $(STUB_PARTS_small) managed default_heap
 STUB_PARTS_objects := $(STUB_PARTS_managed) objects
 STUB_PARTS_full := $(STUB_PARTS_managed)
@@ -38,9 +38,9 @@ $(stub)/default_heap.o: tools/lib/default_heap.c $(call stamp,compile_stub)
 	$(call step,CC)$(compile_stub) $(dependencies) -c $< -o $@
 
 $(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/names $(stub_archives) \
-	$(stub)/thread_exits.o
+	$(stub)/exits.o
 	@mkdir -p $(@D)
-	$(call step,GEN)NM=$(cross)nm tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) \
+	$(call step,GEN)NM=$(cross)nm tools/stub/names $< $(stub_archives) $(stub)/exits.o -- $(MUSL_CC) \
 		-D_GNU_SOURCE >$@
 
 define stub_rule
