@@ -99,8 +99,9 @@ TN_API int tn_responsibility_lookup(struct tn_responsibility *responsibility, st
  * TN_MEMORY_ELSEWHERE), TN_ENOMEM. */
 TN_API int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err);
 
-/* Runs destructors of the calling thread's thread_local objects, then exit handlers that loaded code has registered,
- * then the finalizers of what was initialised, in reverse order; each runs once. NULL is ignored. */
+/* Runs destructors of the calling thread's thread_local objects, then exit handlers that loaded code has registered
+ * (atexit, __cxa_atexit, on_exit), then the finalizers of what was initialised, in reverse order, then what these have
+ * registered; each runs once. If one of them calls exit, the rest runs within that call. NULL is ignored. */
 TN_API void tn_run_finalizers(struct tn_library *library);
 
 #ifdef __cplusplus

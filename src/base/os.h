@@ -168,6 +168,8 @@ void tn__os_flush_code(uint64_t address, size_t size);
 
 /* The first address of this program's own image, and the first one after it. */
 void tn__os_program_range(uint64_t *start, uint64_t *end);
+/* False if that is a shared library, which may be closed before the process ends. */
+bool tn__os_is_part_of_program(void);
 
 uint64_t tn__os_now_ns(void);
 uint64_t tn__os_thread_ns(void); /* processor time of the calling thread */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -374,6 +375,13 @@ void tn__os_program_range(uint64_t *start, uint64_t *end)
 {
     *start = (uintptr_t)__ehdr_start;
     *end = (uintptr_t)_end;
+}
+
+bool tn__os_is_part_of_program(void)
+{
+    uint64_t start, end, headers = getauxval(AT_PHDR);
+    tn__os_program_range(&start, &end);
+    return start <= headers && headers < end;
 }
 
 static uint64_t read_clock(clockid_t clock)

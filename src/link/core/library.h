@@ -56,10 +56,11 @@ struct tn__calls_list {
     size_t dropped;  /* of `count`; at most half of them */
 };
 
-/* A function that loaded code has registered with atexit or __cxa_atexit (exits.c). */
+/* A function that loaded code has registered with atexit, __cxa_atexit or on_exit (exits.c). */
 struct tn__exit {
     void (*function)(void *argument);
     void *argument;
+    bool takes_status;               /* it is a void (*)(int status, void *argument) */
     struct tn_tracker *const *owner; /* that of the object, or of the stubs, that it belongs to */
     uint64_t number;                 /* newer ones have larger numbers */
     struct tn__list listed;          /* among all of the library, oldest first */
@@ -104,7 +105,7 @@ struct tn_tracker {
     struct tn__list objects;
     struct tn__list lazy; /* struct tn__lazy_batch */
     struct tn__list promises;
-    struct tn__exit *exits; /* of its objects and stubs: the newest one, below which lie the others */
+    struct tn__exit *exits;    /* of its objects and stubs: the newest one, below which lie the others */
     /* Code instances with code of this tracker, and the number of the last publication;
      * 0: there never was one. Guarded by the lock of instance.c. */
     struct tn_instance *instances[2];
@@ -140,7 +141,7 @@ struct tn_library {
     struct tn__calls_list finalizers;   /* of initialised objects */
     struct tn__calls_list waiting;      /* finalizers of objects not initialised yet */
     struct tn__list exits;
-    uint64_t exit_count; /* so far */
+    uint64_t exit_count; /* so far; atomic */
     uint32_t number;     /* in the session */
     uint64_t sequence;   /* of arrays of initializers and finalizers, in link order */
 };

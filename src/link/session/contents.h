@@ -163,16 +163,33 @@ struct tn__calls_list tn__calls_take_all(struct tn_library *library);
 /* Runs them and frees the list. Called without the lock. */
 void tn__calls_run(struct tn__calls_list *taken);
 
-/* exits.c: atexit, __cxa_atexit and __cxa_thread_atexit as seen by loaded code. Return 0, or -1 if memory is out or no
- * object contains the function. */
+/* ending.c: runs, without the lock, what the code of a tracker (NULL: all of the library) runs at its end. `finalizers`
+ * were taken before and are left empty; NULL: they are taken from the library when it is their turn. */
+void tn__ending_run(struct tn_library *library, struct tn_tracker *owner, struct tn__calls_list *finalizers);
+/* If one of these functions calls exit, the rest runs within that call. True if the C library has on_exit; if it will
+ * tell the status of exit; and what it has told last, 0 before that. */
+bool tn__has_on_exit(void);
+bool tn__exit_knows_status(void);
+int tn__exit_status(void);
+
+/* exits.c: atexit, __cxa_atexit, on_exit and __cxa_thread_atexit as seen by loaded code. Return 0, or -1 if memory is
+ * out or no object contains the function or the caller. on_exit also if the status will not be known (ending.c). */
 int tn__atexit(void (*function)(void));
 int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
+int tn__on_exit(void (*function)(int status, void *argument), void *argument);
 int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
 /* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without
  * the lock. */
 void tn__exits_run(struct tn_library *library, struct tn_tracker *owner);
 /* Under the lock: the linked object that an address lies in, or NULL. False when memory is out. */
 bool tn__session_find_object(struct tn_session *session, uint64_t address, struct tn__object **object);
+/* Calls `keep` for the first of the addresses (NULL: none) that lies in loaded code, with the object that contains it, or
+ * NULL for a stub, and with where the current owner is found. Under the lock of the session. `keep` returns 0, -1, or 1:
+ * the next address is tried. Returns 0, or -1: memory is out, or no address is in loaded code. */
+typedef int tn__keep(void *context, struct tn__object *object, struct tn_tracker *const *owner);
+int tn__keep_with_owner(const void *const *clues, size_t count, tn__keep *keep, void *context);
+/* In a function that loaded code calls: where it returns to. */
+#define TN__CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 /* Under the lock: moves what was registered to another tracker; forgets it. */
 void tn__exits_give(struct tn_tracker *from, struct tn_tracker *to);
 void tn__exits_forget(struct tn_tracker *tracker);

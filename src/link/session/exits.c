@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What loaded code registers to run at exit: atexit, and the destructors of C++ objects, which compilers register with
- * __cxa_atexit (Itanium C++ ABI, 3.3.6.3). The host's functions would keep addresses that dangle once a library is
- * removed, so loaded code gets these instead: what it registers is kept with its library and runs before the library's
- * finalizers. */
+/* What loaded code registers to run at exit: atexit, on_exit, and the destructors of C++ objects, which compilers
+ * register with __cxa_atexit (Itanium C++ ABI, 3.3.6.3). The host's functions would keep addresses that dangle once a
+ * library is removed, so loaded code gets these instead: what it registers is kept with its library, in one list, and
+ * runs before the library's finalizers. */
 
 #include "link/session/contents.h"
 
@@ -41,6 +41,41 @@ bool tn__session_find_object(struct tn_session *session, uint64_t address, struc
     return true;
 }
 
+/* Under the session's lock. 1: the address is in none of this session's objects, and not that of a stub. */
+static int keep_in(struct tn_session *session, const void *address, tn__keep *keep, void *context)
+{
+    struct tn__object *object;
+    if (tn__session_is_elsewhere(session))
+        return 1;
+    if (!tn__session_find_object(session, (uintptr_t)address, &object))
+        return -1;
+    struct tn_tracker *const *owner = object          ? &object->owner
+                                      : session->lazy ? session->lazy->owner_of(session, (uintptr_t)address)
+                                                      : NULL;
+    return owner ? keep(context, object, owner) : 1;
+}
+
+static int keep_somewhere(const void *address, tn__keep *keep, void *context)
+{
+    int code = 1;
+    tn__sessions_lock();
+    for (struct tn_session *session = NULL; code > 0 && (session = tn__sessions_next(session));) {
+        tn__session_lock(session);
+        code = keep_in(session, address, keep, context);
+        tn__session_pause(session);
+    }
+    tn__sessions_unlock();
+    return code;
+}
+
+int tn__keep_with_owner(const void *const *clues, size_t count, tn__keep *keep, void *context)
+{
+    int code = 1;
+    for (size_t i = 0; i < count && code > 0; i++)
+        code = clues[i] ? keep_somewhere(clues[i], keep, context) : 1;
+    return code > 0 ? -1 : code;
+}
+
 /* ---- what an owner's objects have registered: a leftist heap with the newest one on top ---- */
 
 static size_t rank_of(const struct tn__exit *heap)
@@ -61,18 +96,26 @@ static struct tn__exit *meld(struct tn__exit *a, struct tn__exit *b)
     return top;
 }
 
-static int keep_exit(struct tn_tracker *const *owner, const struct tn__exit *what)
+static int keep_exit(void *context, struct tn__object *object, struct tn_tracker *const *owner)
 {
+    (void)object;
     struct tn_library *library = (*owner)->library;
     struct tn__exit *exit = tn__alloc(library->session->allocator, sizeof *exit);
     if (!exit)
         return -1;
-    *exit = (struct tn__exit){
-        .function = what->function, .argument = what->argument, .owner = owner, .number = ++library->exit_count};
+    *exit = *(const struct tn__exit *)context;
+    exit->owner = owner;
+    exit->number = __atomic_add_fetch(&library->exit_count, 1, __ATOMIC_RELAXED);
     exit->rank = 1;
     tn__list_append(&library->exits, &exit->listed);
     (*owner)->exits = meld((*owner)->exits, exit);
     return 0;
+}
+
+static int keep_thread_exit(void *context, struct tn__object *object, struct tn_tracker *const *owner)
+{
+    (void)owner;
+    return object ? tn__object_add_thread_exit(object, context) : 1;
 }
 
 /* The newest of all in a library is the newest of its owner, too. */
@@ -98,60 +141,36 @@ void tn__exits_forget(struct tn_tracker *tracker)
 
 /* ---- registering ---- */
 
-/* Under the session's lock. 1: the address is in none of this session's objects, and not that of a stub. */
-static int keep_in(struct tn_session *session, const void *address, const struct tn__exit *what, bool of_thread)
+/* The object that registers a function is known by its handle, if it gives one. The function itself, for example a
+ * destructor of the C++ library, may be another object's, which may be removed later. If it is the host's, the object
+ * is the one that the caller returns to. */
+static int keep(const struct tn__exit *what, tn__keep *how, const void *handle, const void *caller)
 {
-    struct tn__object *object;
-    if (tn__session_is_elsewhere(session))
-        return 1;
-    if (!tn__session_find_object(session, (uintptr_t)address, &object))
-        return -1;
-    if (of_thread)
-        return object ? tn__object_add_thread_exit(object, what) : 1;
-    struct tn_tracker *const *owner = object          ? &object->owner
-                                      : session->lazy ? session->lazy->owner_of(session, (uintptr_t)address)
-                                                      : NULL;
-    return owner ? keep_exit(owner, what) : 1;
-}
-
-static int keep_somewhere(const void *address, const struct tn__exit *what, bool of_thread)
-{
-    int code = 1;
-    tn__sessions_lock();
-    for (struct tn_session *session = NULL; code > 0 && (session = tn__sessions_next(session));) {
-        tn__session_lock(session);
-        code = keep_in(session, address, what, of_thread);
-        tn__session_pause(session);
-    }
-    tn__sessions_unlock();
-    return code;
-}
-
-/* The object that registers a function is known by its handle. The function itself, for example a destructor of the C++
- * library, may be another object's, which may be removed later. */
-static int keep_what(const struct tn__exit *what, const void *handle, bool of_thread)
-{
-    const void *const clues[] = {handle, (const void *)(uintptr_t)what->function, what->argument};
-    int code = 1;
-    for (size_t i = 0; i < TN_COUNT(clues) && code > 0; i++)
-        code = clues[i] ? keep_somewhere(clues[i], what, of_thread) : 1;
-    return code > 0 ? -1 : code;
+    const void *const clues[] = {handle, (const void *)(uintptr_t)what->function, what->argument, caller};
+    return tn__keep_with_owner(clues, TN_COUNT(clues), how, (void *)what);
 }
 
 int tn__cxa_atexit(void (*function)(void *), void *argument, void *handle)
 {
-    return keep_what(&(struct tn__exit){.function = function, .argument = argument}, handle, false);
+    return keep(&(struct tn__exit){.function = function, .argument = argument}, keep_exit, handle, TN__CALLER);
 }
 
 int tn__cxa_thread_atexit(void (*function)(void *), void *argument, void *handle)
 {
-    return keep_what(&(struct tn__exit){.function = function, .argument = argument}, handle, true);
+    return keep(&(struct tn__exit){.function = function, .argument = argument}, keep_thread_exit, handle, TN__CALLER);
 }
 
 int tn__atexit(void (*function)(void))
 {
     /* Called with an argument that it does not look at, which no supported ABI minds; C libraries do the same. */
-    return tn__cxa_atexit((void (*)(void *))(uintptr_t)function, NULL, NULL);
+    return keep(&(struct tn__exit){.function = (void (*)(void *))(uintptr_t)function}, keep_exit, NULL, TN__CALLER);
+}
+
+int tn__on_exit(void (*function)(int, void *), void *argument)
+{
+    const struct tn__exit what = {
+        .function = (void (*)(void *))(uintptr_t)function, .argument = argument, .takes_status = true};
+    return tn__exit_knows_status() ? keep(&what, keep_exit, NULL, TN__CALLER) : -1;
 }
 
 /* ---- running ---- */
@@ -173,6 +192,12 @@ static bool take_newest(struct tn_library *library, struct tn_tracker *owner, st
 
 void tn__exits_run(struct tn_library *library, struct tn_tracker *owner)
 {
-    for (struct tn__exit what; take_newest(library, owner, &what);) /* they may register more */
-        what.function(what.argument);
+    if (!__atomic_load_n(&library->exit_count, __ATOMIC_RELAXED))
+        return;
+    for (struct tn__exit what; take_newest(library, owner, &what);) { /* they may register more */
+        if (what.takes_status)
+            ((void (*)(int, void *))(uintptr_t)what.function)(tn__exit_status(), what.argument);
+        else
+            what.function(what.argument);
+    }
 }

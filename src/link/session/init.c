@@ -127,13 +127,6 @@ void tn__calls_run(struct tn__calls_list *taken)
 
 void tn_run_finalizers(struct tn_library *library)
 {
-    if (!library)
-        return;
-    tn__thread_exits_run(library, NULL);
-    tn__exits_run(library, NULL);
-    tn__session_lock(library->session);
-    struct tn__calls_list finalizers = take_list(&library->finalizers);
-    tn__session_unlock(library->session);
-    tn__calls_run(&finalizers);
-    tn__thread_exits_run(library, NULL); /* of what these made */
+    if (library)
+        tn__ending_run(library, NULL, NULL);
 }

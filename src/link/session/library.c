@@ -11,6 +11,7 @@ enum {
     OWN_THREAD_LOCAL = 1,
     OWN_OF_PROCESS = 2, /* a function of ours: there is none in another address space */
     OWN_WEAK = 4,       /* objects and clients may have their own */
+    OWN_ON_EXIT = 8,    /* only where the C library has it */
 };
 
 /* Names that every library has, and that only its own objects see. */
@@ -28,6 +29,7 @@ static const struct {
     {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
     {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"on_exit", (const void *)tn__on_exit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK | OWN_ON_EXIT},
     {"__cxa_thread_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* What C++ destructors are registered under. */
@@ -262,10 +264,16 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
 
 /* ---- creation ---- */
 
+static bool is_missing(const struct tn_library *library, uint8_t flags)
+{
+    return (flags & OWN_OF_PROCESS && tn__session_is_elsewhere(library->session)) ||
+           (flags & OWN_ON_EXIT && !tn__has_on_exit());
+}
+
 static int define_own_names(struct tn_library *library, struct tn_error *err)
 {
     for (size_t i = 0; i < TN_COUNT(own_names); i++) {
-        if (own_names[i].flags & OWN_OF_PROCESS && tn__session_is_elsewhere(library->session))
+        if (is_missing(library, own_names[i].flags))
             continue;
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
         if (!entry)

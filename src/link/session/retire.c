@@ -153,12 +153,7 @@ bool tn__retirement_check(struct tn__retirement *r)
 
 void tn__retirement_finalize(struct tn__retirement *r)
 {
-    struct tn__calls_list finalizers = r->finalizers;
-    r->finalizers = (struct tn__calls_list){.from = finalizers.from};
-    tn__thread_exits_run(r->library, r->going);
-    tn__exits_run(r->library, r->going);
-    tn__calls_run(&finalizers);
-    tn__thread_exits_run(r->library, r->going); /* of what these made */
+    tn__ending_run(r->library, r->going, &r->finalizers);
 }
 
 void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers)

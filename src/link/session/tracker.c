@@ -122,17 +122,10 @@ static bool finalize(struct tn_tracker *tracker)
     struct tn__calls_list finalizers = {.from = library->session->allocator};
     tn__session_lock(library->session);
     bool taken = tn__calls_take(tracker, &finalizers);
-    bool registered = !tn__list_is_empty(&library->exits);
     tn__session_unlock(library->session);
-    if (!taken)
-        return false;
-    tn__thread_exits_run(library, tracker);
-    if (registered)
-        tn__exits_run(library, tracker);
-    if (finalizers.items)
-        tn__calls_run(&finalizers);
-    tn__thread_exits_run(library, tracker); /* of what these made */
-    return true;
+    if (taken)
+        tn__ending_run(library, tracker, &finalizers);
+    return taken;
 }
 
 int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What code runs at its end, in the order of C and C++: destructors of the thread's thread_local objects, what was
+ * registered to run at exit, finalizers, and again what these have made or registered.
+ *
+ * Any of these functions may call exit, which does not return. Then the rest runs within that call, as it does in a
+ * program whose functions are all in the C library's own list (C11, 7.22.4.4; glibc, "Cleanups on Exit"). So before
+ * such a function is called, the C library is given one to call at exit, which goes on with what the calling thread has
+ * begun. It also learns the status, where the C library tells it. */
+
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "link/session/contents.h"
+
+int on_exit(void (*function)(int status, void *argument), void *argument) __attribute__((weak)); /* glibc's */
+
+/* In the frame of the thread that runs it. */
+struct ending {
+    struct tn_library *library;
+    struct tn_tracker *owner;
+    struct tn__calls_list *finalizers;
+    struct ending *outer;
+};
+
+static __thread struct ending *innermost __attribute__((tls_model("initial-exec")));
+
+/* ---- exit ---- */
+
+static bool is_watched; /* the C library has our function; atomic, as the status is */
+static int exit_status;
+
+static void run(const struct ending *ending);
+
+static void go_on(void)
+{
+    __atomic_store_n(&is_watched, false, __ATOMIC_RELEASE);
+    for (; innermost; innermost = innermost->outer) /* exit does not return to their frames */
+        run(innermost);
+}
+
+static void go_on_with(int status, void *unused)
+{
+    (void)unused;
+    __atomic_store_n(&exit_status, status, __ATOMIC_RELAXED);
+    go_on();
+}
+
+/* What on_exit is given stays in the list of glibc when a shared library that contains us is closed. */
+static bool may_stay(void)
+{
+    return on_exit && tn__os_is_part_of_program();
+}
+
+static bool watch(void)
+{
+    bool watched = __atomic_load_n(&is_watched, __ATOMIC_ACQUIRE) ||
+                   __atomic_exchange_n(&is_watched, true, __ATOMIC_ACQ_REL) ||
+                   !(may_stay() ? on_exit(go_on_with, NULL) : atexit(go_on));
+    if (!watched)
+        __atomic_store_n(&is_watched, false, __ATOMIC_RELEASE);
+    return watched;
+}
+
+bool tn__has_on_exit(void)
+{
+    return on_exit;
+}
+
+int tn__exit_status(void)
+{
+    return __atomic_load_n(&exit_status, __ATOMIC_RELAXED);
+}
+
+bool tn__exit_knows_status(void)
+{
+    return may_stay() && watch();
+}
+
+/* ---- the steps ---- */
+
+static struct tn__calls_list take_finalizers(const struct ending *ending)
+{
+    struct tn__calls_list taken;
+    if (ending->finalizers) {
+        taken = *ending->finalizers;
+        *ending->finalizers = (struct tn__calls_list){.from = taken.from};
+        return taken;
+    }
+    tn__session_lock(ending->library->session);
+    taken = tn__calls_take_all(ending->library);
+    tn__session_unlock(ending->library->session);
+    return taken;
+}
+
+/* Each step takes from a list what it runs, so running it again goes on. */
+static void run(const struct ending *ending)
+{
+    watch(); /* without memory for it, a call of exit ends the process without the rest */
+    tn__thread_exits_run(ending->library, ending->owner);
+    tn__exits_run(ending->library, ending->owner);
+    struct tn__calls_list finalizers = take_finalizers(ending);
+    tn__calls_run(&finalizers);
+    tn__thread_exits_run(ending->library, ending->owner);
+    tn__exits_run(ending->library, ending->owner);
+}
+
+void tn__ending_run(struct tn_library *library, struct tn_tracker *owner, struct tn__calls_list *finalizers)
+{
+    struct ending ending = {library, owner, finalizers, innermost};
+    innermost = &ending;
+    run(&ending);
+    innermost = ending.outer;
+}
