@@ -103,7 +103,8 @@ TN_API int tn_session_create(const struct tn_session_options *options, struct tn
 
 /* Unmaps everything the session linked and releases every borrowed input. No thread may be running its code or
  * unwinding through it. Finalizers are not run: call tn_run_finalizers first if they matter. Destructors of
- * thread_local objects of loaded code do not run any more; the call waits for those that ending threads are running.
+ * thread_local objects of loaded code do not run any more; the call waits for those that ending threads are running,
+ * and for what loaded code has registered for forks and other threads are running.
  * NULL is ignored. */
 TN_API void tn_session_destroy(struct tn_session *session);
 

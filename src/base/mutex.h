@@ -28,6 +28,7 @@ enum tn__level {
     TN__LEVEL_SESSIONS,    /* the list of all sessions; at a fork their locks too, and no link is writing */
     TN__LEVEL_SESSION,     /* a session */
     TN__LEVEL_POOL,        /* its threads */
+    TN__LEVEL_CALLBACKS,   /* what loaded code has registered for forks and quick_exit */
     TN__LEVEL_ASSUMPTIONS, /* what rests on them */
     TN__LEVEL_INSTANCES,   /* code instances */
     TN__LEVEL_LOADED,      /* the list of stack maps of loaded objects */

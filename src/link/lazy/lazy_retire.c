@@ -49,7 +49,7 @@ static int check_function(const struct bodies *b, size_t i, struct tn_error *err
 static bool may_go(const struct tn__object *object)
 {
     return !object->has_constants && !object->has_calls && !object->thread_exits && !object->gathered &&
-           !object->link && !object->owner->hidden && !object->owner->exits;
+           !object->link && !object->owner->hidden && !object->owner->exits && !tn__callbacks_of(object->owner);
 }
 
 static bool is_taken(const struct bodies *b, const struct tn__object *object)

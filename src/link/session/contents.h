@@ -181,6 +181,20 @@ int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void
 /* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without
  * the lock. */
 void tn__exits_run(struct tn_library *library, struct tn_tracker *owner);
+/* callbacks.c: at_quick_exit, pthread_atfork, and what C libraries make of them, as seen by loaded code. Return 0, or -1,
+ * or ENOMEM, if memory is out or none of the functions, the handle and the caller is in loaded code. */
+int tn__at_quick_exit(void (*function)(void));
+int tn__cxa_at_quick_exit(void (*function)(void), void *handle);
+int tn__pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+int tn__register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle);
+/* Without the lock: forgets those of a tracker (NULL: of all of the library), after waiting for other threads that are
+ * running one. */
+void tn__callbacks_end(struct tn_library *library, struct tn_tracker *owner);
+/* Under the lock: the same without waiting; moves those of a tracker to another one; and true if it has any. */
+void tn__callbacks_forget(struct tn_tracker *tracker);
+void tn__callbacks_give(struct tn_tracker *from, struct tn_tracker *to);
+bool tn__callbacks_of(const struct tn_tracker *tracker);
+
 /* Under the lock: the linked object that an address lies in, or NULL. False when memory is out. */
 bool tn__session_find_object(struct tn_session *session, uint64_t address, struct tn__object **object);
 /* Calls `keep` for the first of the addresses (NULL: none) that lies in loaded code, with the object that contains it, or

@@ -30,6 +30,10 @@ static const struct {
     {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"on_exit", (const void *)tn__on_exit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK | OWN_ON_EXIT},
+    {"at_quick_exit", (const void *)tn__at_quick_exit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_at_quick_exit", (const void *)tn__cxa_at_quick_exit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"pthread_atfork", (const void *)tn__pthread_atfork, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__register_atfork", (const void *)tn__register_atfork, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_thread_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* What C++ destructors are registered under. */
@@ -192,6 +196,7 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
     tn_run_finalizers(library);
+    tn__callbacks_end(library, NULL);
     tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code) {
@@ -243,6 +248,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     struct tn_session *session = library->session;
     struct tn__supplier *resolvers = NULL;
     tn_run_finalizers(library);
+    tn__callbacks_end(library, NULL);
     tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code) {

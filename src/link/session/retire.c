@@ -154,6 +154,7 @@ bool tn__retirement_check(struct tn__retirement *r)
 void tn__retirement_finalize(struct tn__retirement *r)
 {
     tn__ending_run(r->library, r->going, &r->finalizers);
+    tn__callbacks_end(r->library, r->going);
 }
 
 void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers)

@@ -120,6 +120,8 @@ void tn_session_destroy(struct tn_session *session)
         reclaim->stop(session);
     tn__sessions_remove(session);
     tn__thread_end_abandon(&session->thread_exits);
+    for (struct tn_library *library = session->libraries; library; library = library->next)
+        tn__callbacks_end(library, NULL);
     if (reclaim)
         reclaim->close(session);
     tn__pool_close(session);

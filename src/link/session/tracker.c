@@ -11,6 +11,7 @@ void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
     tn__list_init(&tracker->objects);
     tn__list_init(&tracker->lazy);
     tn__list_init(&tracker->promises);
+    tn__list_init(&tracker->callbacks);
     tn__list_init(&tracker->retirements);
 }
 
@@ -108,6 +109,7 @@ void tn__tracker_empty(struct tn_tracker *tracker)
     if (session->observers.removed)
         session->observers.removed(tracker);
     tn__exits_forget(tracker);
+    tn__callbacks_forget(tracker);
     while (tracker->objects.next != &tracker->objects)
         tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
     if (session->lazy)
@@ -140,6 +142,7 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     }
     if (!finalize(tracker))
         return tn__no_memory(err, NULL);
+    tn__callbacks_end(tracker->library, tracker);
     tn__session_lock(session);
     int code = tn__library_check(tracker->library, err);
     if (!code) {
@@ -172,6 +175,7 @@ void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
     append_all(&to->objects, &from->objects);
     append_all(&to->lazy, &from->lazy);
     tn__exits_give(from, to);
+    tn__callbacks_give(from, to);
 }
 
 /* Code instances that were published for it since its code was hidden may lead there: the retirement goes on to watch
