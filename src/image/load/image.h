@@ -208,6 +208,7 @@ struct tn_image {
     /* Of a loaded file (thread_exits.c): */
     struct tn__list listed;
     struct tn__thread_ends thread_exits;
+    bool has_callbacks;     /* its code has a handle; atomic (callbacks.c) */
     uint64_t users;         /* what it stays in memory for */
     struct tn_image **used; /* in the arena: the files that it is a user of */
     size_t used_count;
@@ -254,6 +255,15 @@ void tn__image_leave(struct tn_image *image);
 /* __cxa_thread_atexit and __cxa_thread_atexit_impl as seen by loaded files. Returns 0, or -1 if memory is out or no
  * file contains the handle or the function. */
 int tn__image_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
+/* The handle, for callbacks.c, of the loaded file that an address lies in; NULL: in none. */
+void *tn__image_handle(const void *address);
+
+/* ---- callbacks.c ---- */
+
+/* What loaded files have under the name of a function that belongs to each file; NULL: what others have. */
+const void *tn__image_callback(const char *name);
+/* Runs what the file has registered with atexit, and forgets the rest. */
+void tn__image_end_callbacks(const struct tn_image *image);
 
 #pragma GCC visibility pop
 #endif

@@ -33,6 +33,7 @@ static void unload(struct tn_image *image)
 {
     tn__image_run_thread_exits(image);
     call_all(&image->file->finalizers, true);
+    tn__image_end_callbacks(image);
     tn__image_leave(image);
 }
 

@@ -210,7 +210,9 @@ static uint64_t ask(const struct relocator *r, const char *name)
     for (size_t i = 0; i < TN_COUNT(own_names); i++)
         if (strcmp(name, own_names[i].name) == 0)
             return (uintptr_t)own_names[i].address;
-    const void *address = tn__image_resolve(r->options, name);
+    const void *address = tn__image_callback(name);
+    if (!address)
+        address = tn__image_resolve(r->options, name);
     return address ? (uintptr_t)address : ask_collector(r, name, false);
 }
 

@@ -87,6 +87,16 @@ static struct tn_image *image_at(const void *address)
     return NULL;
 }
 
+void *tn__image_handle(const void *address)
+{
+    lock_all();
+    struct tn_image *image = image_at(address);
+    if (image)
+        __atomic_store_n(&image->has_callbacks, true, __ATOMIC_RELAXED);
+    tn__mutex_unlock(&lock);
+    return image ? (void *)(uintptr_t)image->file->mapping.start : NULL;
+}
+
 int tn__image_thread_atexit(void (*function)(void *), void *argument, void *handle)
 {
     lock_all();
