@@ -72,13 +72,6 @@ int tn__os_set_faults(const char *text)
     return 0;
 }
 
-void tn__os_read_fault_environment(void)
-{
-    const char *text = secure_getenv("TENON_TEST_MEM");
-    if (text)
-        tn__os_set_faults(text);
-}
-
 bool tn__os_alloc_fault(void)
 {
     if (!plan.active)

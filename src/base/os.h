@@ -16,8 +16,8 @@
 /* ---- fault injection ---- */
 
 /* Every heap allocation, and every request below that can fail, except those that give memory back, first asks the
- * fault plan. The plan comes from the environment variable TENON_TEST_MEM (read whenever a session is created) or from
- * tn__os_set_faults. It is a list of space-separated words, each consumed by one request in order:
+ * fault plan of tn__os_set_faults; the command takes one from the environment variable TENON_TEST_MEM. It is a list of
+ * space-separated words, each consumed by one request in order:
  *     .     grant        h     ignore the address hint        F     fail with ENOMEM        P     refuse with EACCES
  *     N     fail with ENOSPC                                I     fail with EIO
  *     s     writes take only half of what is left at once
@@ -28,7 +28,6 @@
  * plan. Not thread-safe: tests set the plan before they start. */
 int tn__os_set_faults(const char *plan);
 bool tn__os_alloc_fault(void); /* true if this heap allocation has to fail */
-void tn__os_read_fault_environment(void);
 
 /* ---- address space ---- */
 

@@ -72,7 +72,8 @@ compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)
 # Programs that the build itself runs.
 compile_here := $(if $(HOST),gcc -std=c11 -O2 -D_GNU_SOURCE -Iinclude -Isrc $(c_warnings),$(compile_c))
 compile_mimalloc := $(CC) -O2 -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden -w -DNDEBUG \
-	$(mimalloc_options) -I$(MIMALLOC_DIR)/include $(CFLAGS)
+	-include tools/build/mimalloc_quiet.h $(mimalloc_options) -I$(MIMALLOC_DIR)/include \
+	-I$(MIMALLOC_DIR)/src $(CFLAGS)
 
 ifdef with_llvm
 # LLVM_COMPONENTS and LLVM_CXXFLAGS are files next to the code that needs them.
@@ -133,9 +134,11 @@ alloc := $(BUILD)/obj/src/base/alloc.c.o
 $(alloc): $(call stamp,compile_mimalloc)
 $(alloc): extra := -isystem $(if $(SANITIZE),tools/build/malloc,$(MIMALLOC_DIR)/include)
 
-$(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(call stamp,compile_mimalloc)
+$(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(addprefix tools/build/,mimalloc.sed mimalloc_quiet.h) \
+	$(call stamp,compile_mimalloc)
 	@mkdir -p $(@D)
-	$(call step,CC)$(ccache) $(compile_mimalloc) -c $< -o $@
+	$(call step,CC)sed -f tools/build/mimalloc.sed $< >$(@:.o=.c) && \
+		$(ccache) $(compile_mimalloc) -c $(@:.o=.c) -o $@
 
 $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 	$(call step,BIND)$(cross)ld -r $^ -o $@.tmp && $(cross)objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@

@@ -308,6 +308,9 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
     uint64_t start = tn__os_now_ns();
     if (!options.formats || (!where && !tool_thread_data_start()))
         return false;
+    const char *faults = secure_getenv("TENON_TEST_MEM");
+    if (faults)
+        tn__os_set_faults(faults);
     bool ok = !(where ? tn__session_create_detached(&options, where, &tool_program.session, &error)
                       : tn_session_create(&options, &tool_program.session, &error)) &&
               !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&

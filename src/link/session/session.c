@@ -65,7 +65,6 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     const struct tn_allocator *allocator = options.allocator;
     if (allocator && (!allocator->allocate || !allocator->reallocate || !allocator->release))
         return tn__fail(err, TN_EINVAL, "an allocator needs all three functions");
-    tn__os_read_fault_environment();
     struct tn_session *session = tn__alloc_zeroed(options.allocator, 1, sizeof *session);
     if (!session)
         return tn__no_memory(err, NULL);
