@@ -28,6 +28,14 @@ struct tn__gathered {
     struct tn__gathering *gathering;
 };
 
+const struct tn__gathering *tn__gathered_next(const struct tn__gathered **next)
+{
+    const struct tn__gathering *gathering = *next ? (*next)->gathering : NULL;
+    if (*next)
+        *next = (*next)->next;
+    return gathering;
+}
+
 static bool is_identifier(const char *name)
 {
     if (!*name || (*name >= '0' && *name <= '9'))

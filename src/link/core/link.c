@@ -322,8 +322,10 @@ static void publish_symbols(struct tn__object *object)
     for (uint32_t i = 0; i < object->entry_count; i++) {
         struct tn__entry *entry = object->entries[i];
         if (entry->kind == TN__ENTRY_OBJECT && entry->object == object) {
+            uint64_t size = object->data->symbols[entry->symbol].size;
             entry->kind = TN__ENTRY_LINKED;
             entry->address = object->plan->addresses[entry->symbol];
+            entry->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
         }
     }
 }

@@ -201,6 +201,8 @@ void tn__link_place_gathered(struct tn__link *link);
 void tn__link_place_gathered_code(struct tn__link *link);
 void tn__link_clear_gathered(const struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
+/* Steps through the shared ranges of an object, from object->gathered to NULL. */
+const struct tn__gathering *tn__gathered_next(const struct tn__gathered **next);
 
 /* bind.c */
 /* Under the lock: creates the object's plan with everything known about its global symbols before placement.

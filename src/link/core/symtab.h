@@ -81,8 +81,11 @@ struct tn__entry {
     bool overrides : 1;    /* some definition, or copy of the group, gave way to the current one */
     uint8_t selection : 3; /* with `group_owner`: the group's (enum tn__selection) */
     uint16_t asked;        /* UNDEFINED, during a query: number of the last generator that did not know it */
-    uint32_t symbol;       /* OBJECT: its number in `object` */
-    uint32_t measure;      /* with `group_owner`: the group's */
+    union {
+        uint32_t symbol; /* OBJECT: its number in `object` */
+        uint32_t size;   /* LINKED: of the symbol, or the largest number; 0: not known */
+    };
+    uint32_t measure;          /* with `group_owner`: the group's */
     struct tn__object *object; /* OBJECT, LINKED: the definer; ABSOLUTE, ALIAS: the owner, may be NULL */
     union {
         uint64_t address;            /* HOST, LINKED, ABSOLUTE */

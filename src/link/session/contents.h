@@ -10,6 +10,8 @@
 
 #pragma GCC visibility push(hidden)
 
+struct dl_phdr_info;
+
 /* process.c */
 void tn__sessions_add(struct tn_session *session);
 void tn__sessions_remove(struct tn_session *session);
@@ -181,8 +183,8 @@ int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void
 /* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without
  * the lock. */
 void tn__exits_run(struct tn_library *library, struct tn_tracker *owner);
-/* callbacks.c: at_quick_exit, pthread_atfork, and what C libraries make of them, as seen by loaded code. Return 0, or -1,
- * or ENOMEM, if memory is out or none of the functions, the handle and the caller is in loaded code. */
+/* callbacks.c: at_quick_exit, pthread_atfork, and what C libraries make of them, as seen by loaded code. Return 0, or
+ * -1, or ENOMEM, if memory is out or none of the functions, the handle and the caller is in loaded code. */
 int tn__at_quick_exit(void (*function)(void));
 int tn__cxa_at_quick_exit(void (*function)(void), void *handle);
 int tn__pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
@@ -195,11 +197,16 @@ void tn__callbacks_forget(struct tn_tracker *tracker);
 void tn__callbacks_give(struct tn_tracker *from, struct tn_tracker *to);
 bool tn__callbacks_of(const struct tn_tracker *tracker);
 
+/* itself.c: dladdr (whose second argument is a Dl_info *) and dl_iterate_phdr as seen by loaded code. The second one
+ * also returns -1 if memory is out. */
+int tn__dladdr(const void *address, void *info);
+int tn__dl_iterate_phdr(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
+
 /* Under the lock: the linked object that an address lies in, or NULL. False when memory is out. */
 bool tn__session_find_object(struct tn_session *session, uint64_t address, struct tn__object **object);
-/* Calls `keep` for the first of the addresses (NULL: none) that lies in loaded code, with the object that contains it, or
- * NULL for a stub, and with where the current owner is found. Under the lock of the session. `keep` returns 0, -1, or 1:
- * the next address is tried. Returns 0, or -1: memory is out, or no address is in loaded code. */
+/* Calls `keep` for the first of the addresses (NULL: none) that lies in loaded code, with the object that contains it,
+ * or NULL for a stub, and with where the current owner is found. Under the lock of the session. `keep` returns 0, -1,
+ * or 1: the next address is tried. Returns 0, or -1: memory is out, or no address is in loaded code. */
 typedef int tn__keep(void *context, struct tn__object *object, struct tn_tracker *const *owner);
 int tn__keep_with_owner(const void *const *clues, size_t count, tn__keep *keep, void *context);
 /* In a function that loaded code calls: where it returns to. */

@@ -34,6 +34,8 @@ static const struct {
     {"__cxa_at_quick_exit", (const void *)tn__cxa_at_quick_exit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"pthread_atfork", (const void *)tn__pthread_atfork, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__register_atfork", (const void *)tn__register_atfork, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"dladdr", (const void *)tn__dladdr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"dl_iterate_phdr", (const void *)tn__dl_iterate_phdr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_thread_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* What C++ destructors are registered under. */

@@ -208,12 +208,17 @@ static int take_variables(size_t size, size_t alignment, struct tn__range **rang
                     tls.area ? tls.area->advice : "define a larger one in the program with TN_TLS_RESERVE");
 }
 
+uint64_t tn__tls_distance(const struct tn__range *range)
+{
+    return (uint64_t)(bytes_of((void *)tn_tls_reserve, range) - tn__thread_pointer());
+}
+
 int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err)
 {
     tn__threads_lock();
     int code = take_variables(size, alignment, range, err);
     if (!code)
-        *offset = (uint64_t)(bytes_of((void *)tn_tls_reserve, *range) - tn__thread_pointer());
+        *offset = tn__tls_distance(*range);
     tn__threads_unlock();
     return code;
 }
@@ -273,12 +278,12 @@ void tn__tls_give(struct tn__range *range)
 /* Arguments of __tls_get_addr (Drepper, "ELF Handling For Thread-Local Storage", 3.4), or a TLS descriptor. */
 void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor, uint16_t bias)
 {
-    tn__put64(at, kind == TN__SLOT_TLS_DESC ? descriptor : 1);
+    tn__put64(at, kind == TN__SLOT_TLS_DESC ? descriptor : TN__TLS_MODULE);
     tn__put64(at + 8, kind == TN__SLOT_TLS_BASE ? 0 : kind == TN__SLOT_TLS_INDEX ? distance - bias : distance);
 }
 
 void *tn__tls_get_addr(const uint64_t index[2])
 {
     tn__tls_refresh();
-    return tn__thread_pointer() + index[1] + tn__arch_host->tls_index_bias;
+    return tn__thread_pointer() + (index[0] - TN__TLS_MODULE) + index[1] + tn__arch_host->tls_index_bias;
 }

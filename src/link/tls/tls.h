@@ -77,8 +77,15 @@ static inline void tn__tls_refresh(void)
         tn__tls_catch_up();
 }
 
+/* The distance of a range from the thread pointer. */
+uint64_t tn__tls_distance(const struct tn__range *range);
+
+/* The module number in GOT slots. */
+enum { TN__TLS_MODULE = 1 };
+
 /* Called by loaded code instead of the C library's __tls_get_addr; index[1], with the machine's bias
- * added, is a distance from the thread pointer. */
+ * added, is a distance from the thread pointer. With a larger module number, the distance counts from a place that is
+ * as much farther from the thread pointer: so any place can have a number (session/itself.c). */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
 /* Has host_*.c look which registers of this processor the functions below have to keep while they catch up. Before
