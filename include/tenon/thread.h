@@ -27,8 +27,8 @@ extern "C" {
 /* Attaches the calling thread; does nothing if it is attached. Needed by threads that run code which others may remove
  * (see tn_quiesce), and by threads that use thread-local variables of an object which another thread linked after they
  * started, if its code does not ask for their places (local-exec and initial-exec models, that is without -fPIC; see
- * tn_session_check_threads). Ending a thread detaches it, after the destructors of its thread-local variables and of its
- * thread-specific data; does nothing from then on. If the system has no room for another pthread_key_create or
+ * tn_session_check_threads). Ending a thread detaches it, after the destructors of its thread-local variables and of
+ * its thread-specific data; does nothing from then on. If the system has no room for another pthread_key_create or
  * pthread_setspecific, the thread must detach itself. In the child of a fork only the thread that forked can be
  * attached. */
 TN_API void tn_thread_attach(void);

@@ -22,7 +22,7 @@ enum { TN__XSAVE_WANTED = 1u << 1 | 1u << 2 | 1u << 5 | 1u << 6 | 1u << 7 | 1u <
 
 static inline uint32_t tn__xsave_enabled(void)
 {
-    uint32_t low, high;
+    uint32_t low = 0, high = 0;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
 }
