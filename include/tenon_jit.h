@@ -182,7 +182,8 @@ TN_API void tn_assumption_destroy(struct tn_assumption *assumption);
 TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);
 
 /* Compiles and links the modules of a library (NULL: the main library) that have initializers, and runs these as
- * tn_run_initializers does. After an error of a lookup none was run, and the next call tries all of them again. */
+ * tn_run_initializers does. Needed where the JIT is lazy: what a module's function needs need not be what its
+ * initializers are in. After an error of a lookup none was run, and the next call tries all of them again. */
 TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
                                    struct tn_error *err);
 

@@ -28,8 +28,7 @@ static bool load(struct tn_session *session, const char *path, void **start, str
     return !tn_library_create(session, path, &library, err) &&
            !tn_add_resolver(library, tn_resolve_exports, NULL, err) && /* what this program exports */
            !tn_add_file(library, path, err) &&                         /* an object, or an archive of objects */
-           !tn_lookup(library, "plugin_start", start, err) &&          /* links it */
-           !tn_run_initializers(library, 0, NULL, NULL, err);
+           !tn_lookup(library, "plugin_start", start, err);            /* links and initialises it */
 }
 
 int main(int argc, char **argv)

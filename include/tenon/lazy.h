@@ -4,7 +4,8 @@
  *
  * A lazy function is linked when it is first called. Its name is bound to a stub; the stub's address is the function's
  * address for everyone, never changes, and differs from that of the body. The first call looks up the target and
- * everything it needs, preserving the arguments; any number of threads may make it at the same time. Later calls cost
+ * everything it needs, preserving the arguments, and runs the initializers of what it links before the function is
+ * entered, as any lookup does (tenon/lookup.h); any number of threads may make it at the same time. Later calls cost
  * one indirect jump. If the target cannot be found or linked, the session's `on_error` is told why, and the call
  * continues in `on_failure` with the original arguments, as if that had been called instead: it may return in the
  * function's place or throw through the caller. The next call tries again. A redirectable function leads wherever the
@@ -60,10 +61,10 @@ TN_API int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbo
  * function's section or to a local name of it leads to the body. Variables, and functions found when they are linked
  * (STT_GNU_IFUNC), get no stub: needing one links the object, and so does tn_link. Weak functions give way as weak
  * definitions do; of a COMDAT group that another object has brought, the functions are those of that object. A stub
- * that gave way does not come back when what it gave way to is removed. Initializers are left to the next
- * tn_run_initializers after the first call. The owner is that of the options, or of the input. If a first call fails,
- * on_error and on_failure are called as for other lazy functions, and the next call tries again. Errors as for
- * tn_add_object and tn_define_lazy; after an error nothing of the object stays behind. */
+ * that gave way does not come back when what it gave way to is removed. Initializers run before the first function is
+ * entered. The owner is that of the options, or of the input. If a first call fails, on_error and on_failure are called
+ * as for other lazy functions, and the next call tries again. Errors as for tn_add_object and tn_define_lazy; after an
+ * error nothing of the object stays behind. */
 TN_API int tn_add_lazy_object(struct tn_library *library, const struct tn_input *input,
                               const struct tn_stub_options *options, struct tn_error *err);
 

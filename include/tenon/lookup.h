@@ -2,15 +2,32 @@
 
 /* Lookups: from names to addresses that can be called.
  *
- * A lookup links the object that defines the symbol together with everything it needs, has promised symbols made, and
- * returns an address only when everything behind it is in place. Initializers and finalizers run only on request.
+ * A lookup links the object that defines the symbol together with everything it needs, has promised symbols made, runs
+ * the initializers of what was linked, and returns an address only when everything behind it is in place. Finalizers
+ * run on request, and when code is removed.
  *
  *     void *address;
+ *     if (tn_run_initializers(library, argc, argv, environ, &err)) // from here on, initializers receive these
+ *         return err.code;
  *     if (tn_lookup(library, "answer", &address, &err))
  *         return err.code;
- *     if (tn_run_initializers(library, argc, argv, environ, &err))
- *         return err.code;
- *     return ((int (*)(void))address)(); */
+ *     return ((int (*)(void))address)();
+ *
+ * Initializers are run by the thread that is about to get an address, from a lookup or the first call of a lazy
+ * function (of tn_lookup_async: the thread that runs `done`), after the link, and before any thread gets it: those of
+ * the library, and of the libraries that it searches or re-exports from, each library after those that it needs, in a
+ * circle once. A link that gives no address (tn_link, a lookup that a materializer makes, compiling ahead or for a
+ * higher tier) runs none; the next thread that gets an address does.
+ *
+ * One thread of a session runs initializers at a time, without a lock that other calls need. Another thread waits for
+ * it if it is about to get an address whose library, or one that this needs, is being initialised, or has to be. The
+ * same thread does not wait: what an initializer looks up or calls is initialised before it gets that, except for what
+ * is being initialised already. So an initializer that waits for another thread, which then makes a first call or a
+ * lookup, may wait forever; `on_delay` of the session is told which thread it is, and which initializer. Initializers
+ * have to return; threads that wait for them count as running the code that they are in.
+ *
+ * With TN_INITIALIZERS_MANUAL (tn_session_options.initializers) all this is left to the client: only
+ * tn_run_initializers runs initializers, those of the library alone. */
 
 #ifndef TENON_API_LOOKUP_H
 #define TENON_API_LOOKUP_H
@@ -26,9 +43,9 @@ struct tn_responsibility;
 struct tn_lookup_handle; /* opaque: a lookup that can be cancelled */
 
 /* Links every object added so far, with the archive members that they need. These objects become callable all together
- * or not at all; after an error the library is as it was before the call. TN_EUNDEF (the text lists all undefined
- * symbols, each with what needs it), TN_ERANGE, TN_EFORMAT, TN_ENOTSUP, TN_EREMOVED, TN_ENOMEM, TN_EPERM, and the
- * errors of materializers, as for tn_lookup. */
+ * or not at all, and no initializer runs; after an error the library is as it was before the call. TN_EUNDEF (the text
+ * lists all undefined symbols, each with what needs it), TN_ERANGE, TN_EFORMAT, TN_ENOTSUP, TN_EREMOVED, TN_ENOMEM,
+ * TN_EPERM, and the errors of materializers, as for tn_lookup. */
 TN_API int tn_link(struct tn_library *library, struct tn_error *err);
 
 /* The same with dead stripping, as by a static linker's --gc-sections: sections that cannot be reached from the named
@@ -93,10 +110,12 @@ TN_API int tn_responsibility_lookup(struct tn_responsibility *responsibility, st
                                     struct tn_wanted *symbols, size_t count, tn_lookup_done *done, void *context,
                                     struct tn_error *err);
 
-/* Runs the initializers of everything linked since the last call, in the order in which a static program would run
- * them: by priority, then by link order. They receive the three arguments, as with glibc. No lock is held while they
- * run. None was run: TN_EINVAL, TN_EREMOVED, TN_ENOTSUP (there are some, in memory of another process:
- * TN_MEMORY_ELSEWHERE), TN_ENOMEM. */
+/* Runs what is still to be initialised of the library and of those that it needs, as a lookup does, in the order in
+ * which a static program would run it: by priority, then by link order. Initializers receive three arguments, as with
+ * glibc: those of the session's first call of this function, also in lookups and first calls from then on; before it,
+ * they receive 0, NULL and the program's environ. With TN_INITIALIZERS_MANUAL, the initializers of this library alone
+ * run, with the arguments of the call. None was run: TN_EINVAL, TN_EREMOVED, TN_ENOTSUP (there are some, in memory of
+ * another process: TN_MEMORY_ELSEWHERE), TN_ENOMEM. */
 TN_API int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err);
 
 /* Runs destructors of the calling thread's thread_local objects, then exit handlers that loaded code has registered

@@ -48,6 +48,12 @@ enum tn_task_class {
  * it must not call. */
 typedef int tn_decompress(uint32_t method, void *out, uint64_t size, const void *packed, uint64_t packed_size);
 
+/* When initializers run: see tenon/lookup.h. */
+enum tn_initializers {
+    TN_INITIALIZERS_AUTOMATIC = 0, /* before a lookup or a first call hands out what it has linked */
+    TN_INITIALIZERS_MANUAL,        /* only in tn_run_initializers */
+};
+
 struct tn_session_options {
     size_t size;          /* sizeof(struct tn_session_options) */
     size_t window_size;   /* bytes of address space for code and data; 0: 1 GiB, or less where the system allows less */
@@ -76,7 +82,7 @@ struct tn_session_options {
      * TN_ENOTSUP. */
     const struct tn_memory *memory;
     /* Called, without a lock, when a removal has waited long for a thread to pass a quiescent point
-     * (tn_quiesce_watched). */
+     * (tn_quiesce_watched), or a lookup or a first call for a thread that runs initializers. */
     tn_on_delay *on_delay;
     /* The formats of objects that it reads, up to NULL, all of one architecture; copied. NULL: ELF of this machine.
      * Objects of another architecture than this machine's need TN_MEMORY_ELSEWHERE. An object of a format that is known
@@ -94,6 +100,7 @@ struct tn_session_options {
     /* Decompresses debug sections, for tn_observe_gdb and tn_observe_perf; programs with LLVM name
      * tn_codegen_decompress. NULL: objects whose debug sections are compressed are shown without lines. */
     tn_decompress *decompress;
+    enum tn_initializers initializers;
 };
 
 /* Creates a session. `options` may be NULL (defaults) and need not outlive the call. TN_EINVAL (bad size, window,

@@ -57,8 +57,10 @@ struct tn_delay {
     size_t size;        /* of this struct */
     uint64_t waited_ns; /* so far */
     uint64_t thread;    /* its number in the system, as debuggers and /proc/self/task have it */
-    const void *code; /* an address in the managed function where it was last seen; NULL: not known. See tn_symbolize */
-    int system_call;  /* the number of the system call in which it is blocked; -1: none, or not known */
+    /* An address in the managed function where it was last seen, or the initializer that it runs; NULL: not known. See
+     * tn_symbolize. */
+    const void *code;
+    int system_call; /* the number of the system call in which it is blocked; -1: none, or not known */
 };
 
 /* Called by the thread that waits: after one second, and each time that the wait has become twice as long. */

@@ -9,6 +9,7 @@
 #include "cache/compiler.h"
 #include "jit/jit.h"
 #include "jit/options.h"
+#include "link/demand/promise.h"
 
 /* ---- the lock ---- */
 
@@ -209,23 +210,29 @@ void tn__jit_forget_initializers(struct tn_jit *jit, const struct tn_library *li
     free_initializers(take_initializers(jit, library));
 }
 
+int tn__jit_link_initializers(struct tn_jit *jit, struct tn_library *library, struct tn_error *err)
+{
+    int code = TN_OK;
+    struct tn__jit_initializer *all = take_initializers(jit, library);
+    for (const struct tn__jit_initializer *each = all; each && code == TN_OK; each = each->next) {
+        struct tn_wanted wanted = {each->symbol, TN_WANTED_WEAK | TN_WANTED_HIDDEN,
+                                   NULL}; /* the module may have been removed */
+        code = *each->symbol ? tn__lookup_only(library, &wanted, 1, err) : tn_link(library, err);
+    }
+    if (code != TN_OK && code != TN_EREMOVED)
+        give_back(jit, all);
+    else
+        free_initializers(all);
+    return code;
+}
+
 int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
                             struct tn_error *err)
 {
     if (!jit)
         return tn__no_argument(err);
     library = library ? library : jit->library;
-    int code = TN_OK;
-    struct tn__jit_initializer *all = take_initializers(jit, library);
-    for (const struct tn__jit_initializer *each = all; each && code == TN_OK; each = each->next) {
-        struct tn_wanted wanted = {each->symbol, TN_WANTED_WEAK | TN_WANTED_HIDDEN,
-                                   NULL}; /* the module may have been removed */
-        code = *each->symbol ? tn_lookup_all(library, &wanted, 1, err) : tn_link(library, err);
-    }
-    if (code != TN_OK && code != TN_EREMOVED)
-        give_back(jit, all);
-    else
-        free_initializers(all);
+    int code = tn__jit_link_initializers(jit, library, err);
     return code == TN_OK ? tn_run_initializers(library, argc, argv, envp, err) : code;
 }
 

@@ -188,6 +188,8 @@ struct tn__jit_how tn__jit_first(const struct tn_jit *jit, const struct tn__desc
 int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
                  struct tn_responsibility *responsibility, struct tn_error *err);
 const struct tn__described_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count);
+/* Compiles and links the modules of a library that have initializers. Errors as for tn_lookup. */
+int tn__jit_link_initializers(struct tn_jit *jit, struct tn_library *library, struct tn_error *err);
 /* Users and makers; the former stay. A maker is a user as well. */
 void tn__jit_hold(struct tn__jit_module *m, bool makes);
 void tn__jit_drop(struct tn__jit_module *m, bool makes);

@@ -413,7 +413,9 @@ static int add(struct replacing *r, struct tn_jit_module *module)
     if (code == TN_OK)
         code = find_functions(r);
     if (code == TN_OK)
-        code = tn_jit_run_initializers(r->jit, r->version->library, 0, NULL, NULL, r->err);
+        code = tn__jit_link_initializers(r->jit, r->version->library, r->err);
+    if (code == TN_OK)
+        code = tn__library_run_initializers(r->version->library, r->err);
     return code == TN_OK ? publish_all(r) : code;
 }
 

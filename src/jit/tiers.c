@@ -14,7 +14,7 @@
 #include "jit/assumption.h"
 #include "jit/background.h"
 #include "jit/tiers.h"
-#include "link/core/session.h"
+#include "link/demand/promise.h"
 #include "link/lazy/lazy.h"
 
 static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_TIERS);
@@ -179,7 +179,7 @@ static int look_up(const struct tn__tiered_part *part, size_t tier, struct tn__a
     struct tn_wanted wanted = {tn__tiered_name(part, first, tier, arena), TN_WANTED_HIDDEN, NULL};
     if (!wanted.name)
         return tn__no_memory(err, first->name);
-    int code = tn_lookup_all(part->of->library, &wanted, 1, err);
+    int code = tn__lookup_only(part->of->library, &wanted, 1, err);
     return code == TN_EUNDEF && is_gone(part->of, wanted.name) ? TN_EREMOVED : code;
 }
 

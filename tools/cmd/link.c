@@ -151,16 +151,10 @@ static void finish_libraries(void)
         tn_run_finalizers(libraries.items[i]);
 }
 
-/* Around the program's own. */
+/* After the program's own. They are initialised before it, as libraries that it searches. */
 static bool start_libraries(void)
 {
-    struct tn_error error;
-    if (atexit(finish_libraries) != 0)
-        return tool_fail(STATUS_FAILURE, "out of memory"), false;
-    for (size_t i = libraries.count - 1; i > 0; i--)
-        if (tn_run_initializers(libraries.items[i], 0, NULL, NULL, &error))
-            return tool_fail(STATUS_FAILURE, "%s", error.text), false;
-    return true;
+    return !atexit(finish_libraries) || (tool_fail(STATUS_FAILURE, "out of memory"), false);
 }
 
 /* ---- definitions and inputs, in the order given ---- */

@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "link/demand/promise.h"
 #include "link/file/detached.h"
 #include "base/os.h"
 #include "lib/watch.h"
@@ -323,7 +324,11 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
 
 static int look_up(const char *entry, void **address, struct tn_error *error)
 {
-    int rc = tn_lookup(tool_program.library, entry, address, error);
+    /* Initializers run later, with the program's arguments. */
+    struct tn_wanted wanted = {entry, 0, NULL};
+    int rc = tn__lookup_only(tool_program.library, &wanted, 1, error);
+    if (!rc)
+        *address = wanted.address;
     if (rc == TN_EUNDEF && !self.undefined.stream)
         return tool_fail(rc, "%s; --entry names another function to call", error->text);
     if (rc)

@@ -56,6 +56,22 @@ struct tn__calls_list {
     size_t dropped;  /* of `count`; at most half of them */
 };
 
+/* Where a library stands among those that one needs (demand/initialize.c). */
+struct tn__library_order {
+    uint64_t visited;
+    struct tn_library *from, *next;
+    size_t at;
+};
+
+/* Initializers that run together. */
+struct tn__round {
+    struct tn__list listed;        /* in the session's rounds */
+    struct tn_library **libraries; /* whose they are, behind the items */
+    size_t library_count, count, at;
+    uint64_t function;        /* the next one of the array at `at` */
+    struct tn__calls items[]; /* in order */
+};
+
 /* A function that loaded code has registered with atexit, __cxa_atexit or on_exit (exits.c). */
 struct tn__exit {
     void (*function)(void *argument);
@@ -141,6 +157,11 @@ struct tn_library {
     struct tn__calls_list initializers; /* still to run */
     struct tn__calls_list finalizers;   /* of initialised objects */
     struct tn__calls_list waiting;      /* finalizers of objects not initialised yet */
+    bool is_pending;                    /* one of these two lists is not empty */
+    uint32_t rounds;                    /* of initializers that are under way, and have some of this library's */
+    struct tn__library_order order;
+    struct tn_library **sources; /* libraries that symbols of this one are re-exported from */
+    size_t source_count, source_capacity;
     struct tn__list exits;
     uint64_t exit_count; /* so far; atomic */
     uint32_t number;     /* in the session */
@@ -227,6 +248,13 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
 bool tn__calls_reserve(struct tn__calls_list *list, size_t count);
 struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count);
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
+/* Drops what was not initialised yet of an object of the library. */
+void tn__calls_forget(struct tn_library *library, const struct tn__object *object);
+/* Compares two by priority, and then by their places in their link. */
+int tn__calls_compare(const struct tn__calls *a, const struct tn__calls *b);
+/* The function with this number, in the order in which they run; 0: there is none. */
+uint64_t tn__calls_function(const struct tn__calls *calls, uint64_t number);
+void tn__call_initializer(uint64_t function, int argc, char **argv, char **envp);
 
 /* ---- search.c ---- */
 

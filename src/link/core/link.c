@@ -293,6 +293,8 @@ static void register_calls(struct tn__calls_list *list, struct tn_library *libra
                            const struct tn__section *section)
 {
     tn__calls_add(list, object, section, ++library->sequence);
+    if (!tn__session_is_elsewhere(library->session))
+        tn__library_set_pending(library, true);
     object->has_calls = true;
     if (!object->first_call)
         object->first_call = library->sequence;

@@ -49,10 +49,8 @@ static void forget_definitions(const struct tn__object *object)
 void tn__object_hide(struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
-    if (object->has_calls) {
-        tn__calls_drop(&library->initializers, object);
-        tn__calls_drop(&library->waiting, object);
-    }
+    if (object->has_calls)
+        tn__calls_forget(library, object);
     forget_definitions(object);
     object->entry_count = 0; /* the names may go before the object */
 }
@@ -71,8 +69,7 @@ void tn__object_remove(struct tn__object *object)
     struct tn_library *library = object->owner->library;
     tn__unwind_remove(&library->session->unwind, object->unwind);
     if (object->has_calls) {
-        tn__calls_drop(&library->initializers, object);
-        tn__calls_drop(&library->waiting, object);
+        tn__calls_forget(library, object);
         tn__calls_drop(&library->finalizers, object);
     }
     if (object->places)

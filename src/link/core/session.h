@@ -33,6 +33,26 @@ struct tn__reclaimer {
     struct tn__removal *current; /* in none of the lists: the thread works on it without the lock */
 };
 
+struct tn__arguments {
+    int count;
+    char **values, **environment;
+    bool are_given;
+};
+
+/* Initializers of the session's libraries (demand/initialize.c). */
+struct tn__initializers {
+    bool are_manual;                /* only the client has them run */
+    struct tn__arguments arguments; /* of the first tn_run_initializers */
+    uint32_t unfinished;            /* libraries that are pending, and rounds; read without the lock */
+    struct tn__list rounds;         /* under way, the innermost last */
+    struct tn__list postponed;      /* lookups that will run some, or wait for them, when the lock is free */
+    uint32_t depth;                 /* how often the lock is held, */
+    pthread_t thread;               /* by this thread, */
+    uint32_t thread_id;             /* which the system knows by this number */
+    uint32_t given;                 /* how often it was given; waited for */
+    uint64_t running;               /* the last function that was called */
+};
+
 struct tn_session {
     struct tn__mutex lock;
     pthread_cond_t idle;                    /* a link has ended */
@@ -78,6 +98,7 @@ struct tn_session {
     const struct tn__handle_hooks *handles; /* NULL: no lookup had a handle; see hooks.h */
     struct tn__list lookup_handles;         /* that the client has not given back, */
     struct tn__list cancelling;             /* and threads that wait for one's callback; see demand/cancel.c */
+    struct tn__initializers initializers;
     struct tn__reclaimer reclaimer;
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
     struct tn__list retirements;         /* that have hidden code, which may be found again (session/contents.h) */
@@ -119,6 +140,20 @@ static inline void tn__session_report(const struct tn_session *session, const st
 {
     if (session->on_error)
         session->on_error(session->context, error);
+}
+
+/* Under the lock. */
+static inline void tn__session_count_unfinished(struct tn_session *session, uint32_t change)
+{
+    uint32_t *unfinished = &session->initializers.unfinished;
+    __atomic_store_n(unfinished, *unfinished + change, __ATOMIC_RELEASE);
+}
+
+static inline void tn__library_set_pending(struct tn_library *library, bool is_pending)
+{
+    if (library->is_pending != is_pending)
+        tn__session_count_unfinished(library->session, is_pending ? 1 : UINT32_MAX); /* plus or minus one */
+    library->is_pending = is_pending;
 }
 
 /* ---- lock.c ---- */

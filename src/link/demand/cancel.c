@@ -201,7 +201,8 @@ int tn_lookup_until(struct tn_library *library, struct tn_wanted *symbols, size_
         return code;
     const struct tn__request request = {
         .library = library, .symbols = symbols, .count = count, .deadline = deadline ? deadline : 1};
-    return tn__query_link(&request, err);
+    code = tn__query_link(&request, err);
+    return code || tn__promise_current(library->session) ? code : tn__library_initialize(library, deadline, err);
 }
 
 /* ---- what a materializer sees of it ---- */

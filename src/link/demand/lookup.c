@@ -25,7 +25,18 @@ static int look_up(struct tn_responsibility *from, struct tn_library *library, s
     const struct tn__request request = {.library = library, .symbols = symbols, .count = count};
     if (!from)
         from = tn__promise_current(library->session);
-    return done ? tn__query_start(&request, from, done, context, NULL, err) : tn__query_run(&request, from, err);
+    if (done)
+        return tn__query_start(&request, from, done, context, NULL, err);
+    code = tn__query_run(&request, from, err);
+    return code || from ? code : tn__library_initialize(library, 0, err);
+}
+
+int tn__lookup_only(struct tn_library *library, struct tn_wanted *symbols, size_t count, struct tn_error *err)
+{
+    int code = tn__wanted_check(library, symbols, count, err);
+    if (code)
+        return code;
+    return tn__query_link(&(struct tn__request){.library = library, .symbols = symbols, .count = count}, err);
 }
 
 int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)

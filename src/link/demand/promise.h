@@ -200,6 +200,40 @@ void tn__queries_after_fork(struct tn_session *session);
 /* At the end of the session: fails all queries with a callback. */
 void tn__query_abandon(struct tn_session *session);
 
+/* lookup.c: tn_lookup_all that leaves initializers to calls and lookups of other threads; for workers. */
+int tn__lookup_only(struct tn_library *library, struct tn_wanted *symbols, size_t count, struct tn_error *err);
+
+/* ---- initialize.c ---- */
+
+/* Runs what the library, and libraries that it needs, have to initialise, or waits until another thread has. Without a
+ * lock. TN_ECANCELLED: it takes until the deadline, if that is not 0; TN_ENOMEM. */
+int tn__library_initialize_now(struct tn_library *library, uint64_t deadline, struct tn_error *err);
+
+/* False for most calls: nothing of the session has to be initialised. */
+static inline bool tn__session_has_pending(const struct tn_session *session)
+{
+    const struct tn__initializers *state = &session->initializers;
+    return __atomic_load_n(&state->unfinished, __ATOMIC_ACQUIRE) && !state->are_manual;
+}
+
+static inline int tn__library_initialize(struct tn_library *library, uint64_t deadline, struct tn_error *err)
+{
+    return tn__session_has_pending(library->session) ? tn__library_initialize_now(library, deadline, err) : 0;
+}
+
+/* tn_run_initializers without arguments: they remain those of the client's first call. */
+int tn__library_run_initializers(struct tn_library *library, struct tn_error *err);
+/* Under the lock: true if tn__library_initialize would do nothing. */
+bool tn__library_is_initialized(struct tn_library *library);
+/* Under the lock: true if this thread cannot get an address of the library for another one's lookup now. It is in an
+ * initializer that the library needs; or it is making something (is_making), which an initializer that it would wait
+ * for may need. */
+bool tn__library_must_be_left(struct tn_library *library, bool is_making);
+/* In the child of a fork, under the lock. */
+void tn__initializers_after_fork(struct tn_session *session);
+/* At the end of the session. */
+void tn__initializers_free(struct tn_session *session);
+
 /* ---- waits.c; all under the lock ---- */
 
 /* Records that the query waits for all promises in `needs`. TN_ECYCLE: one of them waits, itself or through others, for

@@ -371,9 +371,34 @@ void tn__query_answer(struct tn__query *query, const struct tn_error *err)
     tn__free(query->session->allocator, query);
 }
 
+enum { POSTPONED = TN__EXPLORED + 1 }; /* beside the outcomes of rounds */
+
+/* Under the lock. Whether the query goes on later, when no thread runs initializers. */
+static bool postpone(struct tn__query *query)
+{
+    struct tn_session *session = query->session;
+    if (!tn__library_must_be_left(query->request.library, tn__promise_current(session)))
+        return false;
+    query->stepping = false;
+    tn__list_append(&session->initializers.postponed, &query->runnable);
+    return true;
+}
+
+/* Before it answers, for a query that has linked everything. The library may be gone afterwards. */
+static int initialize(struct tn_library *library, struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    int code = tn__library_initialize_now(library, 0, err);
+    tn__session_lock(session);
+    tn__library_release(library);
+    tn__session_unlock(session);
+    return code;
+}
+
 static void step(struct tn__query *query)
 {
     struct tn_session *session = query->session;
+    struct tn_library *library = query->request.library;
     struct tn__needs needs;
     struct tn_error err;
     tn__session_lock(session);
@@ -384,14 +409,21 @@ static void step(struct tn__query *query)
     else
         needs = (struct tn__needs){0};
     query->stepping = code != TN__WAIT;
-    if (code != TN__WAIT) {
+    bool initializes = !code && !query->from && tn__session_has_pending(session);
+    if (initializes && postpone(query))
+        code = POSTPONED;
+    else if (initializes)
+        tn__library_use(library);
+    if (code <= 0) {
         end_query(query);
         leave_library(&query->request, code);
     }
     tn__session_unlock(session);
+    if (!code && initializes)
+        code = initialize(library, &err);
     if (code == TN__WAIT)
         tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */
-    else
+    else if (code != POSTPONED)
         tn__query_answer(query, code ? &err : NULL);
     tn__free(session->allocator, needs.promises);
     tn__free(session->allocator, needs.missing);

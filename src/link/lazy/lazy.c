@@ -115,6 +115,8 @@ static int look_up(const struct tn__lazy_batch *batch, const char *target, uint6
     struct tn_wanted wanted = {target, batch->of_object ? TN_WANTED_HIDDEN : 0, NULL};
     int code =
         target ? tn_lookup_all(batch->targets, &wanted, 1, err) : tn__fail(err, TN_EUNDEF, "it leads nowhere yet");
+    if (!code) /* by a thread that makes something, too, because it is going to run the function */
+        code = tn__library_initialize(batch->targets, 0, err);
     if (!code)
         *address = (uintptr_t)wanted.address;
     return code;

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "link/demand/promise.h"
 #include "link/lazy/lazy.h"
 
 uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name)
@@ -29,6 +30,24 @@ static bool looks_up(const struct tn__lazy_slot *slot, const struct tn__lazy_bet
 
 /* ---- bodies ---- */
 
+/* What the best body needs was linked by this thread, which initialises nothing: so the next call looks it up, and
+ * does. A call that is looking a name up must find it where it is. */
+static int look_up_next(struct tn__lazy_slot *slot, const char *best, struct tn_error *err)
+{
+    struct tn__lazy_record *record = slot->record;
+    const struct tn_session *session = record->batch->library->session;
+    size_t size = strlen(best) + 1;
+    if (tn__lazy_has_later_target(record) && record->batch->calls)
+        return tn__fail(err, TN_EDUP, "'%s' is being looked up", record->entry->name);
+    char *name = tn__alloc(session->allocator, size);
+    if (!name)
+        return tn__no_memory(err, record->entry->name);
+    if (tn__lazy_has_later_target(record))
+        tn__free(session->allocator, (void *)record->target);
+    record->target = memcpy(name, best, size);
+    return tn__lazy_lead(tn__lazy_pool_of(session), slot, tn__lazy_pool_of(session)->entry, err);
+}
+
 static int raise_slot(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                       struct tn_error *err)
 {
@@ -45,7 +64,9 @@ static int raise_slot(struct tn_library *library, const struct tn__lazy_better *
         may = now == tn__lazy_linked_at(library, better->bodies[i]);
     if (!may || !looks_up(slot, better))
         return tn__fail(err, TN_EDUP, "'%s' was redirected", better->name);
-    int code = now == best ? 0 : tn__lazy_lead(pool, slot, best, err);
+    int code = now == best                           ? 0
+               : tn__library_is_initialized(library) ? tn__lazy_lead(pool, slot, best, err)
+                                                     : look_up_next(slot, better->bodies[better->count - 1], err);
     *changed = now != best && !code;
     return code;
 }

@@ -152,6 +152,19 @@ static int fill(struct definition *out, const struct description *d, struct tn_l
     return out->entry && (out->target || !source) ? 0 : tn__fail(err, TN_ENOMEM, "'%s': out of memory", d->name);
 }
 
+/* What the library needs of the source is initialised first. */
+static int note_source(struct tn_library *library, struct tn_library *source, struct tn_error *err)
+{
+    for (size_t i = 0; i < library->source_count; i++)
+        if (library->sources[i] == source)
+            return 0;
+    if (!tn__grow(library->session->allocator, &library->sources, &library->source_capacity, library->source_count + 1,
+                  sizeof(struct tn_library *)))
+        return tn__no_memory(err, library->name);
+    library->sources[library->source_count++] = source;
+    return 0;
+}
+
 static int define(struct definitions *all, describe *describe_one, const void *array, struct tn_error *err)
 {
     int code = tn__libraries_check(all->library, all->source, err);
@@ -161,6 +174,8 @@ static int define(struct definitions *all, describe *describe_one, const void *a
         if (!code)
             code = fill(&all->items[i], &d, all->library, all->source, err);
     }
+    if (!code && all->source && all->source != all->library)
+        code = note_source(all->library, all->source, err);
     return code ? code : enter_all(all, err);
 }
 

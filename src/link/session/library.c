@@ -150,6 +150,10 @@ static void free_lists(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
     tn__free(from, library->search);
+    tn__free(from, library->sources);
+    library->sources = NULL;
+    library->source_count = library->source_capacity = 0;
+    tn__library_set_pending(library, false);
     tn__free(from, library->initializers.items);
     tn__free(from, library->finalizers.items);
     tn__free(from, library->waiting.items);
@@ -220,6 +224,11 @@ static void cut(struct tn_library *library, const struct tn_library *removed)
         if (library->search[i].library != removed)
             library->search[kept++] = library->search[i];
     library->search_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < library->source_count; i++)
+        if (library->sources[i] != removed)
+            library->sources[kept++] = library->sources[i];
+    library->source_count = kept;
     for (size_t i = 0; removed->found_by_others && library->symtab.slots && i <= library->symtab.mask; i++) {
         struct tn__entry *entry = library->symtab.slots[i];
         if (entry && entry->kind == TN__ENTRY_ALIAS && entry->library == removed)

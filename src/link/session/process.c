@@ -42,6 +42,7 @@ static void after_fork(bool in_child)
             tn__queries_after_fork(session);
             tn__promises_after_fork(session);
             retirements_after_fork(session);
+            tn__initializers_after_fork(session);
             if (session->reclaimer.hooks)
                 session->reclaimer.hooks->after_fork(session);
         }

@@ -62,6 +62,8 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
         return code;
     if (options.flags & ~(uint64_t)(TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS))
         return tn__fail(err, TN_EINVAL, "unknown session flags %#llx", (unsigned long long)options.flags);
+    if (options.initializers != TN_INITIALIZERS_AUTOMATIC && options.initializers != TN_INITIALIZERS_MANUAL)
+        return tn__fail(err, TN_EINVAL, "no way %d to run initializers", (int)options.initializers);
     const struct tn_allocator *allocator = options.allocator;
     if (allocator && (!allocator->allocate || !allocator->reallocate || !allocator->release))
         return tn__fail(err, TN_EINVAL, "an allocator needs all three functions");
@@ -78,6 +80,8 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__list_init(&session->unplaced);
     tn__list_init(&session->lookup_handles);
     tn__list_init(&session->cancelling);
+    tn__list_init(&session->initializers.rounds);
+    tn__list_init(&session->initializers.postponed);
     code = open_memory(session, &options, err);
     if (!code)
         code = take_formats(session, options.formats, err);
@@ -99,6 +103,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->on_object = options.on_object;
     session->decompress = options.decompress;
     session->context = options.context;
+    session->initializers.are_manual = options.initializers == TN_INITIALIZERS_MANUAL;
     session->timings = options.flags & TN_SESSION_TIMINGS;
     session->any_threads = !(options.flags & TN_SESSION_OWN_THREADS) && !tn__session_is_elsewhere(session);
     tn__session_init_thread_exits(session);
@@ -131,6 +136,7 @@ void tn_session_destroy(struct tn_session *session)
         tn__library_empty(library);
     tn__promises_drop_removed(session);
     tn__session_unlock(session);
+    tn__initializers_free(session);
     for (struct tn_library *library = session->libraries, *next; library; library = next) {
         next = library->next;
         tn__library_free(library);

@@ -66,7 +66,10 @@ static void test_allocations(void **state)
     struct bytes first = object("comdat_1.msvc"), second = object("comdat_2.msvc"), small = object("small.msvc");
     bool failed = true;
     for (long n = 1; failed; n++) {
-        const struct tn_session_options options = {.size = sizeof options, .formats = formats, .allocator = &allocator};
+        const struct tn_session_options options = {.size = sizeof options,
+                                                   .formats = formats,
+                                                   .allocator = &allocator,
+                                                   .initializers = TN_INITIALIZERS_MANUAL};
         struct fixture f = open_fixture(&options);
         struct tn_error err;
         left = n;

@@ -325,7 +325,7 @@ static void executable_memory_is_refused_later(void **state)
         assert_same_memory(&before, &after);
     }
     check_still_works(&f);
-    assert_int_equal(call(&f, "small"), 1 + 3);
+    assert_int_equal(call(&f, "small"), 2 + 3);
     close_fixture(&f);
 }
 

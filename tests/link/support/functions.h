@@ -13,6 +13,10 @@ struct bytes function_object(const char *name, int value, const char *callee);
 /* The same, with a weak definition. */
 struct bytes weak_function_object(const char *name, int value);
 
+/* The same, with arrays of up to four initializers and finalizers, which are undefined functions; up to NULL. */
+struct bytes initialized_function_object(const char *name, int value, const char *callee,
+                                         const char *const *initializers, const char *const *finalizers);
+
 /* An input of these bytes that frees them. */
 struct tn_input input_of(const char *name, struct bytes bytes);
 
