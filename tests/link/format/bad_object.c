@@ -66,7 +66,7 @@ static const struct row rows[] = {
     {"program", IN_HEADER(e_type, ET_EXEC), TN_EFORMAT, {"ELF type 2", "a program"}},
     {"shared library", IN_HEADER(e_type, ET_DYN), TN_EFORMAT, {"ELF type 3", "shared library"}},
     {"core", IN_HEADER(e_type, ET_CORE), TN_EFORMAT, {"ELF type 4"}},
-    {"AArch64", IN_HEADER(e_machine, EM_AARCH64), TN_ENOTSUP, {"AArch64", "tn_format_elf_aarch64"}},
+    {"AArch64", IN_HEADER(e_machine, EM_AARCH64), TN_ENOTSUP, {"made for AArch64", "links code for"}},
     {"i386", IN_HEADER(e_machine, EM_386), TN_EFORMAT, {"machine 3"}},
     {"no section headers", IN_HEADER(e_shoff, 0), TN_EFORMAT, {"section"}},
     {"section headers behind the end", IN_HEADER(e_shoff, 1 << 20), TN_EFORMAT, {"section headers"}},

@@ -124,7 +124,7 @@ static const struct row {
 } rows[] = {
     {"magic", HEADER, 0, 0, 0, 4, 0xfeedface, TN_EFORMAT, "a 32-bit Mach-O file"},
     {"machine", HEADER, 0, 0, TN__MACHO_CPU, 4, 18, TN_EFORMAT, "unknown machine (CPU type 0x12)"},
-    {"another machine", HEADER, 0, 0, TN__MACHO_CPU, 4, TN__MACHO_ARM64, TN_ENOTSUP, "tn_format_macho_aarch64"},
+    {"another machine", HEADER, 0, 0, TN__MACHO_CPU, 4, TN__MACHO_ARM64, TN_ENOTSUP, "made for AArch64"},
     {"a program", HEADER, 0, 0, TN__MACHO_FILE_TYPE, 4, 2, TN_EFORMAT, "but a program"},
     {"a library", HEADER, 0, 0, TN__MACHO_FILE_TYPE, 4, 6, TN_EFORMAT, "but a shared library"},
     {"too many commands", HEADER, 0, 0, TN__MACHO_COMMANDS, 4, 3, TN_EFORMAT, "load command 2"},
