@@ -26,13 +26,16 @@ void tn__os_wake(const uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* Not by sscanf, which is larger than all of this file's callers in a small program. */
 int tn__os_system_call(uint32_t thread)
 {
     char path[64], text[256];
-    int number;
     snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/syscall", thread);
-    if (tn__os_read_text(path, text, sizeof text) || sscanf(text, "%d", &number) != 1)
+    if (tn__os_read_text(path, text, sizeof text) || *text < '0' || *text > '9')
         return -1;
+    int number = 0;
+    for (const char *digit = text; *digit >= '0' && *digit <= '9'; digit++)
+        number = number * 10 + (*digit - '0');
     return number;
 }
 

@@ -43,10 +43,13 @@ share/doc/tenon/CHANGELOG.md
 share/doc/tenon/LICENSE
 share/doc/tenon/LICENSE.mimalloc
 share/doc/tenon/README.md
+share/doc/tenon/SECURITY.md
 share/doc/tenon/doc/CACHE.md
+share/doc/tenon/doc/COMPATIBILITY.md
 share/doc/tenon/doc/CPU.md
 share/doc/tenon/doc/DESIGN.md
 share/doc/tenon/doc/EMBEDDING.md
+share/doc/tenon/doc/FIGURES.md
 share/doc/tenon/doc/GC.md
 share/doc/tenon/doc/IMAGE.md
 share/doc/tenon/doc/IR.md

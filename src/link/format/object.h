@@ -219,11 +219,14 @@ struct tn__reader {
     int (*read)(struct tn__object_data *object, struct tn_error *err);
 };
 
-/* The end of NAME in NAME@@VERSION; NULL: it is no such name. */
+/* The end of NAME in NAME@@VERSION; NULL: it is no such name. A number is no version: compilers put the size of the
+ * arguments behind the names of functions that are called by registers (vectorcall), references and definitions
+ * alike. */
 static inline const char *tn__default_version(const char *name)
 {
     const char *at = strchr(name, '@');
-    return at && at != name && at[1] == '@' && at[2] && at[2] != '@' ? at : NULL;
+    bool doubled = at && at != name && at[1] == '@' && at[2] && at[2] != '@';
+    return doubled && at[2 + strspn(at + 2, "0123456789")] ? at : NULL;
 }
 
 extern const struct tn__reader tn__reader_elf, tn__reader_macho, tn__reader_coff;
