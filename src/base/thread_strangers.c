@@ -26,7 +26,7 @@ static bool visit(void *context, uint32_t id)
 int tn__threads_find_stranger(uint32_t *stranger)
 {
     uint64_t announced;
-    int error;
+    int error = 0;
     do {
         announced = tn__own_threads_await();
         *stranger = 0;
