@@ -87,10 +87,9 @@ static bool add_libraries(struct snapshot *s, const struct tn_session *session)
     bool ok = true;
     for (struct tn_library *library = session->libraries; ok && library; library = library->next) {
         ok = tn__grow(NULL, &s->libraries, &s->library_capacity, s->library_count + 1, sizeof *s->libraries);
-        if (ok)
-            s->libraries[s->library_count++] =
-                (struct library){.name = tn__arena_text(&s->arena, library->name, strlen(library->name))};
-        ok = ok && s->libraries[s->library_count - 1].name && each_range(library, add_range, s);
+        if (ok) /* callers keep names as long as the library is there */
+            s->libraries[s->library_count++] = (struct library){.name = library->name};
+        ok = ok && each_range(library, add_range, s);
     }
     s->adds += session->stats.objects;
     s->subs += session->revision;
