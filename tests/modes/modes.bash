@@ -63,7 +63,7 @@ check_mode() {
     local options=("${@/#@/$stem/}") got=$stem/got.$name
     [ -s "$stem/$form.inputs" ] || return 0
     if grep -qE "^([^:]* )?$name( [^:]*)?:" "$stem/skip"; then
-        echo "ok modes/$case, $name # SKIP $(sed -nE "s/^([^:]* )?$name( [^:]*)?: //p" "$stem/skip")"
+        echo "ok modes/$case, $name # SKIP $(sed -nE "s/^([^:]* )?$name( [^:]*)?: //p" "$stem/skip" | head -1)"
         return
     fi
     ! grep -qE "^$case .*\b$name( |$)" tests/modes/pending || return 0
