@@ -29,7 +29,7 @@ cross_suites = $(cross_llvm_hosts:%=tests/tool:%)
 # it crash. Heaps and images take long under emulation, and run once.
 large_pages := 65536
 large_page_tests := $(filter-out base/memory gc/heap/% gc/load/loaded image/% \
-	$(addprefix link/,session/faults session/thread_exits tls/tls),$(cross_tests))
+	$(addprefix link/,session/faults session/thread_exits tls/tls tls/tls_registers),$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
 cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384,core/matrix lazy/lazy_calls memory/ranges)
 # Of them for .ci/run: all of AArch64; for RISC-V and for large pages what depends on the machine, and on its pages.
