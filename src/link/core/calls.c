@@ -19,6 +19,7 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
         .count = section->size / sizeof(uint64_t),
         .priority = section->priority,
         .sequence = sequence,
+        .input = object->input,
         .reversed = section->reversed,
         .backwards = section->backwards,
     };
@@ -67,6 +68,8 @@ int tn__calls_compare(const struct tn__calls *x, const struct tn__calls *y)
 {
     if (x->priority != y->priority)
         return x->priority < y->priority ? -1 : 1;
+    if (x->input != y->input)
+        return x->input < y->input ? -1 : 1;
     bool first = x->sequence < y->sequence;
     if (x->object == y->object && x->backwards != y->backwards)
         first = y->backwards;

@@ -42,7 +42,7 @@ struct tn__suppliers {
 struct tn__calls {
     const struct tn__object *object; /* NULL: dropped */
     uint64_t address;                /* of the array */
-    uint64_t count, sequence;
+    uint64_t count, sequence, input;
     uint32_t priority;
     bool reversed, backwards;
 };
@@ -166,6 +166,7 @@ struct tn_library {
     uint64_t exit_count; /* so far; atomic */
     uint32_t number;     /* in the session */
     uint64_t sequence;   /* of arrays of initializers and finalizers, in link order */
+    uint64_t inputs;     /* so many were added: objects, archives, promises */
 };
 
 /* Iterates over the trackers of a library, its own first. NULL starts and ends the iteration. */
@@ -250,7 +251,7 @@ struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct t
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
 /* Drops what was not initialised yet of an object of the library. */
 void tn__calls_forget(struct tn_library *library, const struct tn__object *object);
-/* Compares two by priority, and then by their places in their link. */
+/* Compares two by priority, then by the inputs that they came with, and then by their places in their link. */
 int tn__calls_compare(const struct tn__calls *a, const struct tn__calls *b);
 /* The function with this number, in the order in which they run; 0: there is none. */
 uint64_t tn__calls_function(const struct tn__calls *calls, uint64_t number);

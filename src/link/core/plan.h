@@ -74,6 +74,7 @@ struct tn__object {
     struct tn__list queued; /* pending: in the library's queue; a new archive member: in the link's list; linked: see
                                `unplaced` of the session */
     uint64_t first_call;    /* the sequence of the first of its initializers and finalizers; 0: none */
+    uint64_t input;         /* the number of the object, archive or promise that it came with, among the library's */
     struct tn__unwind_table *unwind;
     uint32_t has_calls : 1;     /* the library's lists may contain these */
     uint32_t has_constants : 1; /* to which data that its code has written may point */

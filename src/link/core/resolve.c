@@ -76,11 +76,13 @@ static int load_member(struct tn__link *link, struct tn_library *library, struct
             input.release(input.context, input.bytes, input.length);
         return code;
     }
+    struct tn__object *member = tn__container_of(link->members.previous, struct tn__object, queued);
+    member->input = archive->number;
     if (entry->kind == TN__ENTRY_LAZY)
         tn__entry_reset(entry); /* the archive's index promised what the member does not define */
     /* Objects of this link may refer to what it has taken over from them. */
     bool took = library->fall_back_due;
-    return took ? need_object(link, tn__container_of(link->members.previous, struct tn__object, queued)) : 0;
+    return took ? need_object(link, member) : 0;
 }
 
 /* The link has to wait until this promise is kept. Everything else that it lacks is still collected, so that all of it

@@ -63,6 +63,7 @@ struct tn__promise {
      * place. */
     bool is_handed_over;
     pthread_t taker;
+    uint64_t input; /* what it makes has this number in the order of the library's inputs */
 };
 
 /* There is one for each name that any object of the library mentions. */

@@ -191,6 +191,7 @@ static void hand_over(struct tn_responsibility *promise, struct tn_responsibilit
     if (!to->client.materialize)
         to->client.materialize = give_up;
     promise->client = (struct tn_materializer){0};
+    to->seen.input = promise->seen.input;
     for (size_t i = 0; i < promise->count; i++)
         if (tn__promise_owes(promise, promise->entries[i]))
             tn__promise_take(to, promise->entries[i]);

@@ -115,7 +115,7 @@ struct tn__query {
 
 /* A new promise without owner, with room for `count` symbols; needs no lock. NULL when memory is out. */
 struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count);
-/* Under the lock: sets its owner. */
+/* Under the lock: sets its owner, and its place among the inputs unless it has one. */
 void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner);
 /* Under the lock: makes it owe this entry. */
 void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry);

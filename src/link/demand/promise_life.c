@@ -74,6 +74,8 @@ struct tn_responsibility *tn__promise_new(struct tn_library *library, const char
 void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner)
 {
     promise->owner = owner;
+    if (!promise->seen.input)
+        promise->seen.input = ++promise->library->inputs;
     tn__list_append(&owner->promises, &promise->owned);
 }
 

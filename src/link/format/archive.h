@@ -28,6 +28,7 @@ struct tn__archive {
     char *name;
     bool thin;
     uint64_t link, loaded; /* the last link that has loaded members, and their bytes */
+    uint64_t number;       /* among the library's inputs */
     struct tn__archive_names {
         const char *text; /* the GNU table of long names */
         size_t size;

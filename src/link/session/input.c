@@ -138,6 +138,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
         tn__free(from, archive->name);
         tn__free(from, archive);
     } else {
+        archive->number = ++library->inputs;
         archive->next = library->archives;
         library->archives = archive;
     }

@@ -114,6 +114,7 @@ static int hand_on(struct tn_responsibility *promise, struct tn_responsibility *
         if (entry) /* else it was named twice */
             tn__promise_take(to, entry);
     }
+    to->seen.input = promise->seen.input;
     tn__promise_give(to, promise->owner);
     tn__query_wake(promise);
     return 0;
