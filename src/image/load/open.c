@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "image/load/image.h"
@@ -14,9 +15,9 @@ static void call_all(const struct tn__image_calls *calls, bool backwards)
 {
     for (uint64_t i = 0; i < calls->count; i++) {
         uint64_t index = backwards ? calls->count - 1 - i : i;
-        void (*function)(void);
+        void (*function)(int count, char **values, char **environment);
         memcpy(&function, (const void *)(uintptr_t)(calls->address + 8 * index), sizeof function);
-        function();
+        function(0, NULL, environ);
     }
 }
 
