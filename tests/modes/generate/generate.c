@@ -33,6 +33,7 @@ static struct {
     int count;
     struct text header, cxx_header, body; /* of all.h: what all files see, and those in C++; of main */
     int has_threads, has_ifunc, has_atexit, has_cxx, ends_itself;
+    int has_initializers, has_late_initializers; /* any; in members of an archive */
     uint64_t random;
 } program;
 
@@ -197,11 +198,18 @@ static void statics(int n)
     show("other_static", n);
 }
 
+static void note_initializers(const struct file *file)
+{
+    program.has_initializers = 1;
+    program.has_late_initializers |= file->is_member;
+}
+
 static void constructor(int n)
 {
     for (unsigned count = 1 + below(3); count > 0; count--) {
         struct file *file = any_file();
         char priority[16] = "";
+        note_initializers(file);
         if (file->is_cxx || chance(60)) /* else compilers differ in what comes first, it or C++'s own */
             snprintf(priority, sizeof priority, "(%u)", 101 + below(4) * 50);
         put(file, "__attribute__((constructor%s)) static void up_%d_%u(void) { note(\"up\", %d%u); }\n", priority, n,
@@ -220,8 +228,10 @@ static void exit_handlers(int n)
     put(file, "static void inner_%d(void) { note(\"inner\", %d); }\n", n, n);
     put(file, "static void outer_%d(void) { note(\"outer\", %d), atexit(inner_%d); }\n", n, n, n);
     put(file, "int handler_%d(void) { return atexit(outer_%d); }\n", n, n);
-    if (chance(40))
+    if (!file->is_cxx && chance(40)) {
+        note_initializers(file);
         put(file, "__attribute__((constructor)) static void early_%d(void) { atexit(outer_%d); }\n", n, n);
+    }
     show("handler", n);
 }
 
@@ -314,6 +324,7 @@ static void objects(int n)
     struct file *file = file_of(1);
     if (!file)
         return;
+    note_initializers(file);
     const char *kind = chance(50) ? "" : chance(50) ? "static " : "__attribute__((init_priority(200))) ";
     declare("int object_%d(void);\n", n);
     put(file, "struct thing_%d {\n    int n;\n    thing_%d(int i) : n(i) { note(\"made\", n); }\n", n, n);
@@ -328,6 +339,7 @@ static void inline_variable(int n)
     struct file *file = file_of(1);
     if (!file)
         return;
+    note_initializers(file);
     declare("int variable_%d(void);\n", n);
     declare_cxx("inline int dynamic_%d = (note(\"dynamic\", %d), 5);\n", n, n);
     put(file, "int variable_%d(void) { return dynamic_%d++; }\n", n, n);
@@ -438,6 +450,12 @@ static void print_limits(void)
         printf("// SKIP: exe: it needs the C++ library (doc/IMAGE.md)\n");
     if (program.has_ifunc)
         printf("// SKIP: exe image: indirect functions (doc/IMAGE.md)\n");
+    if (program.has_initializers)
+        printf("// SKIP: client-stubs client-lazy: what is linked on demand is initialised then (doc/SESSION.md)\n");
+    if (program.has_late_initializers)
+        printf("// SKIP: lazy lazy-even lazy-odd tiers ahead lazy-first lazy-second client-threads: the same\n");
+    if (program.has_atexit && program.ends_itself)
+        printf("// SKIP: image: a file is finalised when it is closed (doc/IMAGE.md)\n");
     if (program.has_atexit)
         printf("// SKIP: shared: atexit is in no shared library of glibc (doc/IMAGE.md)\n");
     if (program.has_threads)
