@@ -96,13 +96,17 @@ static struct tn__calls_list take_finalizers(const struct ending *ending)
 /* Each step takes from a list what it runs, so running it again goes on. */
 static void run(const struct ending *ending)
 {
+    size_t count;
     watch(); /* without memory for it, a call of exit ends the process without the rest */
     tn__thread_exits_run(ending->library, ending->owner);
     tn__exits_run(ending->library, ending->owner);
-    struct tn__calls_list finalizers = take_finalizers(ending);
-    tn__calls_run(&finalizers);
-    tn__thread_exits_run(ending->library, ending->owner);
-    tn__exits_run(ending->library, ending->owner);
+    do { /* what these call for the first time may have to be finalised too */
+        struct tn__calls_list finalizers = take_finalizers(ending);
+        count = finalizers.count;
+        tn__calls_run(&finalizers);
+        tn__thread_exits_run(ending->library, ending->owner);
+        tn__exits_run(ending->library, ending->owner);
+    } while (count);
 }
 
 void tn__ending_run(struct tn_library *library, struct tn_tracker *owner, struct tn__calls_list *finalizers)

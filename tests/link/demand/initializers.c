@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "functions.h"
+#include "link/demand/promise.h"
+#include "link/lazy/lazy.h"
 
 extern char **environ;
 
@@ -304,6 +306,22 @@ static void a_callback_comes_after_the_initializer(void **state)
     close_fixture(&f);
 }
 
+static void a_finalizer_may_call_too(void **state)
+{
+    (void)state;
+    struct fixture f = open_session(TN_INITIALIZERS_AUTOMATIC);
+    inner = &f;
+    inside = call_f;
+    add(f.library, "f", 1, NULL, "init_a", "fini_a");
+    add(f.library, "g", 2, NULL, "init_b", "init_inside");
+    assert_int_equal(call(&f, "g"), 2);
+    tn_run_finalizers(f.library);
+    assert_string_equal(heard, "b [ a ] -a");
+    tn_run_finalizers(f.library);
+    assert_string_equal(heard, "b [ a ] -a");
+    close_fixture(&f);
+}
+
 static void call_g(void)
 {
     assert_int_equal(call(inner, "g"), 3); /* whose library is being initialised */
@@ -448,6 +466,46 @@ static void a_lookup_of_a_materializer_runs_none(void **state)
     close_fixture(&f);
 }
 
+/* ---- better bodies ---- */
+
+static bool is_current(const void *unused)
+{
+    (void)unused;
+    return true;
+}
+
+/* A thread that compiles a better body links it, and leaves what that needs to the next call. */
+static void a_worker_runs_none(void **state)
+{
+    (void)state;
+    for (int needs_none = 0; needs_none < 2; needs_none++) {
+        struct fixture f = open_session(TN_INITIALIZERS_AUTOMATIC);
+        struct tn_error err;
+        bool changed;
+        struct tn_wanted high = {"high", 0, NULL};
+        const struct tn_lazy_symbol symbol = {.name = "f", .target = "low"};
+        const struct tn_stub_options options = {.size = sizeof options, .on_failure = not_called};
+        const struct tn__lazy_better better = {"f", (const char *const[]){"low", "high"}, 2, is_current, NULL};
+        add_function(f.library, "low", 1, NULL, NULL);
+        add_function(f.library, "high", 2, "helper", NULL);
+        add(f.library, "helper", 3, NULL, "init_a", "fini_a");
+        assert_ok(tn_define_lazy(f.library, &symbol, 1, f.library, &options, &err), &err);
+        int (*function)(void) = (int (*)(void))lookup(&f, "f");
+        assert_int_equal(function(), 1);
+        assert_ok(tn__lookup_only(f.library, &high, 1, &err), &err);
+        if (needs_none)
+            assert_ok(tn_run_initializers(f.library, 0, NULL, NULL, &err), &err);
+        assert_ok(tn__lazy_raise(f.library, &better, &changed, &err), &err);
+        assert_true(changed);
+        assert_string_equal(heard, needs_none ? "a" : "");
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(function(), 5);
+            assert_string_equal(heard, "a");
+        }
+        close_fixture(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,12 +516,14 @@ int main(void)
         cmocka_unit_test(so_do_libraries_that_are_exported_from),
         cmocka_unit_test(other_libraries_are_left_alone),
         cmocka_unit_test(an_initializer_may_look_up_and_call),
+        cmocka_unit_test(a_finalizer_may_call_too),
         cmocka_unit_test(a_callback_comes_after_the_initializer),
         cmocka_unit_test(a_circle_through_an_initializer_does_not_wait),
         cmocka_unit_test(what_is_removed_is_not_initialised),
         cmocka_unit_test(arguments_are_those_of_the_first_request),
         cmocka_unit_test(a_client_can_have_all_of_it),
         cmocka_unit_test(a_lookup_of_a_materializer_runs_none),
+        cmocka_unit_test(a_worker_runs_none),
     };
     return cmocka_run_group_tests_name("link/initializers", tests, NULL, NULL);
 }
