@@ -33,9 +33,9 @@ enum tn__level {
     TN__LEVEL_INSTANCES,   /* code instances */
     TN__LEVEL_LOADED,      /* the list of stack maps of loaded objects */
     TN__LEVEL_MAPS,        /* stack maps */
-    TN__LEVEL_RANGES,      /* addresses of all heaps; at a fork handles and the default heap too */
-    TN__LEVEL_HANDLES,     /* handles and pins of a heap */
+    TN__LEVEL_HANDLES,     /* handles and pins of a heap; at a fork of all heaps, and the default heap too */
     TN__LEVEL_DEFAULT,     /* the default heap */
+    TN__LEVEL_RANGES,      /* addresses of all heaps */
     TN__LEVEL_ROOTS,       /* root ranges */
     TN__LEVEL_OBSERVERS,   /* tables of functions */
     TN__LEVEL_SOURCES,     /* debug information */

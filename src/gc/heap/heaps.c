@@ -40,7 +40,7 @@ static struct tn_heap *find_own(void)
     return own;
 }
 
-/* One whose world a thread has stopped, of which there is one. */
+/* One whose world a thread has stopped, of which there is one. Its handles may be locked: they are visited so. */
 static struct tn_heap *find_stopped(void)
 {
     struct tn_heap *stopped = NULL;
@@ -164,10 +164,11 @@ static void after_fork(bool in_child)
 static void watch_forks(void)
 {
     static const struct tn__fork_hooks hooks = {.before = before_fork, .after = after_fork};
-    static const struct tn__fork_hooks handle_hooks = {
-        .lock = &all.ranges, .before = lock_handles, .after = unlock_handles};
+    static const struct tn__fork_hooks handle_hooks = {.before = lock_handles, .after = unlock_handles};
+    static const struct tn__fork_hooks range_hooks = {.lock = &all.ranges};
     tn__forks_watch(TN__LEVEL_HEAPS, &hooks);
-    tn__forks_watch(TN__LEVEL_RANGES, &handle_hooks);
+    tn__forks_watch(TN__LEVEL_HANDLES, &handle_hooks);
+    tn__forks_watch(TN__LEVEL_RANGES, &range_hooks);
 }
 
 void tn__heaps_add(struct tn_heap *heap)

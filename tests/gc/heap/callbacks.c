@@ -356,11 +356,13 @@ static void in_on_delay(void)
 /* ---- children ---- */
 
 static uint64_t flags;
+static uint32_t workers; /* 0: as many as the machine has processors for */
 
 static struct tn_handle *open_heap(struct tn_heap **heap, bool hooks,
                                    void (*on_corruption)(void *context, const char *what))
 {
     struct tn_heap_options options = {.size = sizeof options, .flags = flags, .collector = chosen_collector()};
+    options.workers = workers;
     options.on_corruption = on_corruption;
     options.on_collection = hooks ? on_collection : NULL;
     options.on_delay = hooks ? on_delay : NULL;
@@ -465,14 +467,23 @@ static void trapped(void **state)
     flags = 0;
     assert_int_equal(in_process(call_collect, in_on_collection, true, NULL), TRAPPED);
     assert_int_equal(in_process(call_collect, in_on_collection, true, report_and_collect), TRAPPED);
-    assert_int_equal(in_process(call_fork, in_visitor, false, report), REPORTED);
+}
+
+/* A single thread visits the object while it holds the lock of the handles; with more, another one may take it. */
+static void forks_in_visitors(void **state)
+{
+    (void)state;
+    flags = 0;
+    for (workers = 0; workers <= 2; workers++)
+        assert_int_equal(in_process(call_fork, in_visitor, false, report), REPORTED);
+    workers = 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(under_the_lock),           BOTH(in_visitors),         cmocka_unit_test(in_delays),
-        cmocka_unit_test(managed_code), cmocka_unit_test(trapped),
+        cmocka_unit_test(managed_code), cmocka_unit_test(trapped), cmocka_unit_test(forks_in_visitors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
