@@ -19,13 +19,15 @@ void tn__tls_look(void)
 
 #define EACH32 "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
 
-/* Preserves every register but x30. The vectors lie below x29, which is aligned to 16 bytes as the stack pointer is. */
+/* Preserves every register but x30. A linker may lead here through a veneer, which needs the "bti c". The vectors lie
+ * below x29, which is aligned to 16 bytes as the stack pointer is. */
 __asm__(".pushsection .text.tn__tls_keeping,\"ax\",@progbits\n"
         ".arch_extension sve\n"
         ".type tn__tls_keeping,@function\n"
         ".balign 16\n"
         "tn__tls_keeping:\n"
         "    .cfi_startproc\n"
+        "    hint #34\n" /* bti c */
         "    stp x29, x30, [sp, #-176]!\n"
         "    .cfi_def_cfa_offset 176\n"
         "    .cfi_offset x29, -176\n"
