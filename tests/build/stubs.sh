@@ -20,7 +20,7 @@ compile() { # NAME TEXT
 }
 link() { # OBJECT...
     tools/stub/link "$work/stub" "$work/list" "$musl" "$@" \
-        "$BUILD"/obj/stub/{stub,"host_$(uname -m)",thread_exits,alloc}.o \
+        "$BUILD"/obj/stub/{stub,"host_$(uname -m)",exits,alloc}.o \
         "$BUILD/musl/libtenon.a" "$musl/libc.a" "$(musl-gcc -print-libgcc-file-name)" 2>&1
 }
 
