@@ -193,14 +193,20 @@ static void print_stats(const struct job *job, const struct tn_image_stats *stat
 
 /* ---- the three ways ---- */
 
+static int fail(const struct job *job, int code, const struct tn_error *err)
+{
+    return tool_fail_ir(job->files, (size_t)job->settings->file_count, code, err);
+}
+
 static int build_image(struct job *job)
 {
     struct tn_error err;
     struct tn_image_stats stats = {.size = sizeof stats};
     if (!tool_expect_stub(job))
         return STATUS_FAILURE;
-    if (tn_image_build(job->inputs, job->input_count, &job->options, job->out, &stats, &err))
-        return tool_fail(STATUS_FAILURE, "%s", err.text);
+    int code = tn_image_build(job->inputs, job->input_count, &job->options, job->out, &stats, &err);
+    if (code)
+        return fail(job, code, &err);
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
         print_stats(job, &stats);
@@ -211,8 +217,9 @@ static int build_shard(struct job *job)
 {
     struct tn_error err;
     struct tn_image_stats stats = {.size = sizeof stats};
-    if (tn_image_build_shard(job->inputs, job->input_count, &job->options, job->shard, job->out, &stats, &err))
-        return tool_fail(STATUS_FAILURE, "%s", err.text);
+    int code = tn_image_build_shard(job->inputs, job->input_count, &job->options, job->shard, job->out, &stats, &err);
+    if (code)
+        return fail(job, code, &err);
     if (job->settings->stats)
         print_stats(job, &stats);
     return tool_write(job->settings->output, job->out->data, job->out->size) ? STATUS_OK : STATUS_FAILURE;
@@ -222,8 +229,9 @@ static int write_ninja(struct job *job)
 {
     struct tn_error err;
     size_t shards;
-    if (tn_image_count_shards(job->inputs, job->input_count, &job->options, &shards, &err))
-        return tool_fail(STATUS_FAILURE, "%s", err.text);
+    int code = tn_image_count_shards(job->inputs, job->input_count, &job->options, &shards, &err);
+    if (code)
+        return fail(job, code, &err);
     tool_warn_unknown_roots(job);
     return tool_write_ninja(job, shards) ? STATUS_OK : STATUS_FAILURE;
 }

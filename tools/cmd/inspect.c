@@ -325,6 +325,8 @@ static bool inspect(const char *name, const struct settings *settings)
     struct view view = {.flags = settings->thin_anywhere ? TN_INPUT_ANY_FOLDER : 0};
     if (!tool_read(name, &file))
         return false;
+    if (file.kind == FILE_IR && tool_explain_source(&file))
+        return false;
     if (file.kind == FILE_IR)
         return tool_fail(STATUS_FAILURE, "'%s' is no object or archive; 'tenon compile' makes one from IR", name),
                false;

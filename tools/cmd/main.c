@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "lib/tool.h"
 
 static const struct command commands[] = {
@@ -76,13 +77,47 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+static int help(int argc, char **argv);
+static int version(int argc, char **argv);
+
+static const struct builtin {
+    const char *names[3]; /* the first one is shown */
+    const char *arguments, *summary;
+    int (*run)(int argc, char **argv);
+} builtins[] = {
+    {{"help", "--help", "-h"}, "[COMMAND]", "show this, or the options of a command", help},
+    {{"version", "--version", "-V"}, "", "show versions and built-in targets", version},
+};
+
+enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] };
+
+static const struct builtin *find_builtin(const char *name)
+{
+    for (const struct builtin *b = builtins; b < builtins + BUILTIN_COUNT; b++)
+        for (size_t i = 0; i < TN_COUNT(b->names); i++)
+            if (strcmp(b->names[i], name) == 0)
+                return b;
+    return NULL;
+}
+
+static int report_unknown(const char *name)
+{
+    struct nearest nearest = {name, strlen(name), NULL, 0};
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        tool_consider(&nearest, c->name);
+    for (const struct builtin *b = builtins; b < builtins + BUILTIN_COUNT; b++)
+        for (size_t i = 0; i < TN_COUNT(b->names); i++)
+            tool_consider(&nearest, b->names[i]);
+    return tool_unknown(name[0] == '-' ? "option" : "command", &nearest, "");
+}
+
 static void print_overview(FILE *out)
 {
     fputs("usage: tenon COMMAND ...\n\n", out);
     for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
         fprintf(out, "  tenon %-12s %-34s %s\n", c->name, c->arguments, c->summary);
-    fprintf(out, "  tenon %-12s %-34s %s\n", "help", "[COMMAND]", "show this, or the options of a command");
-    fprintf(out, "  tenon %-47s %s\n", "--version", "show versions and built-in targets");
+    for (const struct builtin *b = builtins; b < builtins + BUILTIN_COUNT; b++)
+        fprintf(out, "  tenon %-12s %-34s %s\n", b->names[0], b->arguments, b->summary);
 }
 
 static int print_help(const struct command *command)
@@ -92,8 +127,11 @@ static int print_help(const struct command *command)
     return STATUS_OK;
 }
 
-static int print_version(void)
+static int version(int argc, char **argv)
 {
+    (void)argv;
+    if (argc)
+        return tool_fail(STATUS_USAGE, "version takes no arguments");
     printf("tenon %s\nLLVM %s, targets", tn_version(), tn_codegen_llvm_version());
     for (const char *const *target = tn_codegen_targets(); *target; target++)
         printf(" %s", *target);
@@ -106,8 +144,8 @@ static int help(int argc, char **argv)
     if (argc > 1)
         return tool_fail(STATUS_USAGE, "help takes one command");
     const struct command *command = argc ? find_command(argv[0]) : NULL;
-    if (argc && !command)
-        return tool_fail(STATUS_USAGE, "unknown command '%s'; 'tenon help' lists the commands", argv[0]);
+    if (argc && !command && !find_builtin(argv[0]))
+        return report_unknown(argv[0]);
     if (command)
         return print_help(command);
     print_overview(stdout);
@@ -133,16 +171,11 @@ static int run(int argc, char **argv)
         print_overview(stderr);
         return STATUS_USAGE;
     }
-    const char *name = argv[1];
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-        return help(argc - 2, argv + 2);
-    if (strcmp(name, "--version") == 0)
-        return print_version();
-    const struct command *command = find_command(name);
-    if (!command)
-        return tool_fail(STATUS_USAGE, "unknown %s '%s'; 'tenon help' lists the commands",
-                         name[0] == '-' ? "option" : "command", name);
-    return dispatch(argv[0], command, argc - 2, argv + 2);
+    const struct builtin *builtin = find_builtin(argv[1]);
+    if (builtin)
+        return builtin->run(argc - 2, argv + 2);
+    const struct command *command = find_command(argv[1]);
+    return command ? dispatch(argv[0], command, argc - 2, argv + 2) : report_unknown(argv[1]);
 }
 
 int main(int argc, char **argv)

@@ -67,8 +67,10 @@ static int run_passes(const struct file *file, const struct settings *settings)
     struct tn_buffer out;
     struct tn_error error;
     int code = tn_compile(file->name, file->bytes, file->size, &options, &out, &stats, &error);
+    if (code == TN_EINVAL)
+        return tool_fail(STATUS_USAGE, "%s", error.text);
     if (code)
-        return tool_fail(code == TN_EINVAL ? STATUS_USAGE : STATUS_FAILURE, "%s", error.text);
+        return tool_fail_ir(file, 1, code, &error);
     bool written = tool_write(settings->output ? settings->output : "-", out.data, out.size);
     if (settings->stats)
         print_counters(&stats);

@@ -17,8 +17,9 @@ static int verify(const struct file *file, const struct settings *settings)
     };
     struct tn_buffer out;
     struct tn_error error;
-    if (tn_compile(file->name, file->bytes, file->size, &options, &out, NULL, &error))
-        return tool_fail(STATUS_FAILURE, "%s", error.text);
+    int code = tn_compile(file->name, file->bytes, file->size, &options, &out, NULL, &error);
+    if (code)
+        return tool_fail_ir(file, 1, code, &error);
     tn_buffer_free(&out);
     return STATUS_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "codegen/compile/view.h"
 #include "lib/watch.h"
 
@@ -44,38 +45,55 @@ bool tool_compile_options(const struct settings *settings, struct tn_compile_opt
     return options->native;
 }
 
+#define CLANG   "clang -O1 -emit-llvm -c"
+#define CLANGXX "clang++ -O1 -emit-llvm -c"
+#define RUSTC   "rustc -O --emit=llvm-bc"
+#define CC      "cc -c"
+
 /* What makes IR, or an object, of sources that are often given instead. */
-static const struct {
-    const char *suffix, *advice;
+static const struct source {
+    const char *suffix, *language, *compiler, *made;
 } sources[] = {
-    {".c", "C source: clang -O1 -emit-llvm -c"},
-    {".i", "C source: clang -O1 -emit-llvm -c"},
-    {".cc", "C++ source: clang++ -O1 -emit-llvm -c"},
-    {".cpp", "C++ source: clang++ -O1 -emit-llvm -c"},
-    {".cxx", "C++ source: clang++ -O1 -emit-llvm -c"},
-    {".C", "C++ source: clang++ -O1 -emit-llvm -c"},
-    {".rs", "Rust source: rustc --emit=llvm-bc"},
-    {".s", "assembly: cc -c"},
-    {".S", "assembly: cc -c"},
+    {".c", "C", CLANG, ".bc"},       {".i", "C", CLANG, ".bc"},       {".cc", "C++", CLANGXX, ".bc"},
+    {".cpp", "C++", CLANGXX, ".bc"}, {".cxx", "C++", CLANGXX, ".bc"}, {".c++", "C++", CLANGXX, ".bc"},
+    {".C", "C++", CLANGXX, ".bc"},   {".ii", "C++", CLANGXX, ".bc"},  {".rs", "Rust", RUSTC, ".bc"},
+    {".s", "assembly", CC, ".o"},    {".S", "assembly", CC, ".o"},
 };
 
-static const char *advice_for(const char *name)
+/* The row for a file of this name; *stem is the length of the name without the suffix. */
+static const struct source *source_of(const char *name, size_t *stem)
 {
     size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-        size_t end = strlen(sources[i].suffix);
-        if (length > end && strcmp(name + length - end, sources[i].suffix) == 0)
-            return sources[i].advice;
+    for (const struct source *s = sources; s < sources + TN_COUNT(sources); s++) {
+        size_t end = strlen(s->suffix);
+        *stem = length - end;
+        if (length > end && strcmp(name + *stem, s->suffix) == 0)
+            return s;
     }
     return NULL;
 }
 
-void tool_explain_ir(const struct file *file, int code)
+bool tool_explain_source(const struct file *file)
 {
-    const char *advice = advice_for(file->name);
-    if (code == TN_ECOMPILE && is_guess(file))
-        tool_fail(STATUS_FAILURE, "'%s' was read as IR text: its first bytes are those of no other kind%s%s",
-                  file->name, advice ? "; " : "", advice ? advice : "");
+    size_t stem;
+    const struct source *source = is_guess(file) ? source_of(file->name, &stem) : NULL;
+    if (source)
+        tool_fail(STATUS_FAILURE, "'%s' is %s, which has to be compiled first:\n    %s %s -o %.*s%s", file->name,
+                  source->language, source->compiler, file->name, (int)stem, file->name, source->made);
+    return source;
+}
+
+int tool_fail_ir(const struct file *files, size_t count, int code, const struct tn_error *error)
+{
+    tool_fail(STATUS_FAILURE, "%s", error->text);
+    for (const struct file *file = files; code == TN_ECOMPILE && file < files + count; file++) {
+        size_t length = strlen(file->name);
+        bool is_meant = strncmp(error->text, file->name, length) == 0 && error->text[length] == ':';
+        if (is_meant && is_guess(file) && !tool_explain_source(file))
+            tool_fail(STATUS_FAILURE, "'%s' was read as IR text: its first bytes are those of no other kind",
+                      file->name);
+    }
+    return STATUS_FAILURE;
 }
 
 bool tool_compile(const struct file *file, const struct settings *settings, struct tn__view *view,
@@ -92,8 +110,7 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
     }
     int rc = tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
     if (rc) {
-        tool_fail(STATUS_FAILURE, "%s", error.text);
-        tool_explain_ir(file, rc);
+        tool_fail_ir(file, 1, rc, &error);
         return false;
     }
     stats->parse_ns += one.parse_ns;

@@ -210,6 +210,19 @@ static const struct option *find_option(const struct command *command, const cha
     return NULL;
 }
 
+static void report_unknown(const struct command *command, const char *argument)
+{
+    struct nearest nearest = {argument, strcspn(argument, "="), NULL, 0};
+    for (const struct option *o = options; o < options + OPTION_COUNT; o++) {
+        if (!(o->commands & command->mask))
+            continue;
+        tool_consider(&nearest, o->name);
+        if (o->alias)
+            tool_consider(&nearest, o->alias);
+    }
+    tool_unknown("option", &nearest, command->name);
+}
+
 /* The index of `word` in "a|b|c", or -1. */
 static int choice_index(const char *choices, const char *word)
 {
@@ -272,9 +285,7 @@ bool tool_parse(const struct command *command, int argc, char **argv, struct set
         const char *value;
         const struct option *option = find_option(command, argv[i], &value);
         if (!option)
-            return tool_fail(STATUS_USAGE, "unknown option '%s'; 'tenon help %s' lists the options", argv[i],
-                             command->name),
-                   false;
+            return report_unknown(command, argv[i]), false;
         if (option->argument && !value && i + 1 == argc)
             return tool_fail(STATUS_USAGE, "option '%s' needs %s", option->name, option->argument), false;
         if (option->argument && !value)

@@ -122,10 +122,8 @@ static bool add_module(struct file *file)
     struct tn_jit_module module = {.size = sizeof module, .name = file->name, .ir = file->bytes, .length = file->size};
     struct tn_error error;
     int rc = tn_jit_add_module(tool_program.jit, tool_program.library, &module, &error);
-    if (rc) {
-        tool_fail(STATUS_FAILURE, "%s", error.text);
-        tool_explain_ir(file, rc);
-    }
+    if (rc)
+        tool_fail_ir(file, 1, rc, &error);
     tool_release(file);
     return rc == 0;
 }

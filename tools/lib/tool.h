@@ -94,6 +94,20 @@ struct command {
 /* Fills *settings from the arguments after the command's name, reordering argv. False: a mistake was reported. */
 bool tool_parse(const struct command *command, int argc, char **argv, struct settings *settings);
 
+/* ---- words that the command does not know (nearest.c) ---- */
+
+/* The most similar one of the candidates that were considered. */
+struct nearest {
+    const char *word;
+    size_t length;     /* of the word */
+    const char *found; /* NULL: none is similar */
+    size_t distance;   /* of it */
+};
+void tool_consider(struct nearest *nearest, const char *candidate);
+/* Reports that there is no such option or command (`kind`), what it may have been, and that 'tenon help TOPIC' lists
+ * them; TOPIC may be empty. Returns STATUS_USAGE. */
+int tool_unknown(const char *kind, const struct nearest *nearest, const char *topic);
+
 /* Reads a decimal number from `first` to `last`, and nothing else. */
 bool tool_parse_number(const char *text, size_t first, size_t last, size_t *number);
 /* The same for an option's value; an option that is not given (NULL) leaves *number as it is. False: an error was
@@ -200,8 +214,11 @@ bool tool_check_cpu(const struct settings *settings);
 
 /* The compile options that the settings ask for. False: an error was reported. */
 bool tool_compile_options(const struct settings *settings, struct tn_compile_options *options);
-/* After an error: explains why the file was read as IR, if that was a guess. */
-void tool_explain_ir(const struct file *file, int code);
+/* If the file's name is that of source, says how to compile it; else returns false. */
+bool tool_explain_source(const struct file *file);
+/* Reports an error of compiling these files. If one of them was only guessed to be IR, explains that. Returns
+ * STATUS_FAILURE. */
+int tool_fail_ir(const struct file *files, size_t count, int code, const struct tn_error *error);
 
 /* Compiles the IR in *file as the settings say; sums times up in *stats. False: an error was reported. */
 struct tn__view; /* codegen/compile/view.h */
