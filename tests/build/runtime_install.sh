@@ -45,6 +45,7 @@ share/doc/tenon/LICENSE.mimalloc
 share/doc/tenon/README.md
 share/doc/tenon/SECURITY.md
 share/doc/tenon/doc/CACHE.md
+share/doc/tenon/doc/COLLECTOR.md
 share/doc/tenon/doc/COMPATIBILITY.md
 share/doc/tenon/doc/CPU.md
 share/doc/tenon/doc/DESIGN.md

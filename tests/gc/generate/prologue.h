@@ -162,7 +162,8 @@ static __attribute__((noinline)) struct nodes tn_ref *make_nodes(size_t count, n
     return nodes;
 }
 
-/* For AArch64 and RISC-V, clang passes structs of up to 16 bytes as integers (doc/IR.md, "pun"). */
+/* For AArch64 and RISC-V, clang passes structs of up to 16 bytes as integers (doc/IR.md, "References in stack
+ * memory"). */
 #if defined(__x86_64__) || defined(TN_UNMANAGED)
 static __attribute__((noinline)) struct couple swapped(struct couple c)
 {
