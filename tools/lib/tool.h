@@ -267,7 +267,7 @@ extern struct program {
 bool tool_program_create(const struct settings *settings, struct tn__detached *where, bool with_host, size_t threads);
 /* With --profile: from now on functions are watched; at exit they are listed. False after a message. */
 bool tool_profile_start(const struct settings *settings);
-/* The first of two tiers. doc/TIERS.md, "Figures", has others beside these counts. */
+/* The first of two tiers. doc/FIGURES.md has others beside these counts. */
 extern const struct tn_tier tool_first_tier;
 
 /* From now on IR that is added is compiled when it is needed; `lazy`: function by function. */

@@ -14,7 +14,7 @@
 /* What callers may inline of functions that are compiled apart: callees of up to `size` instructions, of which many
  * will go, and up to `budget` for each function. The first time, what LLVM's inliner takes without a second look. A
  * function that is called often is worth more: of unoptimised IR, callees of 100 instructions are about as large as
- * that inliner takes (doc/TIERS.md, "Figures"). */
+ * that inliner takes (doc/TIERS.md, "Choosing"). */
 static const struct {
     unsigned size, budget;
 } first = {25, 400}, higher = {100, 800};

@@ -2,7 +2,7 @@
 #
 # Instructions that it takes to link an object of the machine itself, beside x86-64, counted under qemu-user by a plugin
 # (count.c): for each relocation of SQLite, and for each of 10,000 global symbols. The limit is 1.3 times x86-64's, and
-# for the relocations of RISC-V what doc/PORTING.md says of them.
+# for the relocations of RISC-V what doc/FIGURES.md says of them.
 #
 # time limit: 1800
 
