@@ -32,7 +32,7 @@
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file
 #                 lengths, cppcheck
 #   make bench    measures the figures of doc/FIGURES.md; make bench-link, bench-jit, bench-cache, bench-tiers,
-#                 bench-passes, bench-image, bench-heap and bench-gc: some of them.
+#                 bench-passes, bench-image, bench-heap and bench-gc: some of them. Each draws doc/figures.svg anew.
 #                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh
 #                 install peers
 #                 make bench-instructions: linking, in instructions, for every format of object files

@@ -60,6 +60,7 @@ share/doc/tenon/doc/PASSES.md
 share/doc/tenon/doc/RELOCATIONS.md
 share/doc/tenon/doc/SESSION.md
 share/doc/tenon/doc/TIERS.md
+share/doc/tenon/doc/figures.svg
 share/doc/tenon/examples/heap/Makefile
 share/doc/tenon/examples/heap/host.c
 share/doc/tenon/examples/plugin/Makefile

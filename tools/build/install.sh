@@ -128,7 +128,7 @@ for document in README.md CHANGELOG.md SECURITY.md LICENSE; do
     put 644 "$document" "$DOCDIR"
 done
 # Where README and the headers say that they are.
-for page in doc/*.md; do
+for page in doc/*.md doc/figures.svg; do
     put 644 "$page" "$DOCDIR/doc"
 done
 # What products contain besides: README says which of them. Where packages are not Debian's, their users have them.
