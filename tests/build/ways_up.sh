@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# tools/build/ways_up.py finds a pointer to a function however a room above sets it, and nothing else: two rooms of a few
-# lines, and each line of `upper.c` by itself.
+# tools/build/ways_up.py finds a pointer to a function however a room above sets it, and nothing else: two rooms of a
+# few lines, and each line of `upper.c` by itself.
 
 . tests/build/check
 
