@@ -21,11 +21,12 @@
 
 using namespace llvm;
 
-/* Debug information is shared; other metadata may refer to functions. */
+/* Debug information is shared, but for what ties an assignment to the instruction that makes it: that belongs to one
+ * function. Other metadata may refer to functions. */
 static bool is_shared(const Metadata *metadata)
 {
-    return isa<DINode>(metadata) || isa<DILocation>(metadata) || isa<DIExpression>(metadata) ||
-           isa<DIGlobalVariableExpression>(metadata);
+    return (isa<DINode>(metadata) && !isa<DIAssignID>(metadata)) || isa<DILocation>(metadata) ||
+           isa<DIExpression>(metadata) || isa<DIGlobalVariableExpression>(metadata);
 }
 
 static bool has_named_blocks(const Function &function)
