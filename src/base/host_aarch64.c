@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include "os.h"
+#include "registers.h"
 
 void tn__os_read_registers(const void *context, struct tn__os_access *access)
 {
@@ -13,6 +14,14 @@ void tn__os_read_registers(const void *context, struct tn__os_access *access)
     access->stack = user->uc_mcontext.sp;
     access->frame = user->uc_mcontext.regs[FRAME];
     access->code = user->uc_mcontext.pc;
+}
+
+bool tn__os_leave_function(void *context)
+{
+    enum { LINK = 30, INSTRUCTION = 4 };
+    ucontext_t *user = context;
+    user->uc_mcontext.pc = user->uc_mcontext.regs[LINK] - INSTRUCTION;
+    return true;
 }
 
 /* The instructions that compilers emit for this reach the caches of all cores; but another core may have fetched

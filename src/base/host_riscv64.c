@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include "os.h"
+#include "registers.h"
 
 void tn__os_read_registers(const void *context, struct tn__os_access *access)
 {
@@ -13,6 +14,14 @@ void tn__os_read_registers(const void *context, struct tn__os_access *access)
     access->stack = user->uc_mcontext.__gregs[REG_SP];
     access->frame = user->uc_mcontext.__gregs[FRAME];
     access->code = user->uc_mcontext.__gregs[REG_PC];
+}
+
+/* Calls may take two bytes. */
+bool tn__os_leave_function(void *context)
+{
+    ucontext_t *user = context;
+    user->uc_mcontext.__gregs[REG_PC] = user->uc_mcontext.__gregs[REG_RA] - 2;
+    return true;
 }
 
 /* A system call, riscv_flush_icache: only the kernel can reach the other cores on which the process runs. */

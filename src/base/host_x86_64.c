@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include "os.h"
+#include "registers.h"
 
 void tn__os_read_registers(const void *context, struct tn__os_access *access)
 {
@@ -12,6 +13,18 @@ void tn__os_read_registers(const void *context, struct tn__os_access *access)
     access->stack = (uint64_t)user->uc_mcontext.gregs[REG_RSP];
     access->frame = (uint64_t)user->uc_mcontext.gregs[REG_RBP];
     access->code = (uint64_t)user->uc_mcontext.gregs[REG_RIP];
+}
+
+bool tn__os_leave_function(void *context)
+{
+    ucontext_t *user = context;
+    greg_t *stack = &user->uc_mcontext.gregs[REG_RSP];
+    uint64_t back;
+    if (!tn__os_peek((uint64_t)*stack, &back))
+        return false;
+    user->uc_mcontext.gregs[REG_RIP] = (greg_t)back - 1;
+    *stack += (greg_t)sizeof back;
+    return true;
 }
 
 /* Instruction fetch sees what was written; compilers make nothing of this. */

@@ -302,7 +302,7 @@ static bool apply_item(const struct settings *settings, const struct item *item)
 static bool put_together(const struct settings *settings)
 {
     if (!tool_program_create(settings, settings->noexec ? &where : NULL, false, 0) || !make_host(settings) ||
-        !add_to_list(tool_program.library))
+        !add_to_list(tool_program.library) || (!settings->noexec && !tool_watch_crashes(tool_program.session)))
         return false;
     for (int i = 0; i < settings->item_count; i++)
         if (!apply_item(settings, &settings->items[i]))

@@ -35,7 +35,8 @@ int command_run(struct settings *settings)
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;
     if (!tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
-        !tool_observe(tool_program.session, settings) || !tool_provide_heap(tool_program.session, tool_program.library))
+        !tool_watch_crashes(tool_program.session) || !tool_observe(tool_program.session, settings) ||
+        !tool_provide_heap(tool_program.session, tool_program.library))
         return STATUS_FAILURE;
     if ((settings->lazy || settings->tiers || threads || settings->cache) && !tool_program_use_jit(settings))
         return STATUS_FAILURE;

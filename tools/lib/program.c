@@ -113,7 +113,8 @@ void *tool_resolve_host(void *unused, const char *name)
 {
     (void)unused;
     bool is_callable = !self.is_windows || self.is_mixed;
-    return is_callable ? tn_resolve_table((void *)&tn__host_symbols, name) : NULL;
+    void *own = is_callable ? tool_crash_function(name) : NULL;
+    return own || !is_callable ? own : tn_resolve_table((void *)&tn__host_symbols, name);
 }
 
 /* To be compiled later. */
@@ -344,6 +345,8 @@ bool tool_program_link(const char *entry, const char *const *roots, size_t root_
         report_link_error(&error);
     else if (entry)
         rc = look_up(entry, address, &error);
+    if (!rc && entry)
+        tool_report_crashes(tool_program.stats.command);
     uint64_t end = tn__os_now_ns();
     tool_program.stats.link_ns += end - start;
     tool_time_event("link", "program", start, end);

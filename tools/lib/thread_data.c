@@ -154,6 +154,7 @@ static void *enter(void *given)
     free(given);
     tn_thread_attach();
     tn_thread_begin_blocking();
+    tool_watch_thread();
     return start.function(start.argument);
 }
 

@@ -230,6 +230,25 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
 /* Shows what the session links to debuggers and profilers, as the settings say. False: an error was reported. */
 bool tool_observe(struct tn_session *session, const struct settings *settings);
 
+/* ---- source lines (lines.c) ---- */
+
+/* Keeps the line tables of everything linked from now on. TN_ENOMEM, with which links may fail too. */
+int tool_keep_lines(struct tn_session *session, struct tn_error *err);
+/* Gives the line that the instruction at this address is from. False: not known. Nothing may be linked meanwhile. */
+bool tool_find_line(uint64_t address, char *path, size_t size, uint32_t *number);
+
+/* ---- crashes (crash.c) ---- */
+
+/* Before anything is linked: installs handlers for the signals that end a program which fails. False: an error was
+ * reported. */
+bool tool_watch_crashes(struct tn_session *session);
+/* Gives the calling thread a stack for them, so that they report a full one, if there is memory for it. */
+void tool_watch_thread(void);
+/* From now on the program runs, and they report what led there on behalf of this command. */
+void tool_report_crashes(const char *command);
+/* What the program gets for a function of libc that would show it these handlers; NULL: it is not one of these. */
+void *tool_crash_function(const char *name);
+
 /* ---- managed code (managed.c) ---- */
 
 /* Lets managed code be linked into the library: a heap is created as soon as it needs one. False: an error was
