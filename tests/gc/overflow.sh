@@ -26,19 +26,19 @@ check() {
     fi
 }
 
-fails=$'tenon run: the program fails with SIGSEGV[^\n]*'
+fails=$'tenon run: the program fails with SIGSEGV[^\n]*' then=$'\n'$fails
 full='tenon run: the stack of thread [0-9]+ is full: [0-9]{4,} calls of managed functions, the last in '
 leaf="tenon run: the stack of thread [0-9]+ is full in 'descend_leaf'"
 for opt in -O0 -O2; do
-    check "main $opt" "$full'descend'"$'\n'"$fails" "$BUILD/tenon" run $opt "$out/overflow.bc" -- main
-    check "thread $opt" "$full'descend'"$'\n'"$fails" "$BUILD/tenon" run $opt "$out/overflow.bc" -- thread
+    check "main $opt" "$full'descend'$then" "$BUILD/tenon" run $opt "$out/overflow.bc" -- main
+    check "thread $opt" "$full'descend'$then" "$BUILD/tenon" run $opt "$out/overflow.bc" -- thread
     for which in child 'thread of a child' 'child of a thread'; do
-        check "$which $opt" "$full'descend'"$'\n'"$fails"$'\n'"$fails" \
+        check "$which $opt" "$full'descend'$then$then" \
             "$BUILD/tenon" run $opt "$out/overflow.bc" -- "$which" # the parent ends as the child did
     done
-    check "native code in between $opt" "$full'compare'"$'\n'"$fails" "$BUILD/tenon" run $opt "$out/overflow.bc" -- native
-    check "leaf $opt" "$leaf"$'\n'"$fails" "$BUILD/tenon" run $opt "$out/overflow.bc" -- leaf
-    check "leaf after a call $opt" "$leaf"$'\n'"$fails" "$BUILD/tenon" run $opt "$out/overflow.bc" -- "leaf after a call"
+    check "native code in between $opt" "$full'compare'$then" "$BUILD/tenon" run $opt "$out/overflow.bc" -- native
+    check "leaf $opt" "$leaf$then" "$BUILD/tenon" run $opt "$out/overflow.bc" -- leaf
+    check "leaf after a call $opt" "$leaf$then" "$BUILD/tenon" run $opt "$out/overflow.bc" -- "leaf after a call"
     check "another fault $opt" "$fails" "$BUILD/tenon" run $opt "$out/overflow.bc" -- other
 done
 check "main, not asked for" "" "$out/overflow" main
