@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "last_thread.h"
 #include "os.h"
 #include "thread.h"
 
@@ -18,8 +19,11 @@ static void *begin(void *given)
     struct start start = *(struct start *)given;
     tn__free(NULL, given);
     prctl(PR_SET_NAME, TN__OWN_THREAD_NAME);
+    uint32_t process = tn__own_thread_begin();
     tn__own_thread_begun();
-    return start.run(start.context);
+    void *result = start.run(start.context);
+    tn__own_thread_end(process);
+    return result;
 }
 
 bool tn__os_start_thread(pthread_t *thread, void *(*run)(void *context), void *context)
@@ -34,6 +38,7 @@ bool tn__os_start_thread(pthread_t *thread, void *(*run)(void *context), void *c
     for (size_t i = 0; i < TN_COUNT(faults); i++)
         sigdelset(&blocked, faults[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    tn__last_thread_watch();
     tn__own_thread_announce();
     int code = pthread_create(thread, NULL, begin, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

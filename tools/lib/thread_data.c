@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/last_thread.h"
 #include "link/tls/tls.h"
 #include "lib/tool.h"
 
@@ -127,6 +128,7 @@ static bool fix_size(void)
 void tool_thread_data_run(void)
 {
     self.runs = true;
+    tn__last_thread_watch();
 }
 
 /* ---- the program's threads ---- */
@@ -152,6 +154,7 @@ static void *enter(void *given)
 {
     struct start start = *(struct start *)given;
     free(given);
+    tn__last_thread_watch();
     tn_thread_attach();
     tn_thread_begin_blocking();
     tool_watch_thread();
