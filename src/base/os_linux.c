@@ -47,7 +47,7 @@ size_t tn__os_page_size(void)
     static size_t known; /* several threads may store it, all the same value */
     size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!size) {
-        size = (size_t)sysconf(_SC_PAGESIZE);
+        size = getauxval(AT_PAGESZ); /* musl's sysconf would be 1 KB of a program */
         __atomic_store_n(&known, size, __ATOMIC_RELAXED);
     }
     return size;

@@ -129,7 +129,8 @@ endif
 # ---- the allocator ----
 
 # mimalloc and its one caller become one member that exports only tn__ names, so that a product may link its own copy.
-# Sanitizers only know malloc, so with them a header of ours replaces mimalloc.
+# Sanitizers only know malloc, so with them a header of ours replaces mimalloc. Its options need no names, which nothing
+# reads or prints.
 alloc := $(BUILD)/obj/src/base/alloc.c.o
 $(alloc): $(call stamp,compile_mimalloc)
 $(alloc): extra := -isystem $(if $(SANITIZE),tools/build/malloc,$(MIMALLOC_DIR)/include)
@@ -138,6 +139,7 @@ $(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(addprefix tools/build/,m
 	$(call stamp,compile_mimalloc)
 	@mkdir -p $(@D)
 	$(call step,CC)sed -f tools/build/mimalloc.sed $< >$(@:.o=.c) && \
+		sed 's/, #opt, .*/, NULL, NULL/' $(MIMALLOC_DIR)/src/options.c >$(@D)/options.c && \
 		$(ccache) $(compile_mimalloc) -c $(@:.o=.c) -o $@
 
 $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o

@@ -270,7 +270,7 @@ static void add_piece(struct batch *batch, const void *bytes, size_t size)
 
 static void add_zeros(struct batch *batch, size_t size)
 {
-    static const uint8_t zeros[256];
+    static const uint8_t zeros[64]; /* most gaps are alignments */
     for (size_t n; size; size -= n) {
         n = size < sizeof zeros ? size : sizeof zeros;
         add_piece(batch, zeros, n);
