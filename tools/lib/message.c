@@ -56,8 +56,10 @@ int tool_fail(int status, const char *format, ...)
     for (int i = 0; i < length; i++)
         if (text[i] != '\n') /* names in it were quoted where they came from; these are the command's own arguments */
             tn__quote(text + i, 1);
+    char *spelled = length >= 0 ? tool_spell_names(text) : NULL;
     if (length >= 0)
-        fputs(text, stderr);
+        fputs(spelled ? spelled : text, stderr);
+    free(spelled);
     free(text);
     fputc('\n', stderr);
     tool_progress_release();

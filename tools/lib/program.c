@@ -56,7 +56,9 @@ static void report_link_error(const struct tn_error *error)
         return;
     }
     tool_fail(STATUS_FAILURE, "undefined symbols; name the object or archive that defines them:");
-    fputs(undefined->text, stderr);
+    char *spelled = tool_spell_names(undefined->text);
+    fputs(spelled ? spelled : undefined->text, stderr);
+    free(spelled);
 }
 
 /* ---- inputs ---- */

@@ -136,6 +136,9 @@ void tool_name_command(const char *name);
 
 /* Prints "tenon COMMAND: text" to stderr; returns `status`. */
 int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same text with names of C++ and Rust as their sources spell them, each followed by the symbol; the caller frees
+ * it. NULL: there are none, or memory is out. (names.c) */
+char *tool_spell_names(const char *text);
 /* From now on, control characters other than line breaks and tabs are question marks on standard output. For commands
  * that print names from files, and run no programs. */
 void tool_quote_output(void);
