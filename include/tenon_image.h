@@ -170,10 +170,11 @@ TN_API void tn_image_memory(const struct tn_image *image, struct tn_image_memory
  * TN_ENOMEM. */
 TN_API int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_error *err);
 
-/* Closes an image: runs the finalizers of a loaded file and unloads it; no thread may be running its code, and no heap
- * may hold objects of types that it defines: clear its globals and collect first. Destructors of its thread_local
- * objects run before, in the calling thread; those of other threads when these end, and only then the file is unloaded,
- * followed by those of `images` that were closed meanwhile. Code that is linked in stays. NULL is ignored. */
+/* Closes an image: runs the finalizers of a loaded file, which would run at the end of the process otherwise, and
+ * unloads it; no thread may be running its code, and no heap may hold objects of types that it defines: clear its
+ * globals and collect first. Destructors of its thread_local objects run before, in the calling thread; those of other
+ * threads when these end, and only then the file is unloaded, followed by those of `images` that were closed meanwhile.
+ * Code that is linked in stays. NULL is ignored. */
 TN_API void tn_image_close(struct tn_image *image);
 
 /* Finds the chosen version of a public function, in logarithmic time; NULL if there is none of that name. */

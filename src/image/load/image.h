@@ -208,7 +208,7 @@ struct tn_image {
     /* Of a loaded file (thread_exits.c): */
     struct tn__list listed;
     struct tn__thread_ends thread_exits;
-    bool has_callbacks;     /* its code has a handle; atomic (callbacks.c) */
+    uint64_t finalizers;    /* so many have not been called; atomic */
     uint64_t users;         /* what it stays in memory for */
     struct tn_image **used; /* in the arena: the files that it is a user of */
     size_t used_count;
@@ -250,20 +250,14 @@ int tn__image_fill_values(const struct tn_image *image, const char *name, const 
 int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
 /* Runs the destructors that the calling thread would run at its end. */
 void tn__image_run_thread_exits(struct tn_image *image);
+/* Calls the finalizers that have not been called, now, and from here on at the end of the process. TN_ENOMEM. */
+void tn__image_finalize(struct tn_image *image);
+int tn__image_finalize_at_exit(struct tn_image *image, struct tn_error *err);
 /* Releases the file, and frees the image, now or when the last of its users is gone. */
 void tn__image_leave(struct tn_image *image);
 /* __cxa_thread_atexit and __cxa_thread_atexit_impl as seen by loaded files. Returns 0, or -1 if memory is out or no
  * file contains the handle or the function. */
 int tn__image_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
-/* The handle, for callbacks.c, of the loaded file that an address lies in; NULL: in none. */
-void *tn__image_handle(const void *address);
-
-/* ---- callbacks.c ---- */
-
-/* What loaded files have under the name of a function that belongs to each file; NULL: what others have. */
-const void *tn__image_callback(const char *name);
-/* Runs what the file has registered with atexit, and forgets the rest. */
-void tn__image_end_callbacks(const struct tn_image *image);
 
 #pragma GCC visibility pop
 #endif

@@ -11,12 +11,11 @@
 #include "base/os.h"
 #include "image/load/image.h"
 
-static void call_all(const struct tn__image_calls *calls, bool backwards)
+static void initialize(const struct tn__image_calls *calls)
 {
     for (uint64_t i = 0; i < calls->count; i++) {
-        uint64_t index = backwards ? calls->count - 1 - i : i;
         void (*function)(int count, char **values, char **environment);
-        memcpy(&function, (const void *)(uintptr_t)(calls->address + 8 * index), sizeof function);
+        memcpy(&function, (const void *)(uintptr_t)(calls->address + 8 * i), sizeof function);
         function(0, NULL, environ);
     }
 }
@@ -33,8 +32,7 @@ void tn__image_release(struct tn__image_file *file)
 static void unload(struct tn_image *image)
 {
     tn__image_run_thread_exits(image);
-    call_all(&image->file->finalizers, true);
-    tn__image_end_callbacks(image);
+    tn__image_finalize(image);
     tn__image_leave(image);
 }
 
@@ -241,7 +239,10 @@ static int finish(struct tn_image *image, const struct tn_image_load_options *op
     int code = image->heap ? options->heaps->settle(image, options, err) : TN_OK;
     if (code == TN_OK) {
         image->unload = unload;
-        call_all(&image->file->initializers, false);
+        code = tn__image_finalize_at_exit(image, err);
+    }
+    if (code == TN_OK) {
+        initialize(&image->file->initializers);
         code = image->heap ? options->heaps->restore(image, options, err) : TN_OK;
     }
     if (code == TN_OK)

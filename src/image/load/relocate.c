@@ -195,7 +195,14 @@ static uint64_t ask_collector(const struct relocator *r, const char *name, bool 
     return value;
 }
 
-/* Names that are bound to functions of ours, whatever others have. */
+/* What the startup part of files calls (write/startup.c). Programs need not export these. */
+int __cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
+void __cxa_finalize(void *handle);
+int __cxa_at_quick_exit(void (*function)(void *argument), void *handle) __attribute__((weak));
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle)
+    __attribute__((weak));
+
+/* Names that are bound to functions of ours and of our C library, whatever others have. */
 static const struct {
     const char *name;
     const void *address;
@@ -203,16 +210,18 @@ static const struct {
     {"__tls_get_addr", (const void *)tls_get_addr},
     {"__cxa_thread_atexit", (const void *)tn__image_thread_atexit},
     {"__cxa_thread_atexit_impl", (const void *)tn__image_thread_atexit},
+    {"__cxa_atexit", (const void *)__cxa_atexit},
+    {"__cxa_finalize", (const void *)__cxa_finalize},
+    {"__cxa_at_quick_exit", (const void *)__cxa_at_quick_exit},
+    {"__register_atfork", (const void *)__register_atfork},
 };
 
 static uint64_t ask(const struct relocator *r, const char *name)
 {
     for (size_t i = 0; i < TN_COUNT(own_names); i++)
-        if (strcmp(name, own_names[i].name) == 0)
+        if (own_names[i].address && strcmp(name, own_names[i].name) == 0)
             return (uintptr_t)own_names[i].address;
-    const void *address = tn__image_callback(name);
-    if (!address)
-        address = tn__image_resolve(r->options, name);
+    const void *address = tn__image_resolve(r->options, name);
     return address ? (uintptr_t)address : ask_collector(r, name, false);
 }
 

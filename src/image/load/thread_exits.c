@@ -2,9 +2,10 @@
 
 /* How long a loaded file stays: until it is closed, all threads have run the destructors of its thread_local objects,
  * and no file is left that was opened with it and may call it from such a destructor. These are its users, which are
- * counted. */
+ * counted. And its finalizers, which run once: when it is closed, or at the end of the process. */
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "base/fork.h"
 #include "image/load/image.h"
@@ -87,16 +88,6 @@ static struct tn_image *image_at(const void *address)
     return NULL;
 }
 
-void *tn__image_handle(const void *address)
-{
-    lock_all();
-    struct tn_image *image = image_at(address);
-    if (image)
-        __atomic_store_n(&image->has_callbacks, true, __ATOMIC_RELAXED);
-    tn__mutex_unlock(&lock);
-    return image ? (void *)(uintptr_t)image->file->mapping.start : NULL;
-}
-
 int tn__image_thread_atexit(void (*function)(void *), void *argument, void *handle)
 {
     lock_all();
@@ -108,6 +99,58 @@ int tn__image_thread_atexit(void (*function)(void *), void *argument, void *hand
         image->users++;
     tn__mutex_unlock(&lock);
     return added ? 0 : -1;
+}
+
+/* ---- finalizers ---- */
+
+void tn__image_finalize(struct tn_image *image)
+{
+    const struct tn__image_calls *calls = &image->file->finalizers;
+    for (uint64_t rest = __atomic_load_n(&image->finalizers, __ATOMIC_RELAXED); rest;) {
+        if (!__atomic_compare_exchange_n(&image->finalizers, &rest, rest - 1, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED))
+            continue;
+        void (*function)(void);
+        memcpy(&function, (const void *)(uintptr_t)(calls->address + 8 * --rest), sizeof function);
+        function();
+    }
+}
+
+/* The one that was opened last, with another user; NULL: none is rest. */
+static struct tn_image *next_to_finalize(void)
+{
+    struct tn_image *found = NULL;
+    lock_all();
+    for (TN_EACH(struct tn_image, image, &all, listed))
+        if (__atomic_load_n(&image->finalizers, __ATOMIC_RELAXED))
+            found = image;
+    if (found)
+        found->users++;
+    tn__mutex_unlock(&lock);
+    return found;
+}
+
+/* Also what a finalizer leaves that has called exit. */
+static void finalize_all(void)
+{
+    for (struct tn_image *image; (image = next_to_finalize());) {
+        tn__image_finalize(image);
+        let_go(image);
+    }
+}
+
+/* What files register to run at exit comes later in the C library's list, and so runs before. */
+int tn__image_finalize_at_exit(struct tn_image *image, struct tn_error *err)
+{
+    static bool is_watched;
+    bool needed = image->file->finalizers.count, failed = false;
+    lock_all();
+    if (needed && !is_watched)
+        failed = !(is_watched = !atexit(finalize_all));
+    if (!failed)
+        __atomic_store_n(&image->finalizers, image->file->finalizers.count, __ATOMIC_RELAXED);
+    tn__mutex_unlock(&lock);
+    return failed ? tn__fail(err, TN_ENOMEM, "out of memory") : TN_OK;
 }
 
 /* ---- images ---- */

@@ -6,7 +6,7 @@
  *     elf_write.c   segments, sections and symbols (link/format/elf/writer.h)
  *     stub.c        the stub that an executable begins with (tools/stub)
  *     program.c     what an executable is told of its image
- *     finish.c      an object that calls the destructors of a library which is unloaded
+ *     startup.c     an object with what a compiler's driver adds to each library
  *     saved.c       saved objects that become part of an image with code (saved.h) */
 
 #ifndef TENON_IMAGE_ELF_H
@@ -109,10 +109,12 @@ int tn__elf_fill_tables(struct tn__elf_file *file);
 uint16_t tn__elf_section_number(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
 Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
 
-/* ---- finish.c ---- */
+/* ---- startup.c ---- */
 
-/* False if there is none for the machine of ELF files. */
-bool tn__finish_object(uint16_t machine, struct tn_input *input);
+/* The object that a library of these inputs has besides, in memory of the arena, to be linked last; without bytes: none.
+ * TN_ENOMEM. */
+int tn__startup_object(const struct tn_input *inputs, size_t count, struct tn__arena *arena, struct tn_input *input,
+                       struct tn_error *err);
 
 /* ---- program.c ---- */
 

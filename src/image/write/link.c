@@ -18,23 +18,6 @@ static int check_options(const struct tn_image_link_options *options, struct tn_
     return TN_OK;
 }
 
-/* Destructors of objects are registered under __dso_handle, and what calls them when a library goes is part of every
- * library, which compilers add. If some input registers destructors, the last input is such an object. `all` has room
- * for it. */
-static void add_finish(struct tn_input *all, size_t *count)
-{
-    static const char magic[] = ELFMAG, registration[] = "__cxa_atexit";
-    const uint8_t *elf = *count ? memmem(all[0].bytes, all[0].length, magic, SELFMAG) : NULL; /* of an archive, too */
-    size_t left = elf ? all[0].length - (size_t)(elf - (const uint8_t *)all[0].bytes) : 0;
-    if (left < sizeof(Elf64_Ehdr))
-        return; /* the link will say what is wrong */
-    for (size_t i = 0; i < *count; i++)
-        if (memmem(all[i].bytes, all[i].length, registration, sizeof registration)) {
-            *count += tn__finish_object(tn__get16(elf + offsetof(Elf64_Ehdr, e_machine)), &all[*count]);
-            return;
-        }
-}
-
 /* ---- the whole ---- */
 
 /* Objects with managed code are all for the same runtime. */
@@ -96,7 +79,8 @@ static int link_all(struct tn_input *all, size_t count, const struct tn_image_li
         code = tn__stub_read("the stub", options->stub, options->stub_length, &file.arena, &stub, err);
         file.stub = &stub;
     } else {
-        add_finish(all, &count);
+        code = tn__startup_object(all, count, &file.arena, &all[count], err);
+        count += all[count].bytes != NULL;
     }
     if (code == TN_OK)
         code = make(&file, all, count, &output);

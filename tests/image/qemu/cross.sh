@@ -68,3 +68,16 @@ done <<'END'
 aarch64 cortex-a53 neoverse-n1 max
 riscv64 rv64,zba=false rv64
 END
+
+# ---- what is added to a library: functions that register under its handle, and its end ----
+
+for arch in aarch64 riscv64; do
+    "$LLVM_BIN/clang" --target=$arch-linux-gnu -isystem /usr/$arch-linux-gnu/include -fPIC -O1 -emit-llvm \
+        -c $source/callbacks.c -o "$work/callbacks.bc" || exit 1
+    succeeds "$arch, callbacks: the file is built" "$BUILD/tenon" build --triple $arch-linux-gnu --kind=shared \
+        -o "$work/callbacks.so" "$work/callbacks.bc"
+    succeeds "$arch, callbacks: the program is built" $arch-linux-gnu-gcc -O1 $source/callbacks_dlopen.c \
+        -o "$work/opens"
+    answers "$arch, callbacks: closed" $'prepare\nexit\nfinalizer\nclosed' \
+        timeout 60 "qemu-$arch-static" -L /usr/$arch-linux-gnu "$work/opens" "$work/callbacks.so"
+done
