@@ -11,7 +11,7 @@ clangxx=$LLVM_BIN/clang++
 
 install_tree make --no-print-directory install
 some "make install installs" "$(files "$root" | grep -x lib/libtenon_codegen.a)"
-none "what belongs to the code generator is there" "$(files "$root" | comm -13 - <(sort <<'END'
+none "what belongs to the code generator is there" "$(files "$root" | comm -13 - <(sort <<END
 bin/tenon
 include/tenon.h
 include/tenon/base.h
@@ -40,6 +40,9 @@ include/tenon_save.h
 lib/libtenon.a
 lib/libtenon_codegen.a
 lib/pkgconfig/tenon-codegen.pc
+$(for target in $(echo "${TARGETS:-X86 AArch64 RISCV}" | tr A-Z a-z); do
+    printf '%s\n' "lib/libtenon_codegen_$target.a" "lib/pkgconfig/tenon-codegen-$target.pc"
+done)
 lib/pkgconfig/tenon.pc
 share/man/man1/tenon.1
 share/doc/tenon/examples/calc/Makefile
@@ -94,6 +97,38 @@ add_executable(product product.c)
 target_link_libraries(product PRIVATE tenon::codegen)
 add_library(module SHARED product.c)
 target_link_libraries(module PRIVATE tenon::codegen)
+add_executable(one one.c)
+target_link_libraries(one PRIVATE tenon::codegen_@TARGET@ tenon::small -static -s)
+string(REPLACE ";" " " flags "${tenon_COLLECTED_CFLAGS}")
+file(WRITE collected "${flags}")
+END
+# For this machine alone, with IR that LLVM's C interface makes.
+target=$(uname -m | sed 's/x86_64/x86/; s/riscv64/riscv/')
+sed -i "s/@TARGET@/$target/" "$work/c/CMakeLists.txt"
+cat >"$work/c/one.c" <<'END'
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Core.h>
+#include <stdio.h>
+#include <strings.h>
+#include <tenon_codegen.h>
+int main(int argc, char **argv)
+{
+    struct tn_error err;
+    struct tn_buffer object;
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = LLVMModuleCreateWithNameInContext("one", context);
+    LLVMTypeRef type = LLVMFunctionType(LLVMInt32TypeInContext(context), NULL, 0, 0);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    LLVMPositionBuilderAtEnd(
+        builder, LLVMAppendBasicBlockInContext(context, LLVMAddFunction(module, "answer", type), ""));
+    LLVMBuildRet(builder, LLVMConstInt(LLVMInt32TypeInContext(context), 42, 0));
+    LLVMMemoryBufferRef ir = LLVMWriteBitcodeToMemoryBuffer(module);
+    int code = tn_compile("one", LLVMGetBufferStart(ir), LLVMGetBufferSize(ir), NULL, &object, NULL, &err);
+    const char *const *targets = tn_codegen_targets();
+    printf("%s, %s\n", code ? err.text : "compiled",
+           argc == 2 && !strcasecmp(targets[0], argv[1]) && !targets[1] ? "one target" : "other targets");
+    return 0;
+}
 END
 
 # The same in C++, with a thread-local reserve of its own; both headers have to be C++ without a warning.
@@ -123,11 +158,24 @@ for cxx in "$CXX" "$clangxx"; do
     done
     product "C++, ${cxx##*/}" "$cxx" -static -s $strict "$work/cxx/product.cpp" $libs $small
 done
+# ratio FILE OTHER: of their sizes, in percent
+ratio() { echo $(($(stat -c %s "$1") * 100 / $(stat -c %s "$2"))); }
+succeeds "C for one target is built" $CC -static -s $strict "$work/c/one.c" \
+    $(pkg-config --cflags --libs "tenon-codegen-$target") $small -o "$work/one"
+answers "and compiles IR that LLVM's C interface makes" "compiled, one target" "$work/one" "$target"
+succeeds "C for all targets is built" $CC -static -s $strict "$work/c/one.c" $libs $small -o "$work/all"
+answers "and has more targets" "compiled, other targets" "$work/all" "$target"
+some "which are much of it" "$(ratio "$work/one" "$work/all" | grep -x '[56].')"
 succeeds "with CMake it is built" with_cmake "$work/c"
 answers "with CMake it compiles and runs" "answer 42" "$work/c/build/product"
 answers "a shared library made with CMake exports what is its own" "main seven" \
     bash -c "nm -D --defined-only '$work/c/build/libmodule.so' | grep -v '_tn_exports$' | sed 's/.* //' | sort |
         paste -sd ' '"
+
+answers "for one target too" "compiled, one target" "$work/c/build/one" "$target"
+some "and as small as with pkg-config" "$(ratio "$work/one" "$work/c/build/one" | grep -x '99\|100')"
+answers "both say how clang makes collected C" "$(pkg-config --variable=collected_cflags tenon-codegen)" \
+    cat "$work/c/collected"
 
 answers "the example runs from there" "832040" \
     bash -c "cd '$root/share/doc/tenon/examples/calc' && make -s run CC='$CC' | sed -n 1p"

@@ -10,7 +10,7 @@
 #
 # Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR; BUILD MIMALLOC_DIR STRIP; MACHINE_LIBS (what a
 # program links besides libtenon.a); and, where the code
-# generator was built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_VERSION, TARGETS.
+# generator was built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_INCLUDE, LLVM_VERSION, TARGETS.
 
 set -eu
 
@@ -64,10 +64,18 @@ from_prefix() {
     esac
 }
 
-# filled FILE.in FOLDER: its text, as it will lie in FOLDER.
+small="-fuse-ld=lld -B${LLVM_BIN-} -Wl,--gc-sections,--icf=all,-O2,-z,keep-text-section-prefix"
+collected="-O1 -Xclang -disable-llvm-passes -emit-llvm"
+targets=$(echo "${TARGETS-}" | tr A-Z a-z)
+
+list() { echo "$*" | tr ' ' ';'; }
+
+# filled FILE.in FOLDER [TARGET]: its text, as it will lie in FOLDER.
 filled() {
     sed -e "s|@PREFIX@|$PREFIX|; s|@LIBDIR@|$(from_prefix "$libdir")|; s|@INCLUDEDIR@|$(from_prefix "$INCLUDEDIR")|" \
         -e "s|@INCLUDES_FROM_CMAKE@|$(realpath -m --relative-to="$2" "$INCLUDEDIR")|" \
+        -e "s|@TARGET@|${3-}|g; s|@SMALL@|$small|; s|@COLLECTED@|$collected|; s|@LLVM_INCLUDE@|${LLVM_INCLUDE-}|" \
+        -e "s|@TARGETS_LIST@|$targets|; s|@SMALL_LIST@|$(list $small)|; s|@COLLECTED_LIST@|$collected|" \
         -e "s|@VERSION@|$version|g; s|@VERSION_MINOR@|$version_minor|" \
         -e "s|@LLVM_VERSION@|${LLVM_VERSION-}|; s|@LLVM_BIN@|${LLVM_BIN-}|; s|@TARGETS@|${TARGETS-}|" \
         -e "s|@MACHINE_LIBS@|${MACHINE_LIBS:+ $MACHINE_LIBS}|; s|@CMAKE_LIBS@|${MACHINE_LIBS:+;$MACHINE_LIBS}|" \
@@ -86,9 +94,9 @@ put_headers() {
     done
 }
 
-# put_filled FILE.in FOLDER NAME
+# put_filled FILE.in FOLDER NAME [TARGET]
 put_filled() {
-    filled "$1" "$2" >"$work/filled"
+    filled "$1" "$2" "${4-}" >"$work/filled"
     put 644 "$work/filled" "$2" "$3"
 }
 
@@ -102,6 +110,9 @@ if [ "$action" = describe ]; then
     mkdir -p "$BUILD/pkgconfig"
     for name in tenon ${LLVM_LINK:+tenon-codegen}; do
         filled $name.pc.in "$BUILD/pkgconfig" >"$BUILD/pkgconfig/$name.pc"
+    done
+    for target in ${LLVM_LINK:+$targets}; do
+        filled tenon-codegen-target.pc.in "$BUILD/pkgconfig" "$target" >"$BUILD/pkgconfig/tenon-codegen-$target.pc"
     done
     libdir=$libdir/musl
     filled "$work/tenon-musl.pc.in" "$BUILD/pkgconfig" >"$BUILD/pkgconfig/tenon-musl.pc"
@@ -145,6 +156,10 @@ if [ -n "${LLVM_LINK-}" ]; then
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
     put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
+    for target in $targets; do
+        put_archive "$BUILD/libtenon_codegen_$target.a" "$LIBDIR"
+        put_filled tenon-codegen-target.pc.in "$LIBDIR/pkgconfig" "tenon-codegen-$target.pc" "$target"
+    done
     examples="$examples hello calc cached collected catalogue product"
 fi
 for example in $examples; do

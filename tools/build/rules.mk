@@ -25,7 +25,10 @@ stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
 
 runtime_parts := base cpu cache link gc image jit
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
-codegen_src := $(wildcard src/codegen/*/*.c src/codegen/*/*/*.c)
+# The lists of one target each are in archives of their own.
+lower = $(shell echo $(1) | tr A-Z a-z)
+only_src := $(foreach target,$(TARGETS),src/codegen/target/only_$(call lower,$(target)).c)
+codegen_src := $(filter-out src/codegen/target/only_%,$(wildcard src/codegen/*/*.c src/codegen/*/*/*.c))
 include tools/build/cross.mk
 # Of the files host_*.c, which the running machine executes, only those for the machine that is compiled for; where a
 # folder has none for it, host_none.c.
@@ -108,7 +111,8 @@ step = $(if $(V),,@printf '  %-7s %s\n' $(1) $@;)
 # ---- what is made ----
 
 archives := $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/libtenon_codegen.a)
-all: $(archives) $(if $(with_llvm),$(BUILD)/tenon)
+only_archives := $(if $(with_llvm),$(only_src:src/codegen/target/only_%.c=$(BUILD)/libtenon_codegen_%.a))
+all: $(archives) $(only_archives) $(if $(with_llvm),$(BUILD)/tenon)
 
 # ---- compiling ----
 
@@ -192,6 +196,10 @@ ifdef with_llvm
 $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 	@rm -f $@
 	$(call step,AR)$(cross)ar rcsD $@ $(codegen_obj)
+
+$(only_archives): $(BUILD)/libtenon_codegen_%.a: $(BUILD)/obj/src/codegen/target/only_%.c.o
+	@rm -f $@
+	$(call step,AR)$(cross)ar rcsD $@ $<
 
 # Which build of the code generator this is, for caches of what it makes: all its sources, how they are compiled, and
 # LLVM's archives.
@@ -426,11 +434,13 @@ size: $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/tenon)
 # What programs link besides libtenon_codegen.a; LLVM needs the C++ library.
 llvm_link := $(if $(with_llvm),$(strip $(llvm_libs_named)) -lz -lzstd -lstdc++ -lm)
 run_install = STRIP=$(cross)strip MACHINE_LIBS="$(machine_libs)" LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
+	LLVM_INCLUDE="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --includedir))" \
 	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
 
 # The build tree has the same descriptions as an installation, so that examples and products can be built from it.
 all: $(BUILD)/pkgconfig/tenon.pc
-$(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in include/tenon/base.h \
+$(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in \
+	tenon-codegen-target.pc.in include/tenon/base.h \
 	$(call stamp,run_install)
 	$(call step,GEN)$(run_install) describe
 

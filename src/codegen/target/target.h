@@ -2,6 +2,7 @@
 
 /* What code is generated for:
  *     targets.c      from triple, CPU and features to a target machine; LLVM sees no unknown name: it would print
+ *     all.c, only_*.c   which targets there are (rows.h)
  *     target_pool.c  reusing target machines
  *     native.c       the meaning of "native" for LLVM
  *     attributes.c   the CPUs and features of single functions

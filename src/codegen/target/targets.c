@@ -6,71 +6,19 @@
 
 #include <stdio.h>
 
-#include <llvm-c/Target.h>
-
 #include "codegen/llvm/arguments.h"
 #include "codegen/llvm/fatal.h"
+#include "codegen/target/rows.h"
 #include "codegen/target/target.h"
 #include "cpu/cpu.h"
-
-/* ---- the targets that are built in ---- */
-
-#define TARGET_INIT(Name, ...)                                                                                         \
-    static void init_info_##Name(void)                                                                                 \
-    {                                                                                                                  \
-        LLVMInitialize##Name##TargetInfo();                                                                            \
-    }                                                                                                                  \
-    static bool init_##Name(void)                                                                                      \
-    {                                                                                                                  \
-        LLVMInitialize##Name##Target();                                                                                \
-        LLVMInitialize##Name##TargetMC();                                                                              \
-        LLVMInitialize##Name##AsmParser();                                                                             \
-        LLVMInitialize##Name##AsmPrinter();                                                                            \
-        return true;                                                                                                   \
-    }
-
-/* Name; LLVM's prefix for its architectures; features of "generic" that every Linux distribution assumes; whether it
- * has the medium code model. */
-#if TN_TARGET_X86
-#define IF_X86(X) X(X86, "x86", "", true)
-#else
-#define IF_X86(X)
-#endif
-#if TN_TARGET_AArch64
-#define IF_AARCH64(X) X(AArch64, "aarch64", "", false)
-#else
-#define IF_AARCH64(X)
-#endif
-#if TN_TARGET_RISCV
-#define IF_RISCV(X) X(RISCV, "riscv64", "+m,+a,+f,+d,+c,+zicsr,+zifencei", true)
-#else
-#define IF_RISCV(X)
-#endif
-#define TARGETS(X) IF_X86(X) IF_AARCH64(X) IF_RISCV(X)
-
-TARGETS(TARGET_INIT)
-
-#define TARGET_ROW(Name, ...) {#Name, init_info_##Name, TN__ONCE(init_##Name), __VA_ARGS__},
-
-static struct target_row {
-    const char *name;
-    void (*init_info)(void);
-    struct tn__once init;
-    const char *prefix, *baseline;
-    bool medium;
-} rows[] = {TARGETS(TARGET_ROW)};
-
-#define TARGET_NAME(Name, ...) #Name,
-
-static const char *const names[] = {TARGETS(TARGET_NAME) NULL};
 
 /* LLVM's allocation, for the rest of the process. */
 static char *host_triple;
 
 static bool init_host(void)
 {
-    for (size_t i = 0; i < TN_COUNT(rows); i++)
-        rows[i].init_info();
+    for (size_t i = 0; i < tn__target_list.count; i++)
+        tn__target_list.rows[i].init_info();
     char *triple = LLVMGetDefaultTargetTriple();
     host_triple = triple ? LLVMNormalizeTargetTriple(triple) : NULL;
     LLVMDisposeMessage(triple);
@@ -81,7 +29,7 @@ static struct tn__once host = TN__ONCE(init_host);
 
 const char *const *tn_codegen_targets(void)
 {
-    return names;
+    return tn__target_list.names;
 }
 
 const char *tn_codegen_host_triple(void)
@@ -107,11 +55,22 @@ LLVMTargetRef tn__find_llvm_target(const char *triple)
     return found;
 }
 
+static struct tn__target_row *row_of(LLVMTargetRef llvm)
+{
+    const char *name = LLVMGetTargetName(llvm);
+    for (size_t i = 0; i < tn__target_list.count; i++) {
+        const char *prefix = tn__target_list.rows[i].prefix;
+        if (strncmp(name, prefix, strlen(prefix)) == 0)
+            return &tn__target_list.rows[i];
+    }
+    return NULL;
+}
+
 static int unknown_triple(const char *triple, struct tn_error *err)
 {
     int code = tn__fail(err, TN_EINVAL, "unknown target triple '%s'; built in:", triple);
-    for (size_t i = 0; i < TN_COUNT(rows); i++)
-        tn__append(err, " %s", rows[i].name);
+    for (size_t i = 0; i < tn__target_list.count; i++)
+        tn__append(err, " %s", tn__target_list.rows[i].name);
     return code;
 }
 
@@ -130,7 +89,7 @@ static int check_names(const struct tn__target *target, struct tn_error *err)
 /* ---- opening ---- */
 
 /* Decides which CPU is meant, and by which features. */
-static int choose_cpu(struct tn__target *target, const struct target_row *row, LLVMTargetRef llvm,
+static int choose_cpu(struct tn__target *target, const struct tn__target_row *row, LLVMTargetRef llvm,
                       const struct tn_compile_options *options, struct tn_error *err)
 {
     const struct tn_cpu_arch *arch = options->native ? options->native->arch : tn_cpu_arch_host();
@@ -187,10 +146,7 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
     if (!target->triple)
         return out_of_memory(err);
     LLVMTargetRef llvm = tn__find_llvm_target(target->triple);
-    struct target_row *row = NULL;
-    for (size_t i = 0; llvm && !row && i < TN_COUNT(rows); i++)
-        if (strncmp(LLVMGetTargetName(llvm), rows[i].prefix, strlen(rows[i].prefix)) == 0)
-            row = &rows[i];
+    struct tn__target_row *row = llvm ? row_of(llvm) : NULL;
     if (!row)
         return unknown_triple(wanted, err);
     if (options->code_model == TN_CODE_MEDIUM && !row->medium)
