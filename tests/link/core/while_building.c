@@ -7,6 +7,7 @@
 #include "elf_builder.h"
 #include "spoiling.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -14,10 +15,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, CONTENTS = 4 * PAGE, RELOCS = 400 /* more than fill a page */, PATIENCE_MS = 150 };
+enum { PAGE = 4096, CONTENTS = 4 * PAGE, RELOCS = 400 /* more than fill a page */ };
 
 /* ---- an object whose bytes stop who reads them ---- */
 
@@ -26,10 +26,30 @@ static enum { IN_SCAN, IN_COPY, STAGES } stage;
 static struct {
     uint8_t *file, *gate; /* the unreadable page */
     size_t size;
-    sem_t reached, done;
+    sem_t reached, done, waits;
 } stop;
 
-/* Runs in the linking thread, without the lock. Whoever has to wait for the link lets it continue by waiting. */
+static __thread sem_t *told; /* when this thread waits for a condition; only a link's end can be what it waits for */
+
+/* Also for the linker. Its thread still has the mutex then, without which a link does not end. */
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    int (*next)(pthread_cond_t *, pthread_mutex_t *);
+    void *address = dlsym(RTLD_NEXT, "pthread_cond_wait");
+    memcpy(&next, &address, sizeof next);
+    if (told)
+        sem_post(told);
+    told = NULL;
+    return next(condition, mutex);
+}
+
+static void await(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) && errno == EINTR)
+        ;
+}
+
+/* Runs in the linking thread, without the lock. A thread that has to wait for the link lets it continue by waiting. */
 static void at_the_gate(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
@@ -37,13 +57,7 @@ static void at_the_gate(int number, siginfo_t *info, void *context)
     if (!stop.gate || at < stop.gate || at >= stop.gate + PAGE)
         _exit(99);
     sem_post(&stop.reached);
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PATIENCE_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    while (sem_timedwait(&stop.done, &until) && errno == EINTR)
-        ;
+    await(&stop.done);
     mprotect(stop.gate, PAGE, PROT_READ);
 }
 
@@ -100,6 +114,7 @@ static void make_slow(const char *name, bool common, enum outcome outcome, const
     assert_int_equal(mprotect(stop.gate, PAGE, PROT_NONE), 0);
     sem_init(&stop.reached, 0, 0);
     sem_init(&stop.done, 0, 0);
+    sem_init(&stop.waits, 0, 0);
     const struct sigaction action = {.sa_sigaction = at_the_gate, .sa_flags = SA_SIGINFO};
     assert_int_equal(sigaction(SIGSEGV, &action, NULL), 0);
 }
@@ -111,6 +126,7 @@ static int clean_up(void **state)
     munmap(stop.file, stop.size);
     sem_destroy(&stop.reached);
     sem_destroy(&stop.done);
+    sem_destroy(&stop.waits);
     stop.gate = NULL;
     return 0;
 }
@@ -127,7 +143,8 @@ struct meanwhile {
 static void *run_meanwhile(void *argument)
 {
     struct meanwhile *m = argument;
-    sem_wait(&stop.reached);
+    await(&stop.reached);
+    told = &stop.done;
     m->code = m->act(m->f, &m->err);
     sem_post(&stop.done);
     return NULL;
@@ -412,6 +429,7 @@ static struct tn_tracker *owner;
 
 static void *clear_library(void *library)
 {
+    told = &stop.waits;
     tn_library_clear(library, NULL);
     return NULL;
 }
@@ -425,7 +443,7 @@ static int clear_and_destroy(const struct fixture *f, struct tn_error *err)
     int code = pthread_create(&thread, NULL, clear_library, f->library);
     if (code)
         return code;
-    usleep(PATIENCE_MS * 1000 / 5);
+    await(&stop.waits);
     tn_tracker_destroy(owner);
     sem_post(&stop.done);
     return pthread_join(thread, NULL);
