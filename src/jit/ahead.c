@@ -109,8 +109,10 @@ static void free_module(struct tn__ahead_module *m)
         }
         tn__free(NULL, m->parts[i].callees);
     }
-    if (m->module)
+    if (m->module && tn__compiler_enter()) {
         ahead->jit->compiler.close(m->module);
+        tn__compiler_leave();
+    }
     tn_buffer_free(&m->described);
     tn_buffer_free(&m->last_order);
     tn__arena_free(&m->tables);
@@ -241,11 +243,13 @@ static bool open_again(struct tn__ahead_module *m)
 {
     const struct tn_jit *jit = m->ahead->jit;
     struct tn_buffer description = {0};
-    if (!m->module && !m->is_broken)
+    if (!m->module && !m->is_broken && tn__compiler_enter()) {
         m->is_broken =
             jit->compiler.open(jit->compiler.context, &m->ir, &jit->compile, &m->module, &description, NULL) != TN_OK;
+        tn__compiler_leave();
+    }
     tn_buffer_free(&description);
-    return !m->is_broken;
+    return m->module && !m->is_broken;
 }
 
 /* Hands an object over. False: a call has compiled it meanwhile, or memory is out. */
@@ -285,7 +289,11 @@ static int compile(struct compilation *c, struct tn_buffer *bytes, struct tn_inp
                                             .cancelled = &c->cancelled};
     tn__jit_name_part(&shown, c->candidate->part, name);
     tn__jit_watch(&watch, &observer);
-    return m->ahead->jit->compiler.compile(m->module, &request, bytes, NULL);
+    if (!tn__compiler_enter())
+        return TN_ECANCELLED;
+    int code = m->ahead->jit->compiler.compile(m->module, &request, bytes, NULL);
+    tn__compiler_leave();
+    return code;
 }
 
 static void finish(struct compilation *c, int code, struct tn_buffer *bytes, uint64_t ns)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A function that exit calls waits until nothing is compiled in the background any more. Functions that were registered
+/* A function that exit calls waits until no thread compiles in the background any more. Functions that were registered
  * last are called first, and a compiler makes static objects, whose destructors are called then, when it needs one for
  * the first time. So the function is registered again and again, at ever greater distances: most often at the
- * beginning, when compilers make their objects, and seldom enough for a program that compiles for days. */
+ * beginning, when compilers make their objects, and seldom enough for a program that compiles for days.
+ *
+ * The thread that ends the program never gives back what it holds. So a background thread counts only while it is in
+ * the compiler, and not while it waits for another thread: for a promise, a link, or the lock of a module. */
 
 #include "jit/background.h"
 
@@ -11,10 +14,11 @@
 
 #include "base/os.h"
 
-/* The process in the upper half, in the lower one how many compile. After a fork, those of the parent do not count. */
+/* The process in the upper half, in the lower one how many are in the compiler. After a fork, those of the parent do
+ * not count. */
 static uint64_t running;
-static uint32_t ended, begun;
-static __thread uint32_t inside;
+static uint32_t ended, begun, left;                /* `left` changes after `running` */
+static __thread uint32_t inside, entered, process; /* in which it entered */
 
 static uint32_t count_in(uint64_t word)
 {
@@ -29,24 +33,28 @@ static void change(int by)
     while (!__atomic_compare_exchange_n(&running, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
-/* Not for ever: a thread may wait for a lock that the one has which ends the program. */
+static bool is_counted(void)
+{
+    return entered && process == tn__os_process_id();
+}
+
+/* A compiler's caller may end the program itself, in a function of the client. */
 static void wait_at_exit(void)
 {
-    enum { MILLISECOND = 1000000, MOST = 5000 };
-    static const uint32_t word;
     __atomic_store_n(&ended, 1, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < MOST && count_in(__atomic_load_n(&running, __ATOMIC_SEQ_CST)) > inside; i++)
-        tn__os_wait(&word, 0, MILLISECOND);
+    for (;;) {
+        uint32_t before = __atomic_load_n(&left, __ATOMIC_SEQ_CST);
+        if (count_in(__atomic_load_n(&running, __ATOMIC_SEQ_CST)) <= is_counted())
+            break;
+        tn__os_wait(&left, before, UINT64_MAX);
+    }
 }
 
 bool tn__background_begin(void)
 {
-    change(1);
-    inside++;
-    if (__atomic_load_n(&ended, __ATOMIC_SEQ_CST)) {
-        tn__background_end();
+    if (__atomic_load_n(&ended, __ATOMIC_SEQ_CST))
         return false;
-    }
+    inside++;
     uint32_t count = __atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
     if (!(count & (count - 1)))
         atexit(wait_at_exit); /* where that fails, there is nothing better */
@@ -56,7 +64,27 @@ bool tn__background_begin(void)
 void tn__background_end(void)
 {
     inside--;
+}
+
+bool tn__compiler_enter(void)
+{
+    if (!inside || entered++)
+        return true;
+    process = tn__os_process_id();
+    change(1);
+    if (!__atomic_load_n(&ended, __ATOMIC_SEQ_CST))
+        return true;
+    tn__compiler_leave();
+    return false;
+}
+
+void tn__compiler_leave(void)
+{
+    if (!entered || --entered || process != tn__os_process_id())
+        return;
     change(-1);
+    __atomic_add_fetch(&left, 1, __ATOMIC_SEQ_CST);
+    tn__os_wake(&left);
 }
 
 bool tn__background_is_over(void)

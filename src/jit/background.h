@@ -11,9 +11,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Around all that may call the compiler. False: the program ends, so it must not be called any more. */
+/* Around all that may call the compiler. False: the program ends. */
 bool tn__background_begin(void);
 void tn__background_end(void);
+/* Around calls of the compiler, and the other way round where it waits for a lock that a thread may hold when it ends
+ * the program. False: the program ends, so the compiler must not be called any more, nor `leave` for this. Threads
+ * outside of the two functions above are not concerned. */
+bool tn__compiler_enter(void);
+void tn__compiler_leave(void);
 /* Whether the program ends, and this thread is between these two calls: what it compiles is of no use. */
 bool tn__background_is_over(void);
 

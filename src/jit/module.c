@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "base/shown_name.h"
 #include "jit/assumption.h"
+#include "jit/background.h"
 #include "jit/jit.h"
 #include "link/session/contents.h"
 
@@ -105,6 +106,16 @@ static bool is_stopped(void *context)
     return stop->cancelled;
 }
 
+static int call_compiler(const struct tn__jit_module *m, const struct tn_part_request *request,
+                         struct tn_buffer *object, struct tn_error *err)
+{
+    if (!tn__compiler_enter())
+        return tn__fail(err, TN_ECANCELLED, "%s: the program ends", request->name);
+    int code = m->jit->compiler.compile(m->module, request, object, err);
+    tn__compiler_leave();
+    return code;
+}
+
 /* Compiles a part, or the whole, and adds the object. */
 static int make(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
                 struct tn_error *err)
@@ -137,7 +148,7 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
     tn__jit_name_part(m, part, name);
     tn__jit_watch(&watch, &observer);
     bool is_ready = ahead && !how->was_kept && !how->needed_count && ahead->take(m->ahead, part, &object);
-    int code = is_ready ? TN_OK : jit->compiler.compile(m->module, &request, &object, err);
+    int code = is_ready ? TN_OK : call_compiler(m, &request, &object, err);
     tn__count(&jit->counters.extract_ns, stats.extract_ns);
     tn__count(&jit->counters.free_ns, stats.free_ns);
     if (code == TN_OK && part > 0 && (stats.functions || is_ready) && !how->is_higher) /* now, not long ago */
@@ -213,8 +224,10 @@ void tn__jit_hold(struct tn__jit_module *m, bool makes)
 
 void tn__jit_drop(struct tn__jit_module *m, bool makes)
 {
-    if (makes && atomic_fetch_sub(&m->makers, 1) == 1)
+    if (makes && atomic_fetch_sub(&m->makers, 1) == 1 && tn__compiler_enter()) {
         m->jit->compiler.close(m->module);
+        tn__compiler_leave();
+    }
     if (atomic_fetch_sub(&m->users, 1) != 1)
         return;
     if (m->ahead)
