@@ -39,7 +39,7 @@ struct function {
     uint64_t flags; /* TN_KNOWN_... */
     void *address;
     struct tn__jit_name *entry;
-    bool is_redirected;
+    bool has_stub, is_redirected;
 };
 
 struct replacing {
@@ -273,41 +273,55 @@ static const struct tn__jit_lead *lowest(const struct tn__jit_name *name)
     return lead;
 }
 
-/* A stub that the client has removed is made anew. */
-static int publish_general(struct replacing *r, struct function *f)
+/* Whether the library has a stub that the function may take over: that of versions that rest on nothing, or, for a
+ * version that rests on assumptions, that of a lazy function. */
+static bool find_stub(const struct replacing *r, const struct function *f)
+{
+    const struct tn__jit_lead *general = lowest(f->entry);
+    bool is_replaced = general && !general->version->rests;
+    if (!is_replaced && !r->rests)
+        return false;
+    tn__session_lock(r->library->session);
+    const struct tn__lazy_slot *slot = tn__lazy_find_slot(r->library, f->name);
+    bool is_there = slot && (is_replaced || slot->record->target);
+    tn__session_unlock(r->library->session);
+    return is_there;
+}
+
+/* A stub that the client has removed is made anew, except for a version that rests on assumptions: that needs something
+ * that it can fall back to. */
+static int make_stub(const struct replacing *r, const struct function *f)
 {
     const struct tn_stub_options options = {
         .size = sizeof options, .owner = r->stubs, .on_failure = r->jit->on_failure};
-    const struct tn__jit_lead *general = lowest(f->entry);
-    bool has_stub = general && !general->version->rests;
-    int code = has_stub ? tn_redirect(r->library, f->name, f->address, r->err) : TN_EUNDEF;
-    f->is_redirected = code == TN_OK;
-    return code == TN_EUNDEF ? tn_define_redirectable(r->library, f->name, f->address, &options, r->err) : code;
+    return r->rests ? tn__fail(r->err, TN_EUNDEF, "'%s' is no lazy function of library %s", f->name, r->library->name)
+                    : tn_define_redirectable(r->library, f->name, f->address, &options, r->err);
 }
 
-/* It needs something that it can fall back to. */
-static int publish_resting(struct replacing *r, struct function *f)
-{
-    const struct tn__jit_lead *general = lowest(f->entry);
-    if (general && !general->version->rests)
-        return publish_general(r, f);
-    int code = tn__lazy_cover(r->library, f->name, f->address, r->err);
-    f->is_redirected = code == TN_OK;
-    return code;
-}
-
-static int publish(struct replacing *r, struct function *f)
+/* Nothing that is there already is changed. */
+static int prepare(struct replacing *r, struct function *f)
 {
     f->entry = find_name(r, f->name);
     if (!f->entry)
         return tn__no_memory(r->err, r->module);
-    int code = r->rests ? publish_resting(r, f) : publish_general(r, f);
+    f->has_stub = find_stub(r, f);
+    int code = f->has_stub ? TN_OK : make_stub(r, f);
     if (code != (r->rests ? TN_EUNDEF : TN_EDUP) || !(f->flags & TN_KNOWN_WEAK))
         return code;
     f->entry = NULL; /* its own, seen by itself only */
     return TN_OK;
 }
 
+static int publish(const struct replacing *r, struct function *f)
+{
+    if (!f->has_stub || !f->entry)
+        return TN_OK;
+    int code = tn_redirect(r->library, f->name, f->address, r->err);
+    f->is_redirected = code == TN_OK;
+    return code == TN_EUNDEF ? make_stub(r, f) : code; /* the client has removed it meanwhile */
+}
+
+/* What prepare could not foresee. */
 static void take_back(struct replacing *r)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -353,6 +367,8 @@ static int publish_all(struct replacing *r)
     take_lock();
     if (code == TN_OK && tn__is_broken(r->rests))
         code = tn__fail(r->err, TN_ECANCELLED, "%s rests on an assumption that was broken", r->module);
+    for (size_t i = 0; i < r->count && code == TN_OK; i++)
+        code = prepare(r, &r->symbols[i]);
     for (size_t i = 0; i < r->count && code == TN_OK; i++)
         code = publish(r, &r->symbols[i]);
     if (code == TN_OK)

@@ -130,10 +130,8 @@ struct tn__lazy_better {
 int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err);
 
-/* Makes a lazy function lead to other code, which `uncover` takes away again: if the function, lazy or redirectable,
- * leads to `from`, it leads to `to` then, or NULL: looks up what it did at first. TN_EUNDEF: the library has no lazy
- * function of this name; TN_EREMOVED, TN_EINVAL. */
-int tn__lazy_cover(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
+/* If the function, lazy or redirectable, leads to `from`, it leads to `to` from now on; NULL: it looks up what it did
+ * at first. */
 void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to);
 
 /* The slot of the lazy or redirectable function of this name; NULL: there is none. Under the lock. */

@@ -85,24 +85,6 @@ int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *bet
 
 /* ---- other code ---- */
 
-static int cover(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)
-{
-    struct tn__lazy_slot *slot = tn__lazy_find_slot(library, name);
-    if (!slot || !slot->record->target)
-        return tn__fail(err, TN_EUNDEF, "'%s' is no lazy function of library %s", name, library->name);
-    return tn__lazy_lead(tn__lazy_pool_of(library->session), slot, address, err);
-}
-
-int tn__lazy_cover(struct tn_library *library, const char *name, const void *address, struct tn_error *err)
-{
-    tn__session_lock(library->session);
-    int code = tn__library_check(library, err);
-    if (!code)
-        code = cover(library, name, (uintptr_t)address, err);
-    tn__session_unlock(library->session);
-    return code;
-}
-
 void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to)
 {
     tn__session_lock(library->session);
