@@ -129,11 +129,11 @@ TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, con
  * own.
  *
  * A JIT that is not lazy compiles the module now, and after an error everything is as it was before. Then initializers
- * run, each stub leads to the new function, and a module none of whose functions is led to any more is retired, as by
- * tn_tracker_retire: threads that call such functions have to be attached, the caller counts as quiescent, and the call
- * waits until the others have been. Modules that are still led to stay until the session ends, also if the library is
- * removed. `owner` and instances of the module have to be NULL and 0; a kept copy of IR (keep_ir) counts as one of the
- * library.
+ * run, and each stub leads to the new function, or does when the client ends its redirection (tn_redirect with NULL). A
+ * module none of whose functions is led to any more is retired, as by tn_tracker_retire: threads that call such
+ * functions have to be attached, the caller counts as quiescent, and the call waits until the others have been. Modules
+ * that are still led to stay until the session ends, also if the library is removed. `owner` and instances of the
+ * module have to be NULL and 0; a kept copy of IR (keep_ir) counts as one of the library.
  *
  * Any thread. TN_EINVAL (also: the module shows no function), TN_EDUP (the library defines such a name otherwise; a
  * weak function gives way instead), and the errors of tn_jit_add_module and of tn_lookup. */
@@ -149,7 +149,7 @@ TN_API int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const 
  * - With tn_jit_replace, it lies on top of the functions' other code, which stays: versions added by tn_jit_replace, or
  *   functions of a module that was added to this lazy JIT by tn_jit_add_module. A function that the library does not
  *   have otherwise is TN_EUNDEF, or if it is weak, seen by the module only. The client's tn_redirect wins until the
- *   next tn_jit_replace.
+ *   client resets it.
  * - With tn_jit_add_module, it has code instances. Other code that calls its functions by their names rests on the same
  *   assumptions, and has to list them.
  *

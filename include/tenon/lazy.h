@@ -74,10 +74,11 @@ TN_API int tn_add_lazy_object(struct tn_library *library, const struct tn_input 
 TN_API int tn_define_redirectable(struct tn_library *library, const char *name, const void *address,
                                   const struct tn_stub_options *options, struct tn_error *err);
 
-/* Makes a redirectable or lazy function lead to `address` from now on. NULL resets it: a lazy function is looked up
- * again at its next call, a redirectable one leads nowhere. Threads may call it meanwhile; they reach the old or the
- * new function. TN_EUNDEF (no such name), TN_EREMOVED, TN_EINVAL (it has no stub, it would lead to itself, on_failure
- * is missing). */
+/* Makes a redirectable or lazy function lead to `address` from now on, until the client says otherwise or the code
+ * there is retired. NULL resets it: it leads to its newest version, if tn_jit_replace has made one; otherwise a lazy
+ * function is looked up again at its next call, and a redirectable one leads nowhere (doc/REDIRECT.md). Threads may
+ * call it meanwhile; they reach the old or the new function. TN_EUNDEF (no such name), TN_EREMOVED, TN_EINVAL (it has
+ * no stub, it would lead to itself, on_failure is missing). */
 TN_API int tn_redirect(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
 
 #ifdef __cplusplus

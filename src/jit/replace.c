@@ -21,7 +21,7 @@ struct tn__jit_name {
     struct tn__tree node;      /* by hash and library */
     struct tn__jit_name *same; /* another one with that number */
     uint64_t library;
-    struct tn__jit_lead *leads; /* newest first; the stub leads to the first one, unless the client has redirected it */
+    struct tn__jit_lead *leads; /* newest first: the version of its stub */
     char text[];
 };
 
@@ -39,7 +39,7 @@ struct function {
     uint64_t flags; /* TN_KNOWN_... */
     void *address;
     struct tn__jit_name *entry;
-    bool has_stub, is_redirected;
+    bool is_led, is_first; /* its stub leads to it unless the client redirects it, and led to no version before */
 };
 
 struct replacing {
@@ -283,7 +283,7 @@ static bool find_stub(const struct replacing *r, const struct function *f)
         return false;
     tn__session_lock(r->library->session);
     const struct tn__lazy_slot *slot = tn__lazy_find_slot(r->library, f->name);
-    bool is_there = slot && (is_replaced || slot->record->target);
+    bool is_there = slot && ((is_replaced && slot->record->version) || (r->rests && slot->record->target));
     tn__session_unlock(r->library->session);
     return is_there;
 }
@@ -304,8 +304,7 @@ static int prepare(struct replacing *r, struct function *f)
     f->entry = find_name(r, f->name);
     if (!f->entry)
         return tn__no_memory(r->err, r->module);
-    f->has_stub = find_stub(r, f);
-    int code = f->has_stub ? TN_OK : make_stub(r, f);
+    int code = find_stub(r, f) ? TN_OK : make_stub(r, f);
     if (code != (r->rests ? TN_EUNDEF : TN_EDUP) || !(f->flags & TN_KNOWN_WEAK))
         return code;
     f->entry = NULL; /* its own, seen by itself only */
@@ -314,20 +313,21 @@ static int prepare(struct replacing *r, struct function *f)
 
 static int publish(const struct replacing *r, struct function *f)
 {
-    if (!f->has_stub || !f->entry)
+    if (!f->entry)
         return TN_OK;
-    int code = tn_redirect(r->library, f->name, f->address, r->err);
-    f->is_redirected = code == TN_OK;
-    return code == TN_EUNDEF ? make_stub(r, f) : code; /* the client has removed it meanwhile */
+    int code = tn__lazy_cover(r->library, f->name, f->address, &f->is_first, r->err);
+    f->is_led = code == TN_OK;
+    return code;
 }
 
 /* What prepare could not foresee. */
 static void take_back(struct replacing *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->symbols[i].is_redirected) {
-            const struct tn__jit_lead *before = r->symbols[i].entry->leads;
-            tn_redirect(r->library, r->symbols[i].name, before ? before->address : NULL, NULL);
+        if (r->symbols[i].is_led) {
+            const struct function *f = &r->symbols[i];
+            const struct tn__jit_lead *before = f->is_first ? NULL : f->entry->leads;
+            tn__lazy_uncover(r->library, f->name, f->address, before ? before->address : NULL);
         }
 }
 
@@ -346,8 +346,8 @@ static void commit(struct replacing *r)
     for (size_t i = 0; i < r->count; i++) {
         struct tn__jit_name *name = r->symbols[i].entry;
         struct tn__jit_lead *lead = &r->version->leads[i];
-        while (name && !r->rests && name->leads)
-            take_out(name->leads);
+        while (name && (!r->rests || r->symbols[i].is_first) && name->leads)
+            take_out(name->leads); /* with is_first, those of a stub that the client has removed */
         if (!name)
             continue;
         *lead = (struct tn__jit_lead){name->leads, name, r->version, r->symbols[i].address, true};
@@ -397,8 +397,8 @@ static void lead_down(const struct tn__jit_version *version, struct tn_library *
     }
 }
 
-/* A version that is not published yet sees that it is too late. The stubs of others are led to what is below, unless
- * they lead elsewhere: the client has redirected them, or a newer version is on top. */
+/* A version that is not published yet sees that it is too late. The stubs of others are led to what is below, unless a
+ * newer version is on top, or the client's redirection. */
 static void fall(struct tn__resting *rests)
 {
     take_lock();

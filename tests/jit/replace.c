@@ -129,6 +129,8 @@ static void stubs_of_the_client(void **state)
     check(tn_redirect(tn_jit_library(jit), "first", find(jit, "second"), &err), &err);
     assert_int_equal(call(first, 4), 8);
     replace(jit, "program 1");
+    assert_int_equal(call(first, 4), 8);
+    check(tn_redirect(tn_jit_library(jit), "first", NULL, &err), &err);
     assert_int_equal(call(first, 1), 43);
     check(tn_library_clear(tn_jit_library(jit), &err), &err);
     replace(jit, "program 2");

@@ -17,6 +17,7 @@
 #endif
 #define OWN 3 /* the client's */
 #define NONE 4
+#define BELOW (listed[2] -> 2 : (listed[1] -> 1 : 0))
 
 byte stub;                                /* 0: general code; 1 and 2: versions */
 bool listed[3];                           /* version 2 lies on top of 1 */
@@ -50,9 +51,8 @@ inline drop(v) {
 /* ---- versions ---- */
 
 inline publish(v) {
-    stub = v;
-    redirected = false;
-    listed[v] = true
+    listed[v] = true;
+    stub = (redirected -> OWN : v)
 }
 
 inline leave(v) {
@@ -100,7 +100,7 @@ inline remove(v) {
 proctype replacer() {
     add(1);
     add(2);
-    atomic { stub = 0; redirected = false; listed[1] = false; listed[2] = false };
+    atomic { stub = (redirected -> OWN : 0); listed[1] = false; listed[2] = false };
     remove(2);
     remove(1)
 }
@@ -115,7 +115,7 @@ inline fall(v) {
         if
         :: stub == v || BROKEN == 3 ->
             assert(!redirected);
-            stub = (listed[2] -> 2 : (listed[1] -> 1 : 0))
+            stub = BELOW
         :: else
         fi
     :: else
@@ -173,7 +173,7 @@ proctype breaker() {
 proctype client() {
     atomic { stub = OWN; redirected = true };
     if
-    :: redirected -> atomic { stub = 0; redirected = false }
+    :: true -> atomic { stub = BELOW; redirected = false }
     :: true
     fi
 }

@@ -90,7 +90,10 @@ struct tn__lazy_record {
     struct tn__entry *entry;
     uint64_t stub;      /* 0: weak, and there was a definition already */
     const char *target; /* the name to look up; NULL: only tn_redirect knows where the stub leads */
-    uint32_t managed_registers, managed_stack;
+    uint64_t version;   /* the newest of tn_jit_replace; 0: there is none */
+    uint16_t managed_registers;
+    bool is_clients; /* the stub leads where the client has redirected it, whatever is below */
+    uint32_t managed_stack;
 };
 
 /* Functions that were defined together. */

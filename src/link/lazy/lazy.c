@@ -39,6 +39,12 @@ static bool has_function(const struct tn__lazy_slot *slot)
     return target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
 }
 
+/* Where the stub leads if the client does not say: to the newest version, or to the entry. */
+static uint64_t below_client(const struct tn__lazy_pool *pool, const struct tn__lazy_record *record)
+{
+    return record->version ? record->version : pool->entry;
+}
+
 static bool holds(const struct tn__places *places, uint64_t address)
 {
     size_t below = TN_COUNT_UP_TO(places->items, places->count, address, address);
@@ -72,6 +78,13 @@ int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, 
     note_target(slot->record->batch->library->session, address);
     set_target(slot, address);
     return 0;
+}
+
+int tn__lazy_reset(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, struct tn_error *err)
+{
+    int code = tn__lazy_lead(pool, slot, below_client(pool, slot->record), err);
+    slot->record->is_clients &= code != 0;
+    return code;
 }
 
 /* ---- calls that wait for their function ---- */
@@ -211,16 +224,18 @@ static void forget_stubs(struct tn_tracker *owner)
 }
 
 /* Resets the slot if it leads to one of the places. A hidden stub is left as it is: it works as long as its target is
- * there. So is a stub without a function for failures: only the client knows another target. */
+ * there. So is a stub with nothing below and without a function for failures: only the client knows another target. */
 static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
                            const struct tn__places *places)
 {
-    if (!has_function(slot) || slot->record->batch->hidden || !slot->record->batch->on_failure)
+    if (!has_function(slot) || slot->record->batch->hidden || !leads_there(pool, target_of(slot), places))
         return false;
-    bool leads = leads_there(pool, target_of(slot), places);
-    if (leads)
-        set_target(slot, pool->entry);
-    return leads;
+    if (slot->record->version == target_of(slot))
+        slot->record->version = 0;
+    if (!slot->record->version && !slot->record->batch->on_failure)
+        return false;
+    tn__lazy_reset(pool, slot, NULL);
+    return true;
 }
 
 struct tn__lazy_slot *tn__lazy_slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry)
@@ -414,7 +429,7 @@ static char *copy_symbol(struct tn__lazy_record *record, const struct tn_lazy_sy
 {
     size_t size = strlen(target_name(symbol)) + 1;
     record->target = memcpy(text, target_name(symbol), size);
-    record->managed_registers = symbol->managed_registers;
+    record->managed_registers = (uint16_t)symbol->managed_registers;
     record->managed_stack = symbol->managed_stack;
     return text + size;
 }
@@ -478,9 +493,12 @@ static int redirect(struct tn_library *library, const char *name, uint64_t addre
     struct tn__lazy_slot *slot = pool ? tn__lazy_slot_of(pool, entry) : NULL;
     if (!slot)
         return tn__fail(err, TN_EINVAL, "'%s' is not redirectable", name);
-    if (!address && !slot->record->batch->on_failure)
+    struct tn__lazy_record *record = slot->record;
+    if (!address && !record->version && !record->batch->on_failure)
         return tn__fail(err, TN_EINVAL, "'%s' has no function to call when there is none", name);
-    return tn__lazy_lead(pool, slot, address ? address : pool->entry, err);
+    int code = address ? tn__lazy_lead(pool, slot, address, err) : tn__lazy_reset(pool, slot, err);
+    record->is_clients |= address && !code;
+    return code;
 }
 
 int tn_redirect(struct tn_library *library, const char *name, const void *address, struct tn_error *err)

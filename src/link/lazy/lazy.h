@@ -110,6 +110,8 @@ int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *s
  * stub. Then: makes it lead to an address; TN_EINVAL: that leads back to it. */
 struct tn__lazy_slot *tn__lazy_slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry);
 int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err);
+/* Ends the client's redirection, if there is one: the stub leads to what is below. */
+int tn__lazy_reset(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, struct tn_error *err);
 
 /* ---- bodies of one function (lazy_raise.c) ---- */
 
@@ -130,8 +132,11 @@ struct tn__lazy_better {
 int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err);
 
-/* If the function, lazy or redirectable, leads to `from`, it leads to `to` from now on; NULL: it looks up what it did
- * at first. */
+/* Where a function, lazy or redirectable, leads unless the client redirects it. `cover`: to this version; *is_first:
+ * there was none. TN_EUNDEF, TN_EREMOVED, TN_EINVAL (that leads back to it). `uncover`: to the version `to`, if it is
+ * `from` by now; NULL: it looks up what it did at first. */
+int tn__lazy_cover(struct tn_library *library, const char *name, const void *version, bool *is_first,
+                   struct tn_error *err);
 void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to);
 
 /* The slot of the lazy or redirectable function of this name; NULL: there is none. Under the lock. */

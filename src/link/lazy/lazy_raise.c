@@ -62,7 +62,7 @@ static int raise_slot(struct tn_library *library, const struct tn__lazy_better *
     bool may = now == pool->entry || now == best;
     for (size_t i = 0; i + 1 < better->count && !may; i++)
         may = now == tn__lazy_linked_at(library, better->bodies[i]);
-    if (!may || !looks_up(slot, better))
+    if (!may || slot->record->is_clients || !looks_up(slot, better))
         return tn__fail(err, TN_EDUP, "'%s' was redirected", better->name);
     int code = now == best                           ? 0
                : tn__library_is_initialized(library) ? tn__lazy_lead(pool, slot, best, err)
@@ -83,15 +83,40 @@ int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *bet
     return code;
 }
 
-/* ---- other code ---- */
+/* ---- versions ---- */
+
+static int cover(struct tn__lazy_slot *slot, uint64_t version, bool *is_first, struct tn_error *err)
+{
+    struct tn__lazy_record *record = slot->record;
+    uint64_t before = record->version;
+    *is_first = !before;
+    record->version = version;
+    int code = record->is_clients ? 0 : tn__lazy_reset(tn__lazy_pool_of(record->batch->library->session), slot, err);
+    if (code)
+        record->version = before;
+    return code;
+}
+
+int tn__lazy_cover(struct tn_library *library, const char *name, const void *version, bool *is_first,
+                   struct tn_error *err)
+{
+    tn__session_lock(library->session);
+    int code = tn__library_check(library, err);
+    struct tn__lazy_slot *slot = code ? NULL : tn__lazy_find_slot(library, name);
+    if (slot)
+        code = cover(slot, (uintptr_t)version, is_first, err);
+    else if (!code)
+        code = tn__fail(err, TN_EUNDEF, "'%s' is not redirectable in library %s", name, library->name);
+    tn__session_unlock(library->session);
+    return code;
+}
 
 void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to)
 {
+    bool is_first;
     tn__session_lock(library->session);
     struct tn__lazy_slot *slot = tn__library_check(library, NULL) ? NULL : tn__lazy_find_slot(library, name);
-    if (slot && atomic_load_explicit(&slot->target, memory_order_relaxed) == (uintptr_t)from) {
-        const struct tn__lazy_pool *pool = tn__lazy_pool_of(library->session);
-        tn__lazy_lead(pool, slot, to ? (uintptr_t)to : pool->entry, NULL);
-    }
+    if (slot && slot->record->version == (uintptr_t)from)
+        cover(slot, (uintptr_t)to, &is_first, NULL);
     tn__session_unlock(library->session);
 }

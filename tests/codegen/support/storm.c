@@ -229,11 +229,12 @@ static void replace(const char *form, long version, struct tn_assumption *assump
     DO(tn_jit_replace(storm.jit, NULL, &module, &err));
 }
 
-/* What the client redirected is led to the new version again. */
+/* What the client redirected is led to the new version again, by the client. */
 static void replace_plainly(long version)
 {
     storm.newest = version;
     replace(work, version, NULL);
+    DO(tn_redirect(storm.library, "work", NULL, &err));
     storm.plain = version;
     storm.redirections += storm.redirections % 2;
 }
