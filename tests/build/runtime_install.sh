@@ -57,6 +57,7 @@ share/doc/tenon/doc/IR.md
 share/doc/tenon/doc/LINKER.md
 share/doc/tenon/doc/PORTING.md
 share/doc/tenon/doc/PASSES.md
+share/doc/tenon/doc/REDIRECT.md
 share/doc/tenon/doc/RELOCATIONS.md
 share/doc/tenon/doc/SESSION.md
 share/doc/tenon/doc/TIERS.md
