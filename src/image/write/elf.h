@@ -111,8 +111,8 @@ Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__outpu
 
 /* ---- startup.c ---- */
 
-/* The object that a library of these inputs has besides, in memory of the arena, to be linked last; without bytes: none.
- * TN_ENOMEM. */
+/* The object that a library of these inputs has besides, in memory of the arena, to be linked last; without bytes:
+ * none. TN_ENOMEM. */
 int tn__startup_object(const struct tn_input *inputs, size_t count, struct tn__arena *arena, struct tn_input *input,
                        struct tn_error *err);
 
