@@ -5,6 +5,8 @@
 
 #include "base/fork.h"
 #include "base/managed_file.h"
+#include "base/os.h"
+#include "base/thread.h"
 #include "gc/object/object.h"
 
 /* ---- reading ---- */
@@ -139,6 +141,8 @@ static struct {
     struct tn__map *maps; /* open addressing, linear probing; address 0: free */
     size_t capacity, count, pins;
     bool has_program;
+    uint32_t changes;    /* odd while the table changes */
+    const void *changer; /* the thread that changes it, or did last */
 } table = {.lock = TN__MUTEX(TN__LEVEL_MAPS)};
 
 extern const uint8_t __start_tenon_abi[] __attribute__((weak, visibility("hidden")));
@@ -146,9 +150,14 @@ extern const uint8_t __stop_tenon_abi[] __attribute__((weak, visibility("hidden"
 extern const uint8_t __start_tenon_maps[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_tenon_maps[] __attribute__((weak, visibility("hidden")));
 
+static size_t hash(uint64_t address)
+{
+    return (size_t)(address * 0x9E3779B97F4A7C15u >> 16);
+}
+
 static size_t home_of(uint64_t address)
 {
-    return (size_t)(address * 0x9E3779B97F4A7C15u >> 16) & (table.capacity - 1);
+    return hash(address) & (table.capacity - 1);
 }
 
 static size_t next_of(size_t at)
@@ -242,11 +251,26 @@ static int add_maps(const uint8_t *section, size_t size, struct tn_range code, s
     return tn__maps_read(section, size, code, enter_one, NULL, err);
 }
 
-int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
+/* The lock is not enough for tn__maps_peek. */
+static void begin_change(void)
 {
     tn__maps_lock();
-    int failure = add_maps(section, size, code, err);
+    __atomic_store_n(&table.changer, tn__thread_pointer(), __ATOMIC_RELAXED);
+    __atomic_store_n(&table.changes, table.changes + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void end_change(void)
+{
+    __atomic_store_n(&table.changes, table.changes + 1, __ATOMIC_RELEASE);
     tn__maps_unlock();
+}
+
+int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
+{
+    begin_change();
+    int failure = add_maps(section, size, code, err);
+    end_change();
     return failure;
 }
 
@@ -257,17 +281,17 @@ int tn__maps_add_program(struct tn_error *err)
     const uint8_t *abi = __start_tenon_abi;
     size_t abi_size = (size_t)(__stop_tenon_abi - __start_tenon_abi);
     int failure = abi_size ? tn__managed_check_abi("this program", abi, abi_size, err) : TN_OK;
-    tn__maps_lock();
+    begin_change();
     if (!failure && !table.has_program && &__start_tenon_maps[0] != &__stop_tenon_maps[0])
         failure = add_maps(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);
     table.has_program |= !failure;
-    tn__maps_unlock();
+    end_change();
     return failure;
 }
 
 void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code)
 {
-    tn__maps_lock();
+    begin_change();
     if (table.count)
         tn__maps_read(section, size, code, remove_one, NULL, NULL);
     if (!table.count) {
@@ -275,7 +299,7 @@ void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code)
         table.maps = NULL;
         table.capacity = 0;
     }
-    tn__maps_unlock();
+    end_change();
 }
 
 /* ---- looking up ---- */
@@ -285,11 +309,6 @@ void tn__maps_lock(void)
     static const struct tn__fork_hooks hooks = {.lock = &table.lock};
     tn__forks_watch(TN__LEVEL_MAPS, &hooks);
     tn__mutex_lock(&table.lock);
-}
-
-bool tn__maps_trylock(void)
-{
-    return tn__mutex_try(&table.lock);
 }
 
 void tn__maps_unlock(void)
@@ -303,6 +322,43 @@ const struct tn__map *tn__maps_find(uint64_t address)
         return NULL;
     const struct tn__map *map = &table.maps[find_place(address)];
     return map->address ? map : NULL;
+}
+
+static bool peek(const struct tn__map *maps, size_t capacity, uint64_t address, struct tn__map *found)
+{
+    uint64_t words[sizeof *found / sizeof(uint64_t)];
+    for (size_t i = 0, at = hash(address); i < capacity; i++) {
+        uint64_t place = (uintptr_t)&maps[at++ & (capacity - 1)];
+        if (!tn__os_peek(place, words) || !words[0])
+            return false;
+        if (words[0] != address)
+            continue;
+        bool is_read = tn__os_peek(place + 8, &words[1]) && tn__os_peek(place + 16, &words[2]);
+        memcpy(found, words, sizeof *found);
+        return is_read;
+    }
+    return false;
+}
+
+/* A change waits for no other thread, so each is over soon, except one that the calling thread itself was in. */
+bool tn__maps_peek(uint64_t address, struct tn__map *found)
+{
+    enum { NAP_NS = 50000 };
+    static const uint32_t never;
+    for (;;) {
+        uint32_t before = __atomic_load_n(&table.changes, __ATOMIC_ACQUIRE);
+        if (before % 2 && __atomic_load_n(&table.changer, __ATOMIC_RELAXED) == tn__thread_pointer())
+            return false;
+        if (before % 2) {
+            tn__os_wait(&never, 0, NAP_NS);
+            continue;
+        }
+        bool is_there = peek(__atomic_load_n(&table.maps, __ATOMIC_RELAXED),
+                             __atomic_load_n(&table.capacity, __ATOMIC_RELAXED), address, found);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&table.changes, __ATOMIC_RELAXED) == before)
+            return is_there;
+    }
 }
 
 bool tn__maps_have_pins(void)

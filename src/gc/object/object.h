@@ -112,8 +112,10 @@ void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code);
 /* Adds those of the program itself, once. */
 int tn__maps_add_program(struct tn_error *err);
 
+/* Without a lock, for signal handlers. False also if the calling thread was interrupted while it changed the table. */
+bool tn__maps_peek(uint64_t address, struct tn__map *found);
+
 void tn__maps_lock(void);
-bool tn__maps_trylock(void);
 void tn__maps_unlock(void);
 /* Under this lock. NULL: not a return address in managed code. */
 const struct tn__map *tn__maps_find(uint64_t address);

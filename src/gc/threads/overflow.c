@@ -44,11 +44,11 @@ static bool peek_record(struct walk *w, uint64_t *outer)
 /* Goes on to the caller. */
 static bool leave_frame(struct walk *w)
 {
-    const struct tn__map *map = tn__maps_find(w->ra);
+    struct tn__map map;
     uint64_t outer;
-    if (!map)
+    if (!tn__maps_peek(w->ra, &map))
         return false;
-    if (tn__map_decode(map).entry) {
+    if (tn__map_decode(&map).entry) {
         w->anchor--;
         return leave_level(w);
     }
@@ -65,8 +65,9 @@ static bool leave_frame(struct walk *w)
 static bool begin_walk(struct walk *w, const struct tn__os_access *access)
 {
     uint64_t outer;
+    struct tn__map map;
     w->fp = access->frame;
-    if (peek_record(w, &outer) && tn__maps_find(w->ra))
+    if (peek_record(w, &outer) && tn__maps_peek(w->ra, &map))
         return true;
     w->fp = access->stack;
     return leave_level(w);
@@ -81,31 +82,17 @@ static bool is_in_level(const struct walk *w)
 
 /* ---- the signal ---- */
 
-/* The lock may be held by a thread that is waiting for this one, or by this one. */
-static bool lock_maps(void)
-{
-    enum { TRIES = 1000, MS = 1000000 };
-    static const uint32_t never = 0;
-    for (int i = 0; i < TRIES; i++) {
-        if (tn__maps_trylock())
-            return true;
-        tn__os_wait(&never, 0, MS);
-    }
-    return false;
-}
-
 static void on_access(const struct tn__os_access *access)
 {
     enum { BELOW = 1 << 20, ABOVE = 4096 }; /* of the stack pointer: the largest frame, and a push */
     const struct tn__mutator *self = tn__self();
-    if (!self || access->address + BELOW < access->stack || access->address >= access->stack + ABOVE || !lock_maps())
+    if (!self || access->address + BELOW < access->stack || access->address >= access->stack + ABOVE)
         return;
     struct walk w = {.thread = self, .anchor = self->block->top, .found = {.size = sizeof w.found}};
     w.found.thread = self->thread;
     bool is_managed = is_in_level(&w);
     for (bool more = begin_walk(&w, access); more;)
         more = leave_frame(&w);
-    tn__maps_unlock();
     if (!w.found.depth)
         w.found.code = (const void *)(uintptr_t)access->code;
     if (is_managed)

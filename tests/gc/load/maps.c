@@ -3,11 +3,13 @@
 /* Stack maps byte by byte: well-formed ones are found by return address, malformed ones are an error that leaves
  * nothing behind. */
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/os.h"
 #include "gc/object/object.h"
 
 /* A function at `code` bytes from its map, with one variable in memory and two safepoints: at 16, with two references
@@ -131,13 +133,57 @@ static void many_sections(void **state)
     free(all);
 }
 
+static bool is_over;
+
+static void *change_others(void *unused)
+{
+    uint8_t copies[200][sizeof good];
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+        for (size_t i = 0; i < TN_COUNT(copies); i++) {
+            memcpy(copies[i], good, sizeof good);
+            tn__maps_add(copies[i], sizeof good, code_of(copies[i]), NULL);
+        }
+        for (size_t i = 0; i < TN_COUNT(copies); i++)
+            tn__maps_remove(copies[i], sizeof good, code_of(copies[i]));
+    }
+    return unused;
+}
+
+/* As a signal handler does: also under the lock, and while the table changes. */
+static void found_without_the_lock(void **state)
+{
+    struct tn__map map;
+    pthread_t thread;
+    uint64_t start = (uintptr_t)good + 64, word;
+    (void)state;
+    if (!tn__os_peek((uintptr_t)&start, &word)) /* some emulators lack that system call */
+        skip();
+    assert_false(tn__maps_peek(start + 16, &map));
+    assert_int_equal(tn__maps_add(good, sizeof good, code_of(good), &err), 0);
+    tn__maps_lock();
+    assert_true(tn__maps_peek(start + 32, &map));
+    assert_true(tn__map_decode(&map).entry);
+    tn__maps_unlock();
+    assert_false(tn__maps_peek(start + 17, &map));
+    assert_false(tn__maps_peek(0, &map));
+    assert_int_equal(pthread_create(&thread, NULL, change_others, NULL), 0);
+    for (int i = 0; i < 20000; i++) {
+        assert_true(tn__maps_peek(start + 16, &map));
+        assert_int_equal(map.address, start + 16);
+        assert_false(tn__maps_peek(start + 17, &map));
+    }
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    tn__maps_remove(good, sizeof good, code_of(good));
+    assert_false(tn__maps_peek(start + 16, &map));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(found_and_removed),
-        cmocka_unit_test(every_length),
-        cmocka_unit_test(malformed_maps_are_errors),
-        cmocka_unit_test(many_sections),
+        cmocka_unit_test(found_and_removed),         cmocka_unit_test(every_length),
+        cmocka_unit_test(malformed_maps_are_errors), cmocka_unit_test(many_sections),
+        cmocka_unit_test(found_without_the_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
