@@ -220,6 +220,13 @@ answers "README's programs are built and run by its commands" "the plugin answer
 twice(21) is 42
 13107100 nodes
 13107100 nodes" env -C "$work/readme" PATH="$root/bin:$PATH" sh -e commands
+answers "the example of C++ plugins runs from there" "plugin: the host has no coffee
+host: tea tea coffee cost 6
+plugin: the host has no cake
+plugin: the host has no coffee
+host: the plugin refuses an order of 2 articles without a price" \
+    env PATH="$root/bin:$PATH" make -s -C "$root/share/doc/tenon/examples/plugin-cpp" run CC="$CC" CXX="$CXX"
+rm -rf "$root/share/doc/tenon/examples/plugin-cpp/out"
 succeeds "the example of collected C runs from there" \
     env PATH="$root/bin:$PATH" make -s -C "$collected" run static CC="$CC" CLANG="$LLVM_BIN/clang"
 rm -rf "$collected/out"

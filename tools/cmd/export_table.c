@@ -6,7 +6,9 @@
  * From objects and archives: what they define for others; the table then pulls all of it into the program. From the
  * link map of the program: what a link without the table left in it. Maps do not tell static names from global ones,
  * and the program may change before its next link, so these references are weak: a name that is not there any more is a
- * name that the table does not find. */
+ * name that the table does not find.
+ *
+ * With --libc: also what plugins take of libc, libm and the unwinder, C++ and Rust plugins too. */
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -208,6 +210,14 @@ static bool add_file(struct names *names, const char *name)
     }
 }
 
+/* What this command offers to programs: all that glibc exports and its archives define, and libgcc's functions, whose
+ * symbols are hidden in its archives. */
+static void add_libc(struct names *names)
+{
+    for (size_t i = 0; i < tn__host_symbols.count; i++)
+        add(names, tn__host_symbols.entries[i].name, strlen(tn__host_symbols.entries[i].name));
+}
+
 /* ---- the table ---- */
 
 static int by_name(const void *a, const void *b)
@@ -265,11 +275,15 @@ int command_export_table(struct settings *settings)
     struct names names = {.only = settings->only, .table = settings->table ? settings->table : "tn_host_symbols"};
     if (settings->map && settings->file_count)
         return tool_fail(STATUS_USAGE, "either --map or files, not both ('%s')", settings->files[0]);
+    if (settings->map && settings->libc)
+        return tool_fail(STATUS_USAGE, "either --map or --libc, not both");
     if (!is_symbol(names.table, strlen(names.table)) || strpbrk(names.table, ".$"))
         return tool_fail(STATUS_USAGE, "option '--name': '%s' is not a name in C", names.table);
     if (!settings->output)
         return tool_fail(STATUS_USAGE, "no output named; add -o OUT.c (- is standard output)");
     bool good = !settings->map || read_map(&names, settings->map);
+    if (settings->libc)
+        add_libc(&names);
     for (int i = 0; good && i < settings->file_count; i++)
         good = add_file(&names, settings->files[i]);
     if (!good)

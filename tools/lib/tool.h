@@ -32,6 +32,7 @@ struct settings {
     const char *program; /* argv[0] */
     const char *cpu, *features, *triple, *output, *entry;
     const char *map, *only, *table;
+    int libc; /* of export-table */
     const char *targets;
     const char *image_name, *shards, *shard, *ninja, *stubs, *objects;
     int kind;
