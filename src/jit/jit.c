@@ -219,6 +219,8 @@ int tn__jit_link_initializers(struct tn_jit *jit, struct tn_library *library, st
                                    NULL}; /* the module may have been removed */
         code = *each->symbol ? tn__lookup_only(library, &wanted, 1, err) : tn_link(library, err);
     }
+    if (all && code == TN_OK) /* the symbols have brought the modules' objects, but need nothing of them */
+        code = tn__link_made_initializers(library, err);
     if (code != TN_OK && code != TN_EREMOVED)
         give_back(jit, all);
     else

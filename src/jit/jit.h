@@ -83,11 +83,12 @@ struct tn__jit_version {
     const struct tn__resting *rests; /* NULL: on nothing. To compare with: it may be gone */
 };
 
-/* A symbol that, when it is linked, brings the initializers of a module with it. */
+/* A symbol that brings the initializers of a module with it when it is looked up. It stands for the module and is never
+ * defined, so no other definition takes its place. */
 struct tn__jit_initializer {
     struct tn__jit_initializer *next;
     uint64_t library; /* its number: a library that is destroyed may get the address of another one */
-    char symbol[];    /* "": it defines none, and was compiled already */
+    char symbol[];    /* "": the module was compiled already */
 };
 
 /* A copy of a module's IR, for images. */

@@ -4,6 +4,7 @@
  * each part of a module that was taken apart. Functions of the latter have stubs under their names; the parts promise
  * the bodies. */
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/os.h"
@@ -277,6 +278,7 @@ struct adding {
     struct tn_library *library;
     struct tn_tracker *owner;
     struct tn__handover handover; /* of a responsibility whose symbols the module defines */
+    char initializer[48];         /* see struct tn__jit_initializer; "": the module has none, or is compiled now */
     struct tn__arena arena;
     struct tn_error *err;
 };
@@ -292,7 +294,7 @@ static int promise(struct adding *a, size_t part)
 {
     size_t count, used = 0;
     const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, part, &count);
-    struct tn_promised *promised = tn__arena_array(&a->arena, count + 1, sizeof *promised);
+    struct tn_promised *promised = tn__arena_array(&a->arena, count + 2, sizeof *promised);
     if (!promised)
         return tn__no_memory(a->err, a->m->name);
     for (const struct tn__described_symbol *s = symbols; s < symbols + count;
@@ -307,6 +309,8 @@ static int promise(struct adding *a, size_t part)
     }
     if (!used)
         return TN_OK;
+    if (part == 0 && *a->initializer)
+        promised[used++] = (struct tn_promised){a->initializer, TN_SYMBOL_HIDDEN | TN_SYMBOL_DISCARDABLE};
     struct tn_materializer materializer = {.size = sizeof materializer,
                                            .name = a->m->name,
                                            .context = &a->m->parts[part],
@@ -356,21 +360,26 @@ static int define_stubs(struct adding *a)
 
 /* ---- adding ---- */
 
-/* So that tn_jit_run_initializers finds them. */
+/* So that tn_jit_run_initializers finds them. The module's own symbols may give way to those of others. */
 static int note_initializers(struct adding *a)
 {
-    size_t count;
+    static uint64_t notes; /* atomic */
+    size_t count, own = 0;
     const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, 0, &count);
     if (!is(a->m, TN__DESCRIBED_INITIALIZERS))
         return TN_OK;
-    const char *symbol = count ? symbols[0].name : "";
-    size_t size = strlen(symbol) + 1;
+    for (size_t i = 0; i < count; i++)
+        own += !symbols[i].of;
+    if (own && !is(a->m, TN__DESCRIBED_OPAQUE))
+        snprintf(a->initializer, sizeof a->initializer, "tenon.initializers.%" PRIu64,
+                 __atomic_add_fetch(&notes, 1, __ATOMIC_RELAXED));
+    size_t size = strlen(a->initializer) + 1;
     struct tn__jit_initializer *note = tn__alloc(NULL, sizeof *note + size);
     if (!note)
         return tn__no_memory(a->err, a->m->name);
     struct tn_jit *jit = a->m->jit;
     note->library = tn_library_number(a->library);
-    memcpy(note->symbol, symbol, size);
+    memcpy(note->symbol, a->initializer, size);
     tn__jit_lock();
     note->next = jit->initializers;
     jit->initializers = note;

@@ -362,6 +362,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
         return TN_ENOMEM;
     }
     object->owner = owner;
+    object->is_made = keeps != NULL;
     object->input = keeps ? keeps->input : ++library->inputs;
     bool has_room = tn__symtab_reserve(&library->symtab, object->data->name_count);
     int code = has_room ? claim_groups(library, object, queue, journal, err) : tn__no_memory(err, object->name);

@@ -68,12 +68,13 @@ struct tn__needs {
     const struct tn__entry *failed;
 };
 
-/* What a query wants: exactly one of `symbols`, `everything`, `roots`. */
+/* What a query wants: exactly one of `symbols`, `everything`, `initializers`, `roots`. */
 struct tn__request {
     struct tn_library *library;
     struct tn_wanted *symbols; /* these symbols */
     size_t count;
     bool everything;               /* every object of the library */
+    bool initializers;             /* every object with initializers that a promise has brought */
     const struct tn__roots *roots; /* every object, stripped of what these do not need */
     uint64_t deadline;             /* in ns of tn__os_now_ns: it does not wait any longer; 0: without a limit */
 };

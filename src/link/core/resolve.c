@@ -201,12 +201,26 @@ static int resolve_object(struct tn__link *link, struct tn__object *object)
 
 /* ---- what is asked for ---- */
 
+/* What a promise brings is linked as far as it is needed, but its initializers are needed by no symbol. */
+static bool is_requested(const struct tn__request *request, const struct tn__object *object)
+{
+    if (!request->initializers)
+        return true;
+    bool any = false;
+    for (uint32_t i = 1; object->is_made && i < object->data->section_count && !any; i++)
+        any = object->data->sections[i].role == TN__ROLE_INIT && !object->data->sections[i].discarded;
+    return any;
+}
+
 static int need_queue(struct tn__link *link)
 {
     int code = 0;
     const struct tn__list *queue = &link->library->queue;
-    for (struct tn__list *node = queue->next; !code && node != queue; node = node->next)
-        code = need_object(link, tn__container_of(node, struct tn__object, queued));
+    for (struct tn__list *node = queue->next; !code && node != queue; node = node->next) {
+        struct tn__object *object = tn__container_of(node, struct tn__object, queued);
+        if (is_requested(link->request, object))
+            code = need_object(link, object);
+    }
     return code;
 }
 
@@ -232,7 +246,7 @@ static int need_request(struct tn__link *link)
     if (link->needs->resume)
         return need_open(link);
     const struct tn__request *request = link->request;
-    int code = request->everything || request->roots ? need_queue(link) : 0;
+    int code = request->everything || request->initializers || request->roots ? need_queue(link) : 0;
     for (size_t i = 0; !code && i < request->count; i++) {
         const struct tn_wanted *wanted = &request->symbols[i];
         const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, wanted->name);
