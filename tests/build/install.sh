@@ -231,6 +231,20 @@ succeeds "the example of collected C runs from there" \
     env PATH="$root/bin:$PATH" make -s -C "$collected" run static CC="$CC" CLANG="$LLVM_BIN/clang"
 rm -rf "$collected/out"
 
+# ---- the example that needs more parts ----
+
+product=$root/share/doc/tenon/examples/product
+product() { env PATH="$root/bin:$PATH" make -s -C "$product" CLANG="$LLVM_BIN/clang" "$@" 2>&1 | grep '^product: '; }
+some "without musl's runtime it says so" \
+    "$(product run | grep -x "product: the runtime for musl is missing: 'make musl install-musl' in Tenon's source .*")"
+some "without its compiler too" "$(product run MUSL_CC=none-gcc | grep -x 'product: there is no none-gcc: .*')"
+some "without clang too" "$(product alone CLANG=no-clang | grep -x 'product: there is no no-clang: .*')"
+some "without musl's headers too" "$(product alone MUSL_INCLUDE=/none | grep -x 'product: there are no headers .*')"
+some "without the command too" "$(product alone TENON=no-tenon | grep -x 'product: there is no no-tenon: .*')"
+answers "and it runs from there" "$(env PATH="$root/bin:$PATH" make -s -C "$product" alone CLANG="$LLVM_BIN/clang" \
+    OUT="$work/first")" "$work/first/alone"
+rm -rf "$product/out"
+
 # ---- and away again ----
 
 make --no-print-directory uninstall PREFIX="$root" >/dev/null
