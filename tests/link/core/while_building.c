@@ -6,9 +6,8 @@
 
 #include "elf_builder.h"
 #include "spoiling.h"
+#include "waits.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -28,26 +27,6 @@ static struct {
     size_t size;
     sem_t reached, done, waits;
 } stop;
-
-static __thread sem_t *told; /* when this thread waits for a condition; only a link's end can be what it waits for */
-
-/* Also for the linker. Its thread still has the mutex then, without which a link does not end. */
-int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
-{
-    int (*next)(pthread_cond_t *, pthread_mutex_t *);
-    void *address = dlsym(RTLD_NEXT, "pthread_cond_wait");
-    memcpy(&next, &address, sizeof next);
-    if (told)
-        sem_post(told);
-    told = NULL;
-    return next(condition, mutex);
-}
-
-static void await(sem_t *semaphore)
-{
-    while (sem_wait(semaphore) && errno == EINTR)
-        ;
-}
 
 /* Runs in the linking thread, without the lock. A thread that has to wait for the link lets it continue by waiting. */
 static void at_the_gate(int number, siginfo_t *info, void *context)
@@ -144,7 +123,7 @@ static void *run_meanwhile(void *argument)
 {
     struct meanwhile *m = argument;
     await(&stop.reached);
-    told = &stop.done;
+    tell_when_waiting(&stop.done);
     m->code = m->act(m->f, &m->err);
     sem_post(&stop.done);
     return NULL;
@@ -429,7 +408,7 @@ static struct tn_tracker *owner;
 
 static void *clear_library(void *library)
 {
-    told = &stop.waits;
+    tell_when_waiting(&stop.waits);
     tn_library_clear(library, NULL);
     return NULL;
 }

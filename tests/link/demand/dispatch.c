@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "functions.h"
+#include "waits.h"
 
 /* ---- a materializer that may be run by any thread ---- */
 
@@ -487,8 +488,11 @@ static int make_slowly(void *context, struct tn_responsibility *responsibility, 
     return tn_responsibility_add_object(responsibility, &input, err);
 }
 
+static sem_t waiting;
+
 static void *look_it_up(void *library)
 {
+    tell_when_waiting(&waiting);
     return (void *)(intptr_t)call_in(library, "slow");
 }
 
@@ -520,11 +524,13 @@ static void fork_while_making(void **state)
               &err);
     pthread_t threads[3];
     let_go = 0;
+    sem_init(&waiting, 0, 0);
     for (size_t i = 0; i < COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, look_it_up, f.library), 0);
     while (!m.made)
         usleep(1000);
-    usleep(20000); /* enough for the others to be waiting */
+    for (size_t i = 1; i < COUNT(threads); i++) /* all but the one that makes it */
+        await(&waiting);
     assert_int_equal(in_child(in_the_child, f.library), 0);
     let_go = 1;
     for (size_t i = 0; i < COUNT(threads); i++) {

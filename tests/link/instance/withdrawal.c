@@ -5,6 +5,7 @@
  * wait for it: another one must. */
 
 #include "support.h"
+#include "waits.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -198,7 +199,7 @@ static void found_for_a_moment(void **state)
     assert_int_equal(pthread_create(&scene.remover, NULL, remove_in_thread, NULL), 0);
     while (tn_instance_read(&scene.first, 0).invoke != generic)
         sched_yield();
-    usleep(10000); /* it has begun to wait */
+    await_quiesce();
     assert_int_equal(scene.row->come(), 0);
     assert_int_equal(pthread_create(&scene.finder, NULL, find_late_code, NULL), 0);
     sem_wait(&scene.found);

@@ -13,6 +13,7 @@
 #include "functions.h"
 #include "stubs.h"
 #include "versions.h"
+#include "waits.h"
 
 enum { THREADS = 4, VERSIONS = 1000, CALLS = 200, GENERIC = -2 };
 
@@ -363,7 +364,7 @@ static void *call_at_that_moment(void *unused)
 
 static void lead_there_for_a_moment(void)
 {
-    usleep(10000); /* the wait has begun */
+    await_quiesce();
     assert_int_equal(moment->lead(scene.f.library, moment->stub, scene.address), TN_OK);
     assert_int_equal(pthread_create(&moment->thread, NULL, call_at_that_moment, NULL), 0);
     sem_wait(&scene.held);
