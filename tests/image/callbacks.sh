@@ -21,8 +21,8 @@ host() {
         "$BUILD/libtenon.a" -pthread -o "$work/host"
     answers "$name: exit" $'prepare\nexit\nfinalizer' timeout 60 "$work/host" "$work/image" open
     answers "$name: quick_exit" $'prepare\nquick' timeout 60 "$work/host" "$work/image" open_quick
-    answers "$name: exit, closed" $'exit\nfinalizer\nclosed' timeout 60 "$work/host" "$work/image" closed
-    answers "$name: quick_exit, closed" $'exit\nfinalizer\nclosed' timeout 60 "$work/host" "$work/image" closed_quick
+    answers "$name: exit, closed" $'finalizer\nexit\nclosed' timeout 60 "$work/host" "$work/image" closed
+    answers "$name: quick_exit, closed" $'finalizer\nexit\nclosed' timeout 60 "$work/host" "$work/image" closed_quick
 }
 host dynamic "$CC"
 host low "$CC" -no-pie
@@ -31,4 +31,4 @@ host static-pie "$CC" -static-pie
 
 succeeds "dlopen: the file is built" "$BUILD/tenon" build --kind=shared -o "$work/file.so" "$work/callbacks.bc"
 succeeds "dlopen: the program is built" "$CC" -O1 -Wall -Wextra -Werror $source/callbacks_dlopen.c -o "$work/opens"
-answers "dlopen: closed" $'prepare\nexit\nfinalizer\nclosed' timeout 60 "$work/opens" "$work/file.so"
+answers "dlopen: closed" $'prepare\nfinalizer\nexit\nclosed' timeout 60 "$work/opens" "$work/file.so"

@@ -160,20 +160,18 @@ static const struct machine {
 
 /* ---- the object ---- */
 
-/* Finalizers run from the last to the first, and priority 0 is the first. So the library is finished before its
- * finalizers run, as at the end of a program, and afterwards for what these have registered. */
-enum { TEXT = 1, RELA_TEXT, LAST, RELA_LAST, FIRST, RELA_FIRST, SYMTAB, STRTAB, SECTIONS };
-static const char section_names[] =
-    "\0.rela.text\0.rela.fini_array\0.rela.fini_array.00000\0.symtab\0.strtab\0__dso_handle";
-enum { AT_RELA_TEXT = 1, AT_RELA_LAST = 12, AT_RELA_FIRST = 29, AT_SYMTAB = 52, AT_STRTAB = 60, AT_HANDLE = 68 };
+/* Where compilers' startup files have it: after the finalizers without a priority, before those with one. */
+enum { TEXT = 1, RELA_TEXT, ARRAY, RELA_ARRAY, SYMTAB, STRTAB, SECTIONS };
+static const char section_names[] = "\0.rela.text\0.rela.fini_array.65534\0.symtab\0.strtab\0__dso_handle";
+enum { AT_RELA_TEXT = 1, AT_RELA_ARRAY = 12, AT_SYMTAB = 35, AT_STRTAB = 43, AT_HANDLE = 51 };
 enum { RELA = sizeof ".rela" - 1, STRIDE = 64, MOST_NAMES = 256 };
 
 struct object {
     Elf64_Ehdr header;
     uint8_t text[ROUTINES * STRIDE];
     Elf64_Rela text_relocations[ROUTINES * MOST_RELOCATIONS];
-    uint64_t arrays[2];
-    Elf64_Rela array_relocations[2];
+    uint64_t array[1];
+    Elf64_Rela array_relocations[1];
     Elf64_Sym symbols[2 + 4 * ROUTINES];
     char names[MOST_NAMES];
     Elf64_Shdr sections[SECTIONS];
@@ -230,39 +228,28 @@ static void add(struct making *m, uint32_t i)
 
 #define PART(member) .sh_offset = offsetof(struct object, member), .sh_size = sizeof(((struct object *)0)->member)
 
-/* A table of relocations for section `of`; `first` of `count` in the member. */
-#define RELOCATIONS(named, of, member, first, count)                                                                   \
+/* `count` relocations for section `of`. */
+#define RELOCATIONS(named, of, member, count)                                                                          \
     (Elf64_Shdr)                                                                                                       \
     {                                                                                                                  \
         .sh_name = (named), .sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK,                                            \
-        .sh_offset = offsetof(struct object, member) + (first) * sizeof(Elf64_Rela),                                   \
-        .sh_size = (count) * sizeof(Elf64_Rela), .sh_link = SYMTAB, .sh_info = (of), .sh_addralign = 8,                \
-        .sh_entsize = sizeof(Elf64_Rela),                                                                              \
-    }
-#define ARRAY(named, index)                                                                                            \
-    (Elf64_Shdr)                                                                                                       \
-    {                                                                                                                  \
-        .sh_name = (named) + RELA, .sh_type = SHT_FINI_ARRAY, .sh_flags = SHF_ALLOC | SHF_WRITE,                       \
-        .sh_offset = offsetof(struct object, arrays) + (index) * sizeof(uint64_t), .sh_size = sizeof(uint64_t),        \
-        .sh_addralign = 8,                                                                                             \
+        .sh_offset = offsetof(struct object, member), .sh_size = (count) * sizeof(Elf64_Rela), .sh_link = SYMTAB,      \
+        .sh_info = (of), .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Rela),                                          \
     }
 
 static void add_tables(struct making *m)
 {
     struct object *o = m->object;
-    for (size_t i = 0; i < 2; i++)
-        o->array_relocations[i] =
-            (Elf64_Rela){0, ELF64_R_INFO((uint64_t)number_of(FINISH, BEGIN), m->machine->address), 0};
+    o->array_relocations[0] = (Elf64_Rela){0, ELF64_R_INFO((uint64_t)number_of(FINISH, BEGIN), m->machine->address), 0};
     o->symbols[number_of(0, HANDLE)] =
         (Elf64_Sym){AT_HANDLE, ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), STV_HIDDEN, SHN_UNDEF, 0, 0};
     Elf64_Shdr *s = o->sections;
     s[TEXT] = (Elf64_Shdr){.sh_name = AT_RELA_TEXT + RELA, .sh_type = SHT_PROGBITS, PART(text), .sh_addralign = 16};
     s[TEXT].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
-    s[RELA_TEXT] = RELOCATIONS(AT_RELA_TEXT, TEXT, text_relocations, 0, m->relocations);
-    s[LAST] = ARRAY(AT_RELA_LAST, 0);
-    s[RELA_LAST] = RELOCATIONS(AT_RELA_LAST, LAST, array_relocations, 0, 1);
-    s[FIRST] = ARRAY(AT_RELA_FIRST, 1);
-    s[RELA_FIRST] = RELOCATIONS(AT_RELA_FIRST, FIRST, array_relocations, 1, 1);
+    s[RELA_TEXT] = RELOCATIONS(AT_RELA_TEXT, TEXT, text_relocations, m->relocations);
+    s[ARRAY] = (Elf64_Shdr){.sh_name = AT_RELA_ARRAY + RELA, .sh_type = SHT_FINI_ARRAY, PART(array), .sh_addralign = 8};
+    s[ARRAY].sh_flags = SHF_ALLOC | SHF_WRITE;
+    s[RELA_ARRAY] = RELOCATIONS(AT_RELA_ARRAY, ARRAY, array_relocations, 1);
     s[SYMTAB] = (Elf64_Shdr){.sh_name = AT_SYMTAB, .sh_type = SHT_SYMTAB, PART(symbols), .sh_link = STRTAB};
     s[SYMTAB].sh_info = 1 + 2 * ROUTINES;
     s[SYMTAB].sh_addralign = 8;

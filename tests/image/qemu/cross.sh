@@ -78,6 +78,6 @@ for arch in aarch64 riscv64; do
         -o "$work/callbacks.so" "$work/callbacks.bc"
     succeeds "$arch, callbacks: the program is built" $arch-linux-gnu-gcc -O1 $source/callbacks_dlopen.c \
         -o "$work/opens"
-    answers "$arch, callbacks: closed" $'prepare\nexit\nfinalizer\nclosed' \
+    answers "$arch, callbacks: closed" $'prepare\nfinalizer\nexit\nclosed' \
         timeout 60 "qemu-$arch-static" -L /usr/$arch-linux-gnu "$work/opens" "$work/callbacks.so"
 done
