@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The line tables of the objects that the program consists of, kept until somebody asks. */
+/* The line tables of the objects that the program consists of, kept until a report asks for a line. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  *     relocate.c  relocations and thread-local variables, as its dynamic section says
  *     frames.c    its unwind table
  *     managed.c   its stack maps and root ranges
- *     thread_exits.c  destructors of its thread_local objects, and when it can be unloaded
+ *     thread_exits.c  destructors of its thread_local objects, its finalizers, and when it can be unloaded
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory
  *     debugger.c  tn_image_observe_gdb

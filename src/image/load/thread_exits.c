@@ -2,7 +2,7 @@
 
 /* How long a loaded file stays: until it is closed, all threads have run the destructors of its thread_local objects,
  * and no file is left that was opened with it and may call it from such a destructor. These are its users, which are
- * counted. And its finalizers, which run once: when it is closed, or at the end of the process. */
+ * counted. Its finalizers run once: when it is closed, or at the end of the process. */
 
 #include <pthread.h>
 #include <stdlib.h>
