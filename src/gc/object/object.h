@@ -48,14 +48,6 @@ void tn__visit_all_references(void *object, tn_visit_slot *visit, void *context)
 /* The same for one element of an array of structs, or for an object of a FIXED type. */
 void tn__visit_element(void *at, const struct tn_type *type, tn_visit_slot *visit, void *context);
 
-/* ---- comparing types (alike.c) ---- */
-
-enum { TN__DIFFERENCE = 100 };
-
-/* True if objects of the two types are laid out differently; `text` then says what differs, first of `a`, then of
- * `b`. */
-bool tn__types_differ(const struct tn_type *a, const struct tn_type *b, char text[TN__DIFFERENCE]);
-
 /* ---- callbacks (callback.c) ---- */
 
 /* Which functions of the client the calling thread runs, of those that must not call all of tenon_heap.h; the innermost

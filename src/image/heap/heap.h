@@ -19,6 +19,7 @@
 #ifndef TENON_IMAGE_HEAP_H
 #define TENON_IMAGE_HEAP_H
 
+#include "base/types.h"
 #include "gc/object/object.h"
 #include "image/load/image.h"
 #include "tenon_heap.h"

@@ -2,9 +2,12 @@
 
 /* Types whose objects are laid out alike, and what is said of those that are not. */
 
-#include "support.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
 
-#include "gc/object/object.h"
+#include "base/types.h"
 
 static void visit_one(void *object, tn_visit_slot *slot, void *context)
 {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "gc/object/object.h"
+#include "base/types.h"
 
 /* The list, or the bits, has a reference at this offset of the object or of each element. */
 static bool has_reference(const struct tn_type *type, uint64_t offset)
