@@ -32,6 +32,7 @@ enum tn__level {
     TN__LEVEL_ASSUMPTIONS, /* what rests on them */
     TN__LEVEL_INSTANCES,   /* code instances */
     TN__LEVEL_LOADED,      /* the list of stack maps of loaded objects */
+    TN__LEVEL_TYPES,       /* the types of code and of open images */
     TN__LEVEL_MAPS,        /* stack maps */
     TN__LEVEL_HANDLES,     /* handles and pins of a heap; at a fork of all heaps, and the default heap too */
     TN__LEVEL_DEFAULT,     /* the default heap */

@@ -157,7 +157,8 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
-	$(addprefix src/base/,error.c options.c partial_file.c) \
+	$(addprefix src/base/,error.c options.c partial_file.c types_alike.c types_bytes.c \
+		types_known.c) \
 	$(addprefix src/link/core/,gather.c held.c remove.c) \
 	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c \
 		elf/overlap.c elf/versions.c) \
