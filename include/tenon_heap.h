@@ -396,10 +396,10 @@ TN_API int tn_report_stack_overflow(tn_on_stack_overflow *report, void *context,
 TN_API int tn_roots_add(void *words, size_t count, struct tn_error *err);
 TN_API void tn_roots_remove(void *words);
 
-/* Enables managed code in objects linked into `session` from now on, by reading their stack maps and root ranges. Links
- * fail with
- * TN_EFORMAT if these are malformed. Call it once per session. TN_EINVAL, TN_ENOTSUP (memory of another process),
- * TN_ENOMEM. */
+/* Enables managed code in objects linked into `session` from now on, by reading their stack maps, root ranges and
+ * types. Links fail with TN_EFORMAT if these are malformed, and with TN_ENOTSUP if a type of the code is laid out in
+ * another way than the one of this name in an open image (tn_image_heaps). Call it once per session. TN_EINVAL,
+ * TN_ENOTSUP (memory of another process), TN_ENOMEM. */
 TN_API int tn_observe_managed_code(struct tn_session *session, struct tn_error *err);
 
 /* Defines in `library` the symbols of this runtime that managed code needs. TN_EINVAL, TN_EDUP, TN_EREMOVED,

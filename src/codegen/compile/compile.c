@@ -20,6 +20,7 @@ struct compilation {
     bool is_ours; /* a part of a module that was read before */
     bool is_read; /* the unit holds the module already */
     bool was_lowered;
+    bool is_apart; /* of no module of a JIT, or of an image, which tell their types themselves */
     struct tn_compile_options options;
     struct tn_compile_observer observer;
     struct tn_compile_stats stats;
@@ -271,7 +272,8 @@ static int run_and_dispose(void *user)
 
 static int compile(struct compilation *c, struct tn_compile_stats *stats)
 {
-    c->gc = (struct tn__gc){.options = &c->options, .stats = &c->stats, .counters = c->counters};
+    c->gc = (struct tn__gc){
+        .options = &c->options, .stats = &c->stats, .counters = c->counters, .writes_types = c->is_apart};
     int code = tn__contain(run_and_dispose, c, c->err);
     tn__arena_free(&c->gc.arena);
     tn__arena_free(&c->sizes);
@@ -293,8 +295,13 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
                         stats->size, sizeof *stats);
 
     struct tn__unit unit = {.name = name ? name : "<memory>"};
-    struct compilation c = {
-        .name = unit.name, .ir = ir ? ir : "", .length = length, .out = out, .err = err, .unit = &unit};
+    struct compilation c = {.name = unit.name,
+                            .ir = ir ? ir : "",
+                            .length = length,
+                            .is_apart = true,
+                            .out = out,
+                            .err = err,
+                            .unit = &unit};
     unit.options = &c.options;
     unit.observer = &c.observer;
     int code = tn__take_compile_options(options, &c.options, &c.observer, err);

@@ -22,30 +22,14 @@ static const char *name_of(const struct tn__image_build *b, const struct tn__des
 
 static int add_layout(struct tn__image_build *b, const struct tn__descriptor *d)
 {
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(b->unit.module);
-    LLVMValueRef constant = LLVMGetInitializer(d->global);
+    struct tn_type *type = &b->layouts[b->layout_count];
+    bool out_of_memory = false;
     const char *name = name_of(b, d);
-    uint64_t alignment, length;
-    if (!tn__read_number(layout, constant, offsetof(struct tn_type, alignment), &alignment) ||
-        !tn__read_number(layout, constant, offsetof(struct tn_type, length), &length) ||
-        (alignment != 8 && alignment != 16) || d->kind > TN_KIND_CUSTOM)
-        return TN_OK; /* it is no descriptor, but looks like one */
-    uint32_t *offsets = d->offsets ? tn__arena_array(&b->arena, (size_t)d->offset_count + 1, sizeof *offsets) : NULL;
-    char *copy = tn__arena_text(&b->arena, name, strlen(name));
-    if (!copy || (d->offsets && !offsets))
-        return tn__image_no_memory(b);
-    for (uint64_t i = 0; offsets && i < d->offset_count; i++)
-        offsets[i] = (uint32_t)tn__descriptor_offset(d, i);
-    b->layouts[b->layout_count++] = (struct tn_type){.name = copy,
-                                                     .kind = (uint32_t)d->kind,
-                                                     .alignment = (uint32_t)alignment,
-                                                     .size = d->size,
-                                                     .element = d->element,
-                                                     .length = length,
-                                                     .references = d->references,
-                                                     .offsets = offsets,
-                                                     .offset_count = offsets ? d->offset_count : 0};
-    return TN_OK;
+    if (!tn__descriptor_type(b->unit.module, d, &b->arena, type, &out_of_memory))
+        return out_of_memory ? tn__image_no_memory(b) : TN_OK;
+    type->name = tn__arena_text(&b->arena, name, strlen(name));
+    b->layout_count++;
+    return type->name ? TN_OK : tn__image_no_memory(b);
 }
 
 int tn__image_take_layouts(struct tn__image_build *b)

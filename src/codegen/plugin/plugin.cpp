@@ -57,6 +57,7 @@ class session {
         gc.options = &options;
         gc.diagnostics = &diagnostics;
         gc.stats = &stats;
+        gc.writes_types = pipeline != nullptr;
         std::string triple = TN_MODULE_TRIPLE(module).str();
         int code = triple.empty() ? tn__fail(&err, TN_EINVAL,
                                              "%s: the module has no target triple, which Tenon's passes "

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. The sections are
- * found by the object's section headers (gABI, chapter 4). The linker has checked these, but they are checked again
- * here rather than relied upon. */
+/* Managed code in loaded objects: an observer of the session reads their stack maps, root ranges and types. The
+ * sections are found by the object's section headers (gABI, chapter 4). The linker has checked these, but they are
+ * checked again here rather than relied upon. */
 
 #include <elf.h>
 
 #include "base/fork.h"
 #include "base/managed_file.h"
+#include "base/types.h"
 #include "gc/load/names.h"
 #include "gc/object/object.h"
 #include "link/core/session.h"
 
+/* A section of an object that has to be removed with it. */
 struct loaded {
     struct tn__list all;
     uint64_t id;
-    const uint8_t *section; /* as it is in memory */
+    struct tn__code_types *types; /* NULL: a section of stack maps */
+    const uint8_t *section;       /* as it is in memory */
     uint64_t size;
     struct tn_range code;
 };
 
 static struct {
     struct tn__mutex lock;
-    struct tn__list sections; /* of stack maps */
+    struct tn__list sections;
 } loaded = {TN__MUTEX(TN__LEVEL_LOADED), {&loaded.sections, &loaded.sections}};
 
 /* ---- an object's sections ---- */
@@ -93,7 +96,10 @@ static void forget_object(uint64_t id)
     for (TN_EACH_TO_REMOVE(struct loaded, item, &loaded.sections, all)) {
         if (item->id != id)
             continue;
-        tn__maps_remove(item->section, item->size, item->code);
+        if (item->types)
+            tn__code_types_leave(item->types);
+        else
+            tn__maps_remove(item->section, item->size, item->code);
         tn__list_remove(&item->all);
         tn__free(NULL, item);
     }
@@ -113,6 +119,23 @@ static int enter_maps(const struct tn_linked_object *object, const struct sectio
                             .size = section->size,
                             .code = range};
     int code = tn__maps_add(item->section, item->size, item->code, err);
+    if (code)
+        tn__free(NULL, item);
+    else
+        tn__list_append(&loaded.sections, &item->all);
+    return code;
+}
+
+static int enter_types(const struct tn_linked_object *object, const struct section *section, struct tn_error *err)
+{
+    if (!tn__code_types_enter)
+        return TN_OK;
+    struct loaded *item = tn__alloc_zeroed(NULL, 1, sizeof *item);
+    if (!item)
+        return tn__no_memory(err, NULL);
+    item->id = object->id;
+    int code =
+        tn__code_types_enter(object->name, (const void *)(uintptr_t)section->address, section->size, &item->types, err);
     if (code)
         tn__free(NULL, item);
     else
@@ -148,6 +171,8 @@ static int enter_object(const struct tn_linked_object *object, struct tn_error *
             continue;
         if (strcmp(section.name, "tenon_maps") == 0)
             code = enter_maps(object, &section, err);
+        else if (strcmp(section.name, "tenon_types") == 0)
+            code = enter_types(object, &section, err);
         else if (strcmp(section.name, "tenon_roots") == 0)
             code = tn__roots_add_section(object->id, (const uint8_t *)(uintptr_t)section.address, section.size,
                                          object->zones[TN_ZONE_DATA], err);

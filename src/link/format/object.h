@@ -36,7 +36,7 @@ enum tn__section_role {
     TN__ROLE_INIT, /* an array of initializers */
     TN__ROLE_FINI, /* an array of finalizers */
     TN__ROLE_UNWIND,
-    TN__ROLE_MANAGED, /* stack maps, root ranges and versions of the ABI, which observers read */
+    TN__ROLE_MANAGED, /* stack maps, root ranges, types and versions of the ABI, which observers read */
     TN__ROLES,
 };
 

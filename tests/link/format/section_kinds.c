@@ -36,6 +36,7 @@ static const struct {
     {"tenon_maps", "a table of managed code"},
     {"tenon_roots", "a table of managed code"},
     {"tenon_abi", "a table of managed code"},
+    {"tenon_types", "a table of managed code"},
 };
 
 static const uint32_t types[] = {SHT_PROGBITS,      SHT_NOBITS, SHT_INIT_ARRAY, SHT_FINI_ARRAY,

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/types.h"
 #include "codegen/managed/ir/gc.h"
 #include "tenon_heap.h"
 
@@ -79,4 +80,50 @@ const char *tn__descriptor_name(LLVMModuleRef module, const struct tn__descripto
         LLVMIsConstantString(LLVMGetInitializer(name)))
         return LLVMGetAsString(LLVMGetInitializer(name), &length); /* ends with a null character, as C's strings do */
     return LLVMGetValueName2(d->global, &length);
+}
+
+bool tn__descriptor_type(LLVMModuleRef module, const struct tn__descriptor *d, struct tn__arena *arena,
+                         struct tn_type *type, bool *out_of_memory)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
+    LLVMValueRef constant = LLVMGetInitializer(d->global);
+    uint64_t alignment, length;
+    if (!tn__read_number(layout, constant, offsetof(struct tn_type, alignment), &alignment) ||
+        !tn__read_number(layout, constant, offsetof(struct tn_type, length), &length) ||
+        (alignment != 8 && alignment != 16) || d->kind > TN_KIND_CUSTOM)
+        return false;
+    uint32_t *offsets = d->offsets ? tn__arena_array(arena, (size_t)d->offset_count + 1, sizeof *offsets) : NULL;
+    if (d->offsets && !offsets) {
+        *out_of_memory = true;
+        return false;
+    }
+    for (uint64_t i = 0; offsets && i < d->offset_count; i++)
+        offsets[i] = (uint32_t)tn__descriptor_offset(d, i);
+    *type = (struct tn_type){.name = tn__descriptor_name(module, d),
+                             .kind = (uint32_t)d->kind,
+                             .alignment = (uint32_t)alignment,
+                             .size = d->size,
+                             .element = d->element,
+                             .length = length,
+                             .references = d->references,
+                             .offsets = offsets,
+                             .offset_count = offsets ? d->offset_count : 0};
+    return true;
+}
+
+bool tn__describe_types(LLVMModuleRef module, struct tn_buffer *out)
+{
+    struct tn__arena arena = {0};
+    struct tn__descriptor d;
+    size_t count = 0, used = 0;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g))
+        count += tn__read_descriptor(module, g, &d);
+    struct tn_type *types = count ? tn__arena_array(&arena, count, sizeof *types) : NULL;
+    bool out_of_memory = count && !types;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g && types && !out_of_memory; g = LLVMGetNextGlobal(g))
+        if (tn__read_descriptor(module, g, &d))
+            used += tn__descriptor_type(module, &d, &arena, &types[used], &out_of_memory);
+    bool good = !out_of_memory && tn__types_write(types, used, out);
+    tn__arena_free(&arena);
+    return good;
 }

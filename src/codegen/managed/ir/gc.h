@@ -43,6 +43,7 @@ struct tn__gc {
     unsigned off;                 /* optimisations that are not wanted: TN__... below */
     unsigned lowered;             /* how far the passes of the lowering have run in their order (passes.c) */
     bool is_hooked;               /* the client's hook was called (hook.c) */
+    bool writes_types;            /* root-tables makes a section of the types: nothing else tells them */
     const struct tn__counters *counters; /* NULL: calls are not counted */
     /* While passes run (tn__gc_begin): */
     LLVMBuilderRef builder; /* one for all of them, each of which places it before use */
@@ -371,6 +372,12 @@ bool tn__read_descriptor(LLVMModuleRef module, LLVMValueRef global, struct tn__d
 uint64_t tn__descriptor_offset(const struct tn__descriptor *d, uint64_t index);
 /* What the descriptor calls the type, or what the descriptor is called itself. */
 const char *tn__descriptor_name(LLVMModuleRef module, const struct tn__descriptor *d);
+/* The type that it describes, with the name that it has there. False: it only looks like a descriptor, or there is no
+ * memory; *out_of_memory says which. */
+bool tn__descriptor_type(LLVMModuleRef module, const struct tn__descriptor *d, struct tn__arena *arena,
+                         struct tn_type *type, bool *out_of_memory);
+/* The types of all descriptors, as bytes (base/types.h), into an empty buffer. False: no memory. */
+bool tn__describe_types(LLVMModuleRef module, struct tn_buffer *out);
 /* A number in a constant struct, at so many bytes. False: there is none. */
 bool tn__read_number(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset, uint64_t *number);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Tables of the references that globals hold: sections tenon_roots, in the form of doc/GC.md. A table is linked to its
- * global, so that a linker takes both or neither. */
+/* Sections of the module that the collector reads, in the form of doc/GC.md: the version of the runtime ABI, types, and
+ * tables of the references that globals hold. A table is linked to its global, so that a linker takes both or
+ * neither. */
 
 #include <llvm-c/Comdat.h>
 
@@ -109,6 +110,24 @@ static void write_abi(struct tn__gc *gc)
     LLVMSetAlignment(abi, 4);
 }
 
+/* The types that the module is compiled with: what opens saved objects compares them with those. */
+static void write_types(struct tn__gc *gc)
+{
+    struct tn_buffer bytes = {0};
+    if (!tn__describe_types(gc->module, &bytes))
+        tn__llvm_out_of_memory();
+    if (!bytes.size)
+        return;
+    LLVMValueRef constant = LLVMConstStringInContext2(gc->context, bytes.data, bytes.size, 1);
+    LLVMValueRef types = LLVMAddGlobal(gc->module, LLVMTypeOf(constant), "tn.types");
+    tn_buffer_free(&bytes);
+    LLVMSetInitializer(types, constant);
+    LLVMSetLinkage(types, LLVMPrivateLinkage);
+    LLVMSetGlobalConstant(types, 1);
+    LLVMSetSection(types, "tenon_types");
+    LLVMSetAlignment(types, 8);
+}
+
 void tn__make_root_tables(struct tn__gc *gc)
 {
     LLVMValueRef *globals = NULL;
@@ -126,6 +145,9 @@ void tn__make_root_tables(struct tn__gc *gc)
         else
             make_table(gc, globals[i], &r);
     }
-    if (tn__llvm_is_elf(gc->module))
-        write_abi(gc);
+    if (!tn__llvm_is_elf(gc->module))
+        return;
+    write_abi(gc);
+    if (gc->writes_types)
+        write_types(gc);
 }

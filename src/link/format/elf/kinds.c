@@ -32,15 +32,11 @@ struct naming {
 };
 
 static const struct naming namings[] = {
-    {".eh_frame", TN__ROLE_UNWIND, false, false, false},
-    {"tenon_maps", TN__ROLE_MANAGED, false, false, false},
-    {"tenon_roots", TN__ROLE_MANAGED, false, false, false},
-    {"tenon_abi", TN__ROLE_MANAGED, false, false, false},
-    {".preinit_array", TN__ROLE_INIT, true, false, false},
-    {".init_array", TN__ROLE_INIT, true, false, false},
-    {".ctors", TN__ROLE_INIT, true, true, true},
-    {".fini_array", TN__ROLE_FINI, true, true, false},
-    {".dtors", TN__ROLE_FINI, true, false, true},
+    {".eh_frame", TN__ROLE_UNWIND, false, false, false},    {"tenon_maps", TN__ROLE_MANAGED, false, false, false},
+    {"tenon_roots", TN__ROLE_MANAGED, false, false, false}, {"tenon_abi", TN__ROLE_MANAGED, false, false, false},
+    {"tenon_types", TN__ROLE_MANAGED, false, false, false}, {".preinit_array", TN__ROLE_INIT, true, false, false},
+    {".init_array", TN__ROLE_INIT, true, false, false},     {".ctors", TN__ROLE_INIT, true, true, true},
+    {".fini_array", TN__ROLE_FINI, true, true, false},      {".dtors", TN__ROLE_FINI, true, false, true},
 };
 
 /* True for `name` itself and, with `suffixes`, for name.anything. */
