@@ -116,9 +116,10 @@ struct tn_jit_module {
  * are owed as before. Another thread that holds the responsibility (TN_LATER) has to name it. TN_EINVAL: it has ended,
  * or is another library's.
  *
- * TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP,
- * TN_EREMOVED, TN_ENOTSUP (a module in memory that the compiler cannot write; a cache that lacks it, with no compiler
- * behind), TN_ECANCELLED (an assumption is broken), TN_ENOMEM; after an error nothing of the module remains. */
+ * TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED, TN_ENOTSUP (a module in memory that the compiler cannot
+ * write; a cache that lacks it, with no compiler behind; a type of the code is laid out in another way than the one of
+ * this name in an open image, see tn_image_heaps), TN_ECANCELLED (an assumption is broken), TN_ENOMEM; after an error
+ * nothing of the module remains. */
 TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
                              struct tn_error *err);
 

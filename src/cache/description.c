@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Writing and reading descriptions of modules: a header of five words, rows of seven words for symbols, and texts. */
+/* Writing and reading descriptions of modules: a header of five words, rows of seven words for symbols, texts, and
+ * layouts of types. */
 
 #include "cache/description.h"
+
+#include "base/types.h"
 
 #define MAGIC 0x31646e54 /* "Tnd1" */
 
@@ -31,7 +34,7 @@ bool tn__description_write(const struct tn__description *d, struct tn_buffer *ou
     uint64_t texts = 0, used = 0;
     for (size_t i = 0; i < d->count; i++)
         texts += size_of(d->symbols[i].name) + size_of(d->symbols[i].of) + size_of(d->symbols[i].body);
-    uint64_t size = HEADER + (uint64_t)d->count * ROW + texts;
+    uint64_t size = HEADER + (uint64_t)d->count * ROW + texts + d->types_size;
     char *bytes = size <= UINT32_MAX ? tn__alloc(NULL, (size_t)size) : NULL;
     if (!bytes)
         return false;
@@ -47,6 +50,8 @@ bool tn__description_write(const struct tn__description *d, struct tn_buffer *ou
         for (size_t word = 0; word < TN_COUNT(row); word++)
             tn__put32(bytes + HEADER + i * ROW + 4 * word, row[word]);
     }
+    if (d->types_size)
+        memcpy(all + texts, d->types, d->types_size);
     bool good = tn__buffer_fill(out, bytes, (size_t)size);
     tn__free(NULL, bytes);
     return good;
@@ -108,9 +113,13 @@ int tn__description_read(const void *bytes, size_t size, struct tn__arena *arena
         d->flags = tn__get32(p + 4);
         d->parts = tn__get32(p + 8);
         d->count = (size_t)count;
-        good = size == HEADER + count * ROW + texts && d->flags <= 7 && d->parts && d->parts - 1 <= count &&
-               (d->parts == 1 || !(d->flags & TN__DESCRIBED_WHOLE)) && (!texts || !p[size - 1]);
+        uint64_t end = HEADER + count * ROW + texts;
+        good = size >= end && d->flags <= TN__DESCRIBED_ALL && d->parts && d->parts - 1 <= count &&
+               (d->parts == 1 || !(d->flags & TN__DESCRIBED_WHOLE)) && (!texts || !p[end - 1]);
+        d->types = good ? p + end : NULL;
+        d->types_size = good ? (size_t)(size - end) : 0;
     }
+    good = good && tn__types_are_sound(d->types, d->types_size);
     if (!good)
         return tn__fail(err, TN_EFORMAT, "the description of a module is damaged");
     d->symbols = tn__arena_array(arena, d->count + 1, sizeof *d->symbols);

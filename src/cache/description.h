@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a compiler says of a module, as bytes (doc/CACHE.md, "Descriptions"): its parts and the symbols that these
- * define. Bytes may come from a file, so reading checks all of it. */
+/* What a compiler says of a module, as bytes (doc/CACHE.md, "Descriptions"): its parts, the symbols that these define,
+ * and the types that it was compiled with. Bytes may come from a file, so reading checks all of it. */
 
 #ifndef TENON_CACHE_DESCRIPTION_H
 #define TENON_CACHE_DESCRIPTION_H
@@ -14,6 +14,7 @@ enum {
     TN__DESCRIBED_WHOLE = 1,        /* one part, compiled as it is */
     TN__DESCRIBED_OPAQUE = 2,       /* only the object tells what it defines */
     TN__DESCRIBED_INITIALIZERS = 4, /* part 0 has some */
+    TN__DESCRIBED_ALL = 7,
 };
 
 enum {
@@ -42,13 +43,15 @@ struct tn__description {
     uint32_t parts; /* at least 1; each but the first defines a symbol */
     size_t count;
     struct tn__described_symbol *symbols;
-    size_t *first; /* the first symbol of each part, and `count` at the end */
+    size_t *first;     /* the first symbol of each part, and `count` at the end */
+    const void *types; /* the layouts of its types (base/types.h) */
+    size_t types_size;
 };
 
 /* Into an empty buffer; `first` is not used. False: out of memory, or more than the format can hold. */
 bool tn__description_write(const struct tn__description *description, struct tn_buffer *out);
 
-/* Texts lie in `bytes`, tables in the arena. TN_EFORMAT, TN_ENOMEM. */
+/* Texts and types lie in `bytes`, tables in the arena. TN_EFORMAT, TN_ENOMEM. */
 int tn__description_read(const void *bytes, size_t size, struct tn__arena *arena, struct tn__description *description,
                          struct tn_error *err);
 

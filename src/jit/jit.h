@@ -207,6 +207,10 @@ int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *
 /* Whether the library still has it: false from the moment when the owner's names go, which is before `end` is called.
  * Under the session's lock. */
 bool tn__jit_is_marked(struct tn_library *library, const char *symbol, const void *context);
+/* Types of the module's code are compared with those of open images until what its owner has of it goes. TN_ENOTSUP
+ * (another type of this name), TN_ENOMEM, TN_EREMOVED. */
+int tn__jit_enter_types(struct tn_library *library, const struct tn__jit_module *module, struct tn_tracker *owner,
+                        struct tn_error *err);
 
 /* What tiers do in a JIT; tn_jit_tiering answers it. */
 struct tn_tiering {

@@ -2,6 +2,9 @@
 
 /* Symbols that no code needs: each stands for a module, and its promise ends when the module's owner goes. */
 
+#include <stdio.h>
+
+#include "base/types.h"
 #include "jit/jit.h"
 #include "link/core/session.h"
 #include "link/core/symtab.h"
@@ -26,6 +29,30 @@ int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *
                                                  .destroy = marker->end,
                                                  .owner = owner};
     return tn_add_materializer(library, &materializer, err);
+}
+
+static void leave_types(void *types)
+{
+    tn__code_types_leave(types);
+}
+
+int tn__jit_enter_types(struct tn_library *library, const struct tn__jit_module *m, struct tn_tracker *owner,
+                        struct tn_error *err)
+{
+    const struct tn__description *d = &m->description;
+    char name[32];
+    struct tn__code_types *types;
+    if (!d->types_size || !tn__code_types_enter)
+        return TN_OK;
+    int code = tn__code_types_enter(m->name, d->types, d->types_size, &types, err);
+    if (code != TN_OK)
+        return code;
+    snprintf(name, sizeof name, "tn.types.%p", (void *)types);
+    const struct tn__jit_marker marker = {.symbol = name, .module = m->name, .end = leave_types, .context = types};
+    code = tn__jit_add_marker(library, &marker, owner, err);
+    if (code != TN_OK)
+        leave_types(types);
+    return code;
 }
 
 /* Another one may have its name by now, but not its context as well. */

@@ -390,7 +390,9 @@ static int note_initializers(struct adding *a)
 static int promise_all(struct adding *a)
 {
     struct tn__resting *rests = a->m->rests;
-    int code = rests ? rests->hooks->promise(rests, a->owner, a->err) : TN_OK;
+    int code = tn__jit_enter_types(a->library, a->m, a->owner, a->err);
+    if (code == TN_OK && rests)
+        code = rests->hooks->promise(rests, a->owner, a->err);
     if (code == TN_OK)
         code = note_initializers(a);
     size_t parts = a->m->description.parts;
@@ -531,7 +533,7 @@ static int add_module(struct given *g, struct tn_error *err)
     struct adding a = {.m = m, .library = g->library, .owner = g->module.owner, .err = err};
     struct tn_responsibility *responsibility = g->module.responsibility;
     int code = responsibility ? tn__handover_begin(&a.handover, responsibility, a.library, err) : TN_OK;
-    bool is_one_step = is(m, TN__DESCRIBED_WHOLE) && !m->rests && !responsibility;
+    bool is_one_step = is(m, TN__DESCRIBED_WHOLE) && !m->description.types_size && !m->rests && !responsibility;
     if (code == TN_OK)
         code = is_one_step ? promise_all(&a) : add_in_steps(&a, g->module.owner);
     tn__handover_end(&a.handover, code != TN_OK);

@@ -16,6 +16,7 @@ static bool same(const char *a, const char *b)
 static void compare(const struct tn__description *d, const struct tn__description *again)
 {
     holds(again->parts == d->parts && again->count == d->count && again->flags == d->flags);
+    holds(again->types_size == d->types_size && !memcmp(again->types, d->types, d->types_size));
     for (size_t i = 0; i < d->count; i++) {
         const struct tn__described_symbol *a = &d->symbols[i], *b = &again->symbols[i];
         holds(a->part == b->part && a->flags == b->flags && a->managed_registers == b->managed_registers &&

@@ -58,9 +58,13 @@ static int no_description(const struct tn_ir *ir, struct tn_error *err)
     return tn__fail(err, TN_ENOMEM, "%s: no memory for its description", ir->name);
 }
 
-static int describe(const struct tn_ir *ir, const struct tn__split *split, struct tn_buffer *out, struct tn_error *err)
+static int describe(const struct tn_ir *ir, const struct tn__module *module, struct tn_buffer *out,
+                    struct tn_error *err)
 {
+    const struct tn__split *split = tn__module_split(module);
     struct tn__description d = {.parts = (uint32_t)tn__split_parts(split),
+                                .types = tn__module_types(module)->data,
+                                .types_size = tn__module_types(module)->size,
                                 .flags = (tn__split_is_whole(split) ? TN__DESCRIBED_WHOLE : 0) |
                                          (tn__split_is_opaque(split) ? TN__DESCRIBED_OPAQUE : 0) |
                                          (tn__split_has_initializers(split) ? TN__DESCRIBED_INITIALIZERS : 0)};
@@ -105,7 +109,7 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     opened->options = options;
     int code = tn__module_open(ir->name, ir->bytes, ir->length, options, tag, ir->whole, &opened->module, err);
     if (code == TN_OK)
-        code = describe(ir, tn__module_split(opened->module), description, err);
+        code = describe(ir, opened->module, description, err);
     if (code != TN_OK) {
         close_module(opened);
         return code;

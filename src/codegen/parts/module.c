@@ -23,7 +23,8 @@ struct tn__module {
     struct tn__unit unit;
     struct tn__split *split;
     const struct tn__split
-        *symbols;    /* the first split, which has the lists of symbols; if LLVM gave up, it is not the last */
+        *symbols; /* the first split, which has the lists of symbols; if LLVM gave up, it is not the last */
+    struct tn_buffer types;
     const char *tag; /* behind the name */
     char *ir;        /* a copy, to read the module again; NULL if there is none */
     size_t length;
@@ -81,6 +82,10 @@ static int read_parts(struct opening *o, enum tn__reading how)
     if (code != TN_OK) {
         tn__unit_dispose(unit);
         return code;
+    }
+    if (!o->module->types.size && !tn__describe_types(unit->module, &o->module->types)) {
+        tn__unit_dispose(unit);
+        return tn__no_memory(o->err, unit->name);
     }
     o->module->split = tn__split_create(unit->module, o->module->tag, o->whole);
     o->module->whole = tn__split_is_whole(o->module->split);
@@ -158,6 +163,13 @@ int tn__module_write(LLVMModuleRef module, struct tn_buffer *out, struct tn_erro
     return tn__contain(write_contained, &w, err);
 }
 
+static void free_module(struct tn__module *module)
+{
+    tn_buffer_free(&module->types);
+    tn__free(NULL, module->ir);
+    tn__free(NULL, module);
+}
+
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                     const char *tag, bool whole, struct tn__module **out, struct tn_error *err)
 {
@@ -182,8 +194,7 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     int code = tn__contain(open_contained, &o, err);
     if (code != TN_OK) {
         tn__mutex_destroy(&module->lock);
-        tn__free(NULL, module->ir);
-        tn__free(NULL, module);
+        free_module(module);
         return code;
     }
     module->symbols = module->split;
@@ -218,8 +229,7 @@ void tn__module_close(struct tn__module *module)
     if (!module->broken)
         tn__contain_disposal(close_contained, module);
     tn__mutex_destroy(&module->lock);
-    tn__free(NULL, module->ir);
-    tn__free(NULL, module);
+    free_module(module);
 }
 
 /* LLVM gave up in a part that was the module's guest: the module is read again, and there are no more guests. What
@@ -247,6 +257,11 @@ bool tn__module_is_whole(const struct tn__module *module)
 const struct tn__split *tn__module_split(const struct tn__module *module)
 {
     return module->symbols;
+}
+
+const struct tn_buffer *tn__module_types(const struct tn__module *module)
+{
+    return &module->types;
 }
 
 struct extracting {

@@ -27,6 +27,9 @@ bool tn__module_is_whole(const struct tn__module *module); /* it is compiled in 
 /* Its parts, for questions about them, until it is compiled as a whole. */
 const struct tn__split *tn__module_split(const struct tn__module *module);
 
+/* The types that it was compiled with, as bytes (base/types.h). */
+const struct tn_buffer *tn__module_types(const struct tn__module *module);
+
 /* How a part is compiled. */
 struct tn__part_compilation {
     const char *name; /* for observers */
