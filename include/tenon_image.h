@@ -114,10 +114,10 @@ TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size
  * TN_IMAGE_VERIFY, saved objects are checked one by one; otherwise they are trusted as code is. The objects become
  * permanent ones of the heap (tenon_heap.h), and stay in memory until it is destroyed, whenever the image is closed.
  * Errors of opening, in addition to those above: TN_ENOTSUP (no heap was given; larger pages; a type of the program
- * differs; code has a type that is laid out in another way than the one of this name in an image that it depends on; an
- * image that it depends on has no heap, or is in another heap), TN_EUNDEF (symbols, types of the program), TN_EDUP
- * (another open image has changed a word of a third one in another way, or has a type of this name that is laid out in
- * another way). */
+ * differs; code has a type that is laid out in another way than the one of this name in an image that it depends on, or
+ * than the image's, if it is code of a JIT, of a session, or managed code of this program; an image that it depends on
+ * has no heap, or is in another heap), TN_EUNDEF (symbols, types of the program), TN_EDUP (another open image has
+ * changed a word of a third one in another way, or has a type of this name that is laid out in another way). */
 TN_API const struct tn_image_heaps *tn_image_heaps(void);
 
 /* Makes a handle of the image's heap refer to a root. TN_EUNDEF (there is none of that name), TN_EINVAL (the image has

@@ -62,6 +62,8 @@ struct tn__image_heap {
     /* Images that patch this one, oldest first; changed under the heap's lock. */
     const struct tn_image **patchers;
     size_t patcher_count, patcher_capacity;
+    struct tn__saved_types types; /* while the image's leave_types is set */
+    const struct tn_image *image;
 };
 
 /* What was saved at a place that may be written. */
@@ -95,6 +97,7 @@ struct tn__heap_parts {
     int (*check)(const struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
     int (*check_layouts)(const struct tn_image *image, const char *file, const struct tn_image_load_options *options,
                          struct tn_error *err);
+    int (*enter_types)(struct tn_image *image, struct tn_error *err);
 };
 
 /* `open` and `close` of struct tn_image_heaps. */
@@ -218,6 +221,10 @@ int tn__image_heap_fill(const struct tn_image *image, const char *name, uint64_t
  * were compared when it was built. TN_ENOTSUP, TN_EFORMAT, TN_ENOMEM. */
 int tn__image_check_layouts(const struct tn_image *image, const char *file, const struct tn_image_load_options *options,
                             struct tn_error *err);
+
+/* Has the image's types, which are in place, compared with those of other code of the process until
+ * tn__image_leave_types. TN_ENOTSUP, TN_EFORMAT, TN_ENOMEM. */
+int tn__image_enter_types(struct tn_image *image, struct tn_error *err);
 
 /* ---- restore.c ---- */
 

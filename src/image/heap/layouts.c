@@ -82,6 +82,34 @@ int tn__image_check_layouts(const struct tn_image *image, const char *file, cons
     return code;
 }
 
+/* ---- while an image is open ---- */
+
+/* What is no descriptor is another type than any. */
+static const struct tn_type *find_type(const struct tn__saved_types *types, const char *name)
+{
+    static const struct tn_type none = {.kind = UINT32_MAX};
+    const struct tn__image_heap *heap = tn__container_of(types, const struct tn__image_heap, types);
+    const uint8_t *row = find_row(&heap->image->view, name);
+    const struct tn_type *type = row ? (const void *)(heap->start + tn__get64(row + TN__IMAGE_TYPE_PLACE)) : NULL;
+    return !type || tn__type_is_sound(type, heap->start, heap->size) ? type : &none;
+}
+
+static void leave_types(struct tn_image *image)
+{
+    tn__saved_types_leave(&image->heap->types);
+}
+
+int tn__image_enter_types(struct tn_image *image, struct tn_error *err)
+{
+    struct tn__image_heap *heap = image->heap;
+    heap->image = image;
+    heap->types = (struct tn__saved_types){.name = tn__image_name(&image->view), .find = find_type};
+    int code = tn__saved_types_enter(&heap->types, err);
+    if (code == TN_OK)
+        image->leave_types = leave_types;
+    return code;
+}
+
 /* ---- when an image is built ---- */
 
 /* The descriptor in the zones; its pointers are addresses for the intended place, and become those of the bytes here.

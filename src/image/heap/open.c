@@ -60,8 +60,10 @@ static int check_roots(const struct tn_image *image, struct tn_error *err)
 /* ---- opening ---- */
 
 /* Forgets what an image has beside its file. */
-static void release(struct tn__image_heap *heap)
+static void release(struct tn_image *image)
 {
+    struct tn__image_heap *heap = image->heap;
+    tn__image_leave_types(image);
     tn__image_release_zones(heap);
     tn__free(NULL, heap->patchers);
     heap->patchers = NULL;
@@ -72,7 +74,7 @@ static void end_heap(void *owner)
 {
     struct tn_image *image = owner;
     image->heap->heap = NULL;
-    release(image->heap);
+    release(image);
     image->leave(image);
 }
 
@@ -138,12 +140,14 @@ int tn__image_heap_open(struct tn_image *image, const struct tn_image_load_optio
         code = tn__image_heap_adjust(image, options, err);
     if (code == TN_OK && parts && (options->flags & TN_IMAGE_VERIFY))
         code = parts->check(image, options, err);
+    if (code == TN_OK && parts)
+        code = parts->enter_types(image, err);
     if (code == TN_OK)
         code = enter(image, err);
     if (code == TN_OK) {
         tn__image_keep_original(image);
     } else {
-        release(image->heap);
+        release(image);
         image->heap = NULL;
     }
     return code;
@@ -152,6 +156,7 @@ int tn__image_heap_open(struct tn_image *image, const struct tn_image_load_optio
 bool tn__image_heap_close(struct tn_image *image)
 {
     struct tn_heap *heap = image->heap->heap;
+    tn__image_leave_types(image);
     tn__heap_lock(heap);
     bool is_needed = image->heap->is_needed;
     if (!is_needed)
@@ -159,7 +164,7 @@ bool tn__image_heap_close(struct tn_image *image)
     tn__heap_unlock(heap);
     if (is_needed)
         return false;
-    release(image->heap);
+    release(image);
     image->heap = NULL;
     return true;
 }

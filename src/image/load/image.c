@@ -247,8 +247,11 @@ void tn__image_free(struct tn_image *image)
 
 void tn_image_close(struct tn_image *image)
 {
-    if (image && image->unload)
+    if (!image)
+        return;
+    tn__image_leave_types(image);
+    if (image->unload)
         image->unload(image);
-    else if (image)
+    else
         tn__image_free(image);
 }

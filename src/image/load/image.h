@@ -205,6 +205,8 @@ struct tn_image {
     void (*leave)(struct tn_image *image); /* the same when its heap has ended, if it has one */
     struct tn__image_shown *shown;         /* its entry for debuggers, or NULL */
     struct tn__image_heap *heap;           /* in the arena; NULL: it has none */
+    /* Its types are not compared with those of code any more; atomic. NULL: they are not compared. */
+    void (*leave_types)(struct tn_image *image);
     /* Of a loaded file (thread_exits.c): */
     struct tn__list listed;
     struct tn__thread_ends thread_exits;
@@ -228,6 +230,13 @@ struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t ind
 static inline const char *tn__image_label(const struct tn_image *image)
 {
     return image->file && image->file->mapping.name ? image->file->mapping.name : tn__image_name(&image->view);
+}
+/* The first call ends the comparison, when the image is closed or its heap ends. */
+static inline void tn__image_leave_types(struct tn_image *image)
+{
+    void (*leave_types)(struct tn_image *) = __atomic_exchange_n(&image->leave_types, NULL, __ATOMIC_ACQ_REL);
+    if (leave_types)
+        leave_types(image);
 }
 /* What the images of the options have under this name, or else their resolver; NULL: nothing. */
 void *tn__image_resolve(const struct tn_image_load_options *options, const char *name);
