@@ -43,7 +43,7 @@ client-ir      ir      host
 client-lazy    even    host    --lazy --thread
 client-threads ir      host    --lazy --threads=2 --thread
 exe            build   exe
-shared         build   shared  --dlopen
+shared         build   shared  --dlopen --thread
 image          build   image   --open --thread
 '
 
@@ -68,9 +68,13 @@ check_mode() {
     fi
     mapfile -t inputs <"$stem/$form.inputs"
     [ ! -f "$stem/libraries" ] || mapfile -t libraries <"$stem/libraries"
-    if [ "$how" = host ] || [[ ${options[*]-} = *open* ]]; then
-        native=$stem/twice
-        [ ! -s "$stem/ends" ] || native=$stem/native options+=(--once)
+    case $how in
+    host) native=$stem/twice ;;
+    shared | image) native=$stem/library ;;
+    esac
+    if [ -s "$stem/ends" ] && [ "$native" != "$stem/native" ]; then
+        [ "$how" != host ] || native=$stem/native
+        options+=(--once)
     fi
     [[ $name != *-first ]] || rm -rf "$stem/cache"
     case $how in

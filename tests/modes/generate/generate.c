@@ -32,7 +32,7 @@ static struct {
     struct file files[MOST_FILES]; /* the first has main */
     int count;
     struct text header, cxx_header, body; /* of all.h: what all files see, and those in C++; of main */
-    int has_threads, has_thread_objects, has_ifunc, has_atexit, has_cxx, ends_itself;
+    int has_threads, has_ifunc, has_cxx, ends_itself;
     int has_initializers, has_late_initializers; /* any; in members of an archive */
     uint64_t random;
 } program;
@@ -223,7 +223,6 @@ static void constructor(int n)
 static void exit_handlers(int n)
 {
     struct file *file = any_file();
-    program.has_atexit = 1;
     declare("int handler_%d(void);\n", n);
     put(file, "static void inner_%d(void) { note(\"inner\", %d); }\n", n, n);
     put(file, "static void outer_%d(void) { note(\"outer\", %d), atexit(inner_%d); }\n", n, n, n);
@@ -375,7 +374,7 @@ static void thread_objects(int n)
     struct file *file = file_of(1), *user = file_of(1);
     if (!file)
         return;
-    program.has_threads = program.has_thread_objects = 1;
+    program.has_threads = 1;
     declare_cxx("struct local_thing_%d {\n    int n;\n    local_thing_%d();\n    ~local_thing_%d();\n};\n", n, n, n);
     declare_cxx("extern thread_local local_thing_%d thing_of_thread_%d;\n", n, n);
     declare("int thread_object_%d(void);\n", n);
@@ -454,10 +453,6 @@ static void print_limits(void)
         printf("// SKIP: client-stubs client-lazy: what is linked on demand is initialised then (doc/SESSION.md)\n");
     if (program.has_late_initializers)
         printf("// SKIP: lazy lazy-even lazy-odd tiers ahead lazy-first lazy-second client-threads: the same\n");
-    if (program.has_atexit && program.ends_itself)
-        printf("// SKIP: image: a file is finalised when it is closed (doc/IMAGE.md)\n");
-    if (program.has_thread_objects)
-        printf("// SKIP: shared: dlclose keeps a file while an object of a thread lives\n");
 }
 
 static void print_all(void)
