@@ -268,5 +268,8 @@ void tn__image_leave(struct tn_image *image);
  * file contains the handle or the function. */
 int tn__image_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
 
+/* __cxa_atexit as seen by loaded files. Any thread. */
+int tn__image_atexit(void (*function)(void *argument), void *argument, void *handle);
+
 #pragma GCC visibility pop
 #endif

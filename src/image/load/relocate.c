@@ -196,7 +196,6 @@ static uint64_t ask_collector(const struct relocator *r, const char *name, bool 
 }
 
 /* What the startup part of files calls (write/startup.c). Programs need not export these. */
-int __cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
 void __cxa_finalize(void *handle);
 int __cxa_at_quick_exit(void (*function)(void *argument), void *handle) __attribute__((weak));
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle)
@@ -210,7 +209,7 @@ static const struct {
     {"__tls_get_addr", (const void *)tls_get_addr},
     {"__cxa_thread_atexit", (const void *)tn__image_thread_atexit},
     {"__cxa_thread_atexit_impl", (const void *)tn__image_thread_atexit},
-    {"__cxa_atexit", (const void *)__cxa_atexit},
+    {"__cxa_atexit", (const void *)tn__image_atexit},
     {"__cxa_finalize", (const void *)__cxa_finalize},
     {"__cxa_at_quick_exit", (const void *)__cxa_at_quick_exit},
     {"__register_atfork", (const void *)__register_atfork},

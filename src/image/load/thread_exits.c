@@ -10,6 +10,8 @@
 #include "base/fork.h"
 #include "image/load/image.h"
 
+int __cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
+
 static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_IMAGES);
 static struct tn__list all = {&all, &all};
 static struct tn__list left = {&left, &left}; /* in the child of a fork: without users, but not released yet */
@@ -101,7 +103,30 @@ int tn__image_thread_atexit(void (*function)(void *), void *argument, void *hand
     return added ? 0 : -1;
 }
 
+void tn__image_run_thread_exits(struct tn_image *image)
+{
+    for (struct tn__thread_end *end; (end = tn__thread_end_take(&image->thread_exits, NULL, NULL));)
+        tn__thread_end_run(end);
+}
+
 /* ---- finalizers ---- */
+
+static void run_thread_exits_of(void *handle)
+{
+    lock_all();
+    struct tn_image *image = tn__thread_end_waits() ? image_at(handle) : NULL;
+    tn__mutex_unlock(&lock);
+    if (image)
+        tn__image_run_thread_exits(image);
+}
+
+/* At the end of the process, the objects of the thread that calls exit go before what is registered here (C++
+ * [basic.start.term]), so each handler has one before it that sees to that. */
+int tn__image_atexit(void (*function)(void *), void *argument, void *handle)
+{
+    int code = __cxa_atexit(function, argument, handle);
+    return code ? code : __cxa_atexit(run_thread_exits_of, handle, handle);
+}
 
 void tn__image_finalize(struct tn_image *image)
 {
@@ -134,6 +159,7 @@ static struct tn_image *next_to_finalize(void)
 static void finalize_all(void)
 {
     for (struct tn_image *image; (image = next_to_finalize());) {
+        tn__image_run_thread_exits(image);
         tn__image_finalize(image);
         let_go(image);
     }
@@ -172,12 +198,6 @@ int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *
     tn__list_append(&all, &image->listed);
     tn__mutex_unlock(&lock);
     return TN_OK;
-}
-
-void tn__image_run_thread_exits(struct tn_image *image)
-{
-    for (struct tn__thread_end *end; (end = tn__thread_end_take(&image->thread_exits, NULL, NULL));)
-        tn__thread_end_run(end);
 }
 
 void tn__image_leave(struct tn_image *image)
