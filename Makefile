@@ -47,8 +47,6 @@
 #   MIMALLOC_DIR=build/deps/mimalloc
 #   SYSROOT=build/deps/HOST        where HOST's LLVM, libelf, zlib, zstd and musl are, as SYSROOT/usr/...
 #   SMALL=1       0: a command without the tricks that make it smaller (tools/build/small)
-#   INLINE=1 VECTORIZE=1 SANITIZERS=1    0: a code generator without the inliner, the vectorisers, or what instruments
-#                 code for sanitizers, is smaller
 #   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
 #   CCACHE=1      0: compile without ccache, which is used where it is installed
@@ -72,13 +70,10 @@ CXX := g++
 endif
 JOBS ?= $(shell nproc)
 SMALL ?= 1
-INLINE ?= 1
-VECTORIZE ?= 1
-SANITIZERS ?= 1
 CCACHE ?= 1
 
 export HOST SYSROOT LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE CHECKING \
-	JOBS SMALL INLINE VECTORIZE SANITIZERS CCACHE
+	JOBS SMALL CCACHE
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh

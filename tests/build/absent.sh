@@ -112,7 +112,7 @@ watch() { # COMMAND...
 # ---- the parts, by what reaches them ----
 
 # PART|triple|options of LLVM. Of parts that are not here no option and no module is known that reaches
-# them; "asan" is one where the passes of sanitizers are left out too.
+# them.
 while IFS='|' read -r part triple options; do
     name=$(sed -n "s/^PART($part, \"\(.*\)\")/\1/p" tools/build/small/absent.cpp)
     some "$part is a part" "$name"

@@ -42,10 +42,6 @@ codegen_src := $(call for_machine,$(codegen_src))
 runtime_src := $(filter-out $(if $(SANITIZE)$(CHECKING),,src/base/mutex_check.c),$(runtime_src))
 plugin_cxx := $(wildcard src/codegen/plugin/*.cpp)
 codegen_cxx := $(filter-out $(plugin_cxx),$(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp))
-# Parts of the pipeline that a build may leave out: NAME.cpp, or NAME_none.cpp in its place.
-without = $(if $(filter 0,$(1)),$(2).cpp,$(2)_none.cpp)
-codegen_cxx := $(filter-out %/$(call without,$(INLINE),inliner) \
-	%/$(call without,$(VECTORIZE),vectorizer) %/$(call without,$(SANITIZERS),sanitizers),$(codegen_cxx))
 tool_src := $(wildcard tools/lib/*.c tools/cmd/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The inliner; `make INLINE=0` leaves it out. */
+/* The inliner. */
 
 #include "codegen/pipeline/rows.h"
 

@@ -26,8 +26,6 @@ bool tn__llvm_has_pass(const char *name, size_t length);
 /* Calls `visit` with the name of each pass and stage, in the order of the stages; some occur more than once. */
 void tn__llvm_each_pass(void (*visit)(void *context, const char *name), void *context);
 
-bool tn__has_sanitizers(void); /* false: they were left out of the build */
-
 #ifdef __cplusplus
 }
 #endif

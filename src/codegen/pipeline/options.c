@@ -56,12 +56,6 @@ static bool is_name(const char *text, size_t length, const char *name)
     return strlen(name) == length && memcmp(text, name, length) == 0;
 }
 
-static const char *why_refused(const struct option *option)
-{
-    bool is_sanitizer = option->bits & TN__EVERYWHERE;
-    return is_sanitizer && !tn__has_sanitizers() ? "this code generator was built without sanitizers" : option->refusal;
-}
-
 /* Any number, as far as there are levels. */
 static bool parse_level(const char *digits, size_t length, int *level)
 {
@@ -88,16 +82,15 @@ static int parse_option(const char *text, size_t length, struct tn__stages *stag
         const struct option *option = &options[i];
         if (!is_name(name, length - (size_t)(name - text), option->name))
             continue;
-        const char *refusal = why_refused(option);
-        if (refusal && !is_off)
-            return tn__fail(err, TN_ENOTSUP, "option '%s' of a pipeline: %s", option->name, refusal);
+        if (option->refusal && !is_off)
+            return tn__fail(err, TN_ENOTSUP, "option '%s' of a pipeline: %s", option->name, option->refusal);
         stages->options = is_off == option->unset ? stages->options | option->bits : stages->options & ~option->bits;
         return TN_OK;
     }
     int code =
         tn__fail(err, TN_EINVAL, "unknown option '%.*s' of a pipeline; there are: level=0..3", (int)length, text);
     for (size_t i = 0; i < TN_COUNT(options); i++)
-        if (!why_refused(&options[i]))
+        if (!options[i].refusal)
             tn__append(err, " [no_]%s", options[i].name);
     return code;
 }

@@ -5,7 +5,7 @@
  *     pipeline.c     reads the text; runs passes of ours, of LLVM, and all stages
  *     options.c      the options of tenon<...>
  *     stages.cpp     LLVM's passes: the stages as tables, and the passes by name (optimizer.h)
- *     inliner.cpp, sanitizers.cpp, vectorizer.cpp    rows that a build may leave out; else inliner_none.cpp ...
+ *     inliner.cpp, sanitizers.cpp, vectorizer.cpp    their rows, and what they need
  *     analyses.cpp   the analyses that LLVM's passes ask for */
 
 #ifndef TENON_CODEGEN_PIPELINE_H

@@ -99,11 +99,11 @@ template <typename Manager, size_t N> Manager build(const row<Manager> (&rows)[N
 /* For the end of a pipeline: what hides structure from other passes but makes good machine code. */
 llvm::SimplifyCFGOptions tn__last_simplification();
 
-/* ---- parts that a build may leave out (make INLINE=0 VECTORIZE=0 SANITIZERS=0) ---- */
+/* ---- tables in files of their own ---- */
 
 /* What the inliner runs on each function: early optimisation, loops, scalars. */
 llvm::FunctionPassManager tn__simplification(const tn__stages &stages);
-/* Inlines each function into its callers after simplifying it; or only simplifies. */
+/* Inlines each function into its callers after simplifying it. */
 extern const llvm::ArrayRef<module_row> tn__inliner_rows;
 void tn__provide_inliner(llvm::ModuleAnalysisManager &modules); /* analyses that only the inliner asks for */
 /* Loops and straight code become vector code. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM's sanitizers; `make SANITIZERS=0` leaves them out. Functions are chosen before optimisation, which has to know
+/* LLVM's sanitizers. Functions are chosen before optimisation, which has to know
  * them, and instrumented after it. Managed functions are left alone: AddressSanitizer moves variables in which the
  * stack map names references, and both it and ThreadSanitizer make pointers in space 0 of those to objects. */
 
@@ -156,11 +156,6 @@ bool tn__choose_sanitized(Module &module, const tn__stages &stages)
     for (const sanitizer *s : sanitizers)
         any |= choose(module, stages, *s);
     return any;
-}
-
-bool tn__has_sanitizers()
-{
-    return true;
 }
 
 void tn__provide_sanitizers(ModuleAnalysisManager &modules, FunctionAnalysisManager &functions)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The vectorisers and what prepares loops for them; `make VECTORIZE=0` leaves them out. */
+/* The vectorisers and what prepares loops for them. */
 
 #include "codegen/pipeline/managed.h"
 #include "codegen/pipeline/rows.h"

@@ -162,11 +162,6 @@ ABSENT(machine_verifier, _ZNK4llvm15MachineFunction6verifyEPNS_4PassEPKcPNS_11ra
 ABSENT(machine_verifier, _ZNK4llvm15MachineFunction6verifyERNS_15AnalysisManagerIS0_JEEEPKcPNS_11raw_ostreamEb)
 ABSENT(machine_verifier, _ZNK4llvm15MachineFunction6verifyEPNS_13LiveIntervalsEPNS_11SlotIndexesEPKcPNS_11raw_ostreamEb)
 
-/* What sanitizers ask of machine code, where their passes are left out (make SANITIZERS=0). */
-PART(asan, "the check of addresses in machine code")
-ABSENT(asan, _ZN4llvm25getAddressSanitizerParamsERKNS_6TripleEibPmPiPb)
-ABSENT(asan, _ZN4llvm14ASanAccessInfoC1Ei)
-
 /* Object formats of no target of ours. */
 PART(other_formats, "this object format")
 ABSENT(
