@@ -58,6 +58,11 @@ static const struct stage *find_stage(const struct element *e)
     return NULL;
 }
 
+static bool is_ours(struct element e)
+{
+    return tn__gc_find_pass(e.name, e.length) < TN__PASSES;
+}
+
 /* The elements of a text, with `at` set to each. */
 #define EACH_ELEMENT(at, text)                                                                                         \
     const char *at = (text);                                                                                           \
@@ -70,7 +75,7 @@ int tn__pipeline_check(const char *text, struct tn_error *err)
         struct element e = read_element(at);
         struct tn__stages unused = tn__stages_default(0);
         int code = e.is_all ? tn__stages_parse(e.options, e.options_length, &unused, err)
-                   : find_stage(&e) || tn__gc_has_pass(e.name, e.length) || tn__llvm_has_pass(e.name, e.length)
+                   : find_stage(&e) || is_ours(e) || tn__llvm_has_pass(e.name, e.length)
                        ? TN_OK
                        : tn__fail(err, TN_EINVAL, "unknown pass '%.*s'; 'tenon opt' and tn_codegen_passes list them",
                                   (int)e.length, e.name);
@@ -112,8 +117,8 @@ static void list_names(void)
     add_name(&names, all_stages);
     for (size_t i = 0; i < TN_COUNT(our_stages); i++)
         add_name(&names, our_stages[i].name);
-    for (const char *const *name = tn__gc_passes(); *name; name++)
-        add_name(&names, *name);
+    for (size_t pass = 0; pass < TN__PASSES; pass++)
+        add_name(&names, tn__gc_pass_name(pass));
     tn__llvm_each_pass(add_name, &names);
 }
 
@@ -132,9 +137,9 @@ static void mark(struct tn__gc *gc, const char *marker)
         tn__watch_end(gc->watch, marker, gc->module);
 }
 
-static int run_named(struct tn__gc *gc, const char *name)
+static int run_pass(struct tn__gc *gc, uint8_t pass)
 {
-    return tn__gc_run(gc, name, strlen(name));
+    return tn__gc_run(gc, &pass, 1);
 }
 
 struct run {
@@ -164,7 +169,7 @@ static int run_all(struct run *r, const struct tn__stages *stages)
     mark(gc, "BeforeOptimization");
     int code = tn__gc_call_hook(gc, TN_HOOK_BEGIN);
     if (code == TN_OK && ours)
-        code = run_named(gc, "cpufeatures");
+        code = run_pass(gc, TN__PASS_CPU_FEATURES);
     if (code == TN_OK && ours && r->is_managed && !r->is_prepared)
         code = tn__gc_prepare(gc);
     if (code == TN_OK)
@@ -176,25 +181,27 @@ static int run_all(struct run *r, const struct tn__stages *stages)
         code = tn__gc_lower(gc);
     mark(gc, "AfterIntrinsicLowering");
     if (code == TN_OK && ours && stages->options & TN__REMOVE_NI)
-        code = run_named(gc, "remove-ni");
+        code = run_pass(gc, TN__PASS_REMOVE_NI);
     mark(gc, "AfterOptimization");
     r->is_prepared = false; /* a second time, everything starts again */
     gc->off = 0;
     return code;
 }
 
-static bool is_ours(struct element e)
-{
-    return tn__gc_has_pass(e.name, e.length);
-}
-
 /* The passes of ours from here on run as one list, and LLVM's verifier looks at what all of them made. */
 static int run_ours(struct tn__gc *gc, const char *at, const char **end)
 {
-    *end = at + read_element(at).length;
-    while (**end == ',' && is_ours(read_element(*end + 1)))
-        *end += 1 + read_element(*end + 1).length;
-    return tn__gc_run(gc, at, (size_t)(*end - at));
+    size_t count = 0, room = strlen(at); /* names are longer than a byte */
+    uint8_t *list = tn__alloc(NULL, room);
+    if (!list)
+        return tn__no_memory(gc->diagnostics->err, gc->diagnostics->name);
+    for (struct element e = read_element(at); is_ours(e); e = read_element(*end + (**end == ','))) {
+        list[count++] = (uint8_t)tn__gc_find_pass(e.name, e.length);
+        *end = e.name + e.length;
+    }
+    int code = tn__gc_run(gc, list, count);
+    tn__free(NULL, list);
+    return code;
 }
 
 static int run_element(struct run *r, const char *at, const char **end)
@@ -226,11 +233,11 @@ int tn__pipeline_run(struct tn__gc *gc, bool is_managed, bool is_prepared, const
     struct run r = {gc, tn__watch_create(observer), is_managed, is_prepared};
     gc->watch = tn__watch_is_observed(r.watch) ? r.watch : NULL;
     tn__gc_begin(gc);
-    int code = *text ? TN_OK : run_named(gc, "");
+    int code = *text ? TN_OK : tn__gc_run(gc, NULL, 0);
     for (const char *end; *text && code == TN_OK; text = end + (*end == ','))
         code = run_element(&r, text, &end);
     if (code == TN_OK && gc->counters)
-        code = run_named(gc, "count-calls");
+        code = run_pass(gc, TN__PASS_COUNT_CALLS);
     tn__gc_end(gc);
     gc->watch = NULL;
     tn__watch_destroy(r.watch);

@@ -114,34 +114,22 @@ class session {
 template <size_t number> struct NamedPass : PassInfoMixin<NamedPass<number>> {
     static StringRef name()
     {
-        return tn__gc_passes()[number];
+        return tn__gc_pass_name(number);
     }
 
     PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
     {
+        static const uint8_t pass = number;
         session session(module);
         if (session.passes())
-            tn__gc_run(session.passes(), name().data(), name().size());
+            tn__gc_run(session.passes(), &pass, 1);
         return PreservedAnalyses::none();
     }
 };
 
-size_t pass_count()
-{
-    size_t count = 0;
-    while (tn__gc_passes()[count])
-        count++;
-    return count;
-}
-
-enum { MOST_PASSES = 40 };
-
 template <size_t... numbers> bool add_named(StringRef name, ModulePassManager &manager, std::index_sequence<numbers...>)
 {
-    static const size_t count = pass_count();
-    return (
-        (numbers < count && name == tn__gc_passes()[numbers] ? (manager.addPass(NamedPass<numbers>()), true) : false) ||
-        ...);
+    return ((name == tn__gc_pass_name(numbers) ? (manager.addPass(NamedPass<numbers>()), true) : false) || ...);
 }
 
 /* ---- tenon and tenon<...> ---- */
@@ -210,7 +198,7 @@ const struct {
 
 bool add_module_pass(StringRef name, ModulePassManager &manager, ArrayRef<PassBuilder::PipelineElement>)
 {
-    return add_pipeline(name, manager) || add_named(name, manager, std::make_index_sequence<MOST_PASSES>());
+    return add_pipeline(name, manager) || add_named(name, manager, std::make_index_sequence<TN__PASSES>());
 }
 
 bool add_function_pass(StringRef name, FunctionPassManager &manager, ArrayRef<PassBuilder::PipelineElement>)

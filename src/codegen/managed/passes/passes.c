@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The passes by name, when they run, and for which modules. */
-
-#include <stdio.h>
+/* The table of passes, when they run, and for which modules. */
 
 #include "codegen/llvm/llvm.h"
 #include "codegen/llvm/watch.h"
@@ -18,70 +16,57 @@ static void answer_cpu(struct tn__gc *gc)
 
 /* ---- the table ---- */
 
-#define PASSES(X)                                                                                                      \
-    X("cpufeatures", answer_cpu)                                                                                       \
-    X("gc-verify", tn__gc_verify_weak)                                                                                 \
-    X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
-    X("normalize", tn__normalize)                                                                                      \
-    X("normalize-clang", tn__normalize_clang)                                                                          \
-    X("expand-atomic-modify", tn__expand_atomic_modify)                                                                \
-    X("zero-indirect", tn__zero_indirectly)                                                                            \
-    X("lower-handlers", tn__lower_handlers)                                                                            \
-    X("type-stack", tn__type_stack)                                                                                    \
-    X("scalarize", tn__scalarize)                                                                                      \
-    X("lower-calls", tn__lower_calls)                                                                                  \
-    X("insert-polls", tn__insert_polls)                                                                                \
-    X("copy-arguments", tn__copy_arguments)                                                                            \
-    X("insert-barriers", tn__insert_barriers)                                                                          \
-    X("lower-allocations", tn__lower_allocations)                                                                      \
-    X("manage-functions", tn__manage_functions)                                                                        \
-    X("transitions", tn__make_transitions)                                                                             \
-    X("place-roots", tn__place_roots)                                                                                  \
-    X("finish", tn__finish)                                                                                            \
-    X("root-tables", tn__make_root_tables)                                                                             \
-    X("remove-addrspaces", tn__remove_spaces)                                                                          \
-    X("remove-ni", tn__gc_remove_ni)                                                                                   \
-    X("count-calls", tn__count_calls)
-
-static const struct pass {
+static const struct {
     const char *name;
     void (*run)(struct tn__gc *gc);
-} passes[] = {
-#define ROW(name, run) {name, run},
-    PASSES(ROW)
-#undef ROW
+} passes[TN__PASSES] = {
+    [TN__PASS_CPU_FEATURES] = {"cpufeatures", answer_cpu},
+    [TN__PASS_VERIFY] = {"gc-verify", tn__gc_verify_weak},
+    [TN__PASS_VERIFY_STRONG] = {"gc-verify-strong", tn__gc_verify_strong},
+    [TN__PASS_NORMALIZE] = {"normalize", tn__normalize},
+    [TN__PASS_NORMALIZE_CLANG] = {"normalize-clang", tn__normalize_clang},
+    [TN__PASS_EXPAND_ATOMIC_MODIFY] = {"expand-atomic-modify", tn__expand_atomic_modify},
+    [TN__PASS_ZERO_INDIRECT] = {"zero-indirect", tn__zero_indirectly},
+    [TN__PASS_LOWER_HANDLERS] = {"lower-handlers", tn__lower_handlers},
+    [TN__PASS_TYPE_STACK] = {"type-stack", tn__type_stack},
+    [TN__PASS_SCALARIZE] = {"scalarize", tn__scalarize},
+    [TN__PASS_LOWER_CALLS] = {"lower-calls", tn__lower_calls},
+    [TN__PASS_INSERT_POLLS] = {"insert-polls", tn__insert_polls},
+    [TN__PASS_COPY_ARGUMENTS] = {"copy-arguments", tn__copy_arguments},
+    [TN__PASS_INSERT_BARRIERS] = {"insert-barriers", tn__insert_barriers},
+    [TN__PASS_LOWER_ALLOCATIONS] = {"lower-allocations", tn__lower_allocations},
+    [TN__PASS_MANAGE_FUNCTIONS] = {"manage-functions", tn__manage_functions},
+    [TN__PASS_TRANSITIONS] = {"transitions", tn__make_transitions},
+    [TN__PASS_PLACE_ROOTS] = {"place-roots", tn__place_roots},
+    [TN__PASS_FINISH] = {"finish", tn__finish},
+    [TN__PASS_ROOT_TABLES] = {"root-tables", tn__make_root_tables},
+    [TN__PASS_REMOVE_ADDRSPACES] = {"remove-addrspaces", tn__remove_spaces},
+    [TN__PASS_REMOVE_NI] = {"remove-ni", tn__gc_remove_ni},
+    [TN__PASS_COUNT_CALLS] = {"count-calls", tn__count_calls},
 };
 
-const char *const *tn__gc_passes(void)
+const char *tn__gc_pass_name(size_t pass)
 {
-#define NAME(name, run) name,
-    static const char *const names[] = {PASSES(NAME) NULL};
-#undef NAME
-    return names;
+    return passes[pass].name;
 }
 
-static const struct pass *find_pass(const char *name, size_t length)
+size_t tn__gc_find_pass(const char *name, size_t length)
 {
-    for (size_t i = 0; i < TN_COUNT(passes); i++)
-        if (strlen(passes[i].name) == length && strncmp(passes[i].name, name, length) == 0)
-            return &passes[i];
-    return NULL;
-}
-
-bool tn__gc_has_pass(const char *name, size_t length)
-{
-    return find_pass(name, length) != NULL;
+    size_t pass = 0;
+    while (pass < TN__PASSES && (strlen(passes[pass].name) != length || memcmp(passes[pass].name, name, length) != 0))
+        pass++;
+    return pass;
 }
 
 /* ---- the lowering ---- */
 
-/* These passes in their order, each between commas. Others of ours may stand between them, and the client's hook is
- * called before roots are placed. */
-#define TO_CALLS                                                                                                       \
-    ",gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,insert-barriers,lower-allocations,"       \
-    "manage-functions,transitions"
-static const char lowering[] = TO_CALLS ",place-roots,finish,root-tables,";
-enum { CALLS = sizeof TO_CALLS - 1, ALL = sizeof lowering - 2, SPOILED }; /* values of gc->lowered */
+/* In this order; the client's hook is called between the two lists. Other passes of ours may stand between these. */
+static const uint8_t to_calls[] = {TN__PASS_VERIFY,          TN__PASS_TYPE_STACK,        TN__PASS_SCALARIZE,
+                                   TN__PASS_LOWER_CALLS,     TN__PASS_INSERT_POLLS,      TN__PASS_COPY_ARGUMENTS,
+                                   TN__PASS_INSERT_BARRIERS, TN__PASS_LOWER_ALLOCATIONS, TN__PASS_MANAGE_FUNCTIONS,
+                                   TN__PASS_TRANSITIONS};
+static const uint8_t to_roots[] = {TN__PASS_PLACE_ROOTS, TN__PASS_FINISH, TN__PASS_ROOT_TABLES};
+enum { CALLS = sizeof to_calls, ALL = CALLS + sizeof to_roots, SPOILED }; /* values of gc->lowered */
 
 /* Only the rest of the lowering may run where roots are placed. */
 static void spoil(struct tn__gc *gc)
@@ -89,14 +74,16 @@ static void spoil(struct tn__gc *gc)
     gc->lowered = gc->lowered > CALLS ? SPOILED : gc->lowered;
 }
 
-static void count_lowering(struct tn__gc *gc, const struct pass *pass)
+static void count_lowering(struct tn__gc *gc, uint8_t pass)
 {
-    char name[40];
-    int length = snprintf(name, sizeof name, ",%s,", pass->name);
-    const char *found = strstr(lowering, name);
-    if (found == lowering + gc->lowered)
-        gc->lowered += (unsigned)length - 1;
-    else if (found)
+    unsigned at = 0;
+    while (at < ALL && pass != (at < CALLS ? to_calls[at] : to_roots[at - CALLS]))
+        at++;
+    if (at == ALL)
+        return;
+    if (at == gc->lowered)
+        gc->lowered++;
+    else
         spoil(gc);
 }
 
@@ -112,16 +99,16 @@ bool tn__gc_is_lowered(const struct tn__gc *gc)
 
 /* ---- running ---- */
 
-static int run_pass(struct tn__gc *gc, const struct pass *pass)
+static int run_pass(struct tn__gc *gc, uint8_t pass)
 {
-    bool is_watched = gc->watch && tn__watch_begin(gc->watch, pass->name, gc->module);
+    bool is_watched = gc->watch && tn__watch_begin(gc->watch, passes[pass].name, gc->module);
     if (gc->watch && !is_watched && gc->options->emit >= TN_EMIT_LLVM)
         return TN_OK; /* the observer has stopped the pipeline; machine code cannot be made without our passes */
-    pass->run(gc);
+    passes[pass].run(gc);
     tn__arena_free(&gc->arena);
     count_lowering(gc, pass);
     if (is_watched)
-        tn__watch_end(gc->watch, pass->name, gc->module);
+        tn__watch_end(gc->watch, passes[pass].name, gc->module);
     return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
 }
 
@@ -146,7 +133,7 @@ void tn__gc_end(struct tn__gc *gc)
     gc->builder = NULL;
 }
 
-int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
+int tn__gc_run(struct tn__gc *gc, const uint8_t *list, size_t count)
 {
     int code = TN_OK;
     struct tn_compile_stats not_reported = {0}, *stats = gc->stats;
@@ -154,30 +141,27 @@ int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
     bool begun = tn__gc_begin(gc);
     tn__annotate_functions(gc);
     tn__mark_annotated_functions(gc);
-    for (const char *at = list, *next; at < list + length && code == TN_OK; at = next + 1) {
-        next = memchr(at, ',', (size_t)(list + length - at));
-        next = next ? next : list + length;
-        code = run_pass(gc, find_pass(at, (size_t)(next - at)));
-    }
+    for (size_t i = 0; i < count && code == TN_OK; i++)
+        code = run_pass(gc, list[i]);
     if (begun)
         tn__gc_end(gc);
     gc->stats = stats;
-    return code == TN_OK && length ? tn__gc_examine(gc, gc->options->passes) : code;
+    return code == TN_OK && count ? tn__gc_examine(gc, gc->options->passes) : code;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)
 {
-    static const char names[] = "normalize,expand-atomic-modify,zero-indirect,lower-handlers,gc-verify-strong,"
-                                "type-stack";
-    return tn__gc_run(gc, names, strlen(names));
+    static const uint8_t list[] = {TN__PASS_NORMALIZE,      TN__PASS_EXPAND_ATOMIC_MODIFY, TN__PASS_ZERO_INDIRECT,
+                                   TN__PASS_LOWER_HANDLERS, TN__PASS_VERIFY_STRONG,        TN__PASS_TYPE_STACK};
+    return tn__gc_run(gc, list, TN_COUNT(list));
 }
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    int code = tn__gc_run(gc, lowering + 1, CALLS - 1);
+    int code = tn__gc_run(gc, to_calls, TN_COUNT(to_calls));
     if (code == TN_OK)
         code = tn__gc_call_hook(gc, TN_HOOK_LOWERED);
-    return code == TN_OK ? tn__gc_run(gc, lowering + CALLS + 1, ALL - CALLS - 1) : code;
+    return code == TN_OK ? tn__gc_run(gc, to_roots, TN_COUNT(to_roots)) : code;
 }
 
 /* ---- which modules ---- */

@@ -2,7 +2,7 @@
 
 /* Managed code for the rest of the code generator: from IR that keeps the contract (doc/IR.md) to IR that LLVM's
  * targets turn into code whose roots are known.
- *     passes.c       the passes by name, and the order they run in
+ *     passes.c       the table of passes, and the order they run in
  *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
  *     hook.c         the client's own passes
  *     optimized.c    IR that was optimised before, and cannot be trusted
@@ -32,17 +32,44 @@ bool tn__gc_refuses_optimized(struct tn__gc *gc);
 void tn__gc_add_ni(struct tn__gc *gc);
 void tn__gc_remove_ni(struct tn__gc *gc);
 
-/* The names of the passes, NULL-terminated; static. */
-const char *const *tn__gc_passes(void);
-bool tn__gc_has_pass(const char *name, size_t length);
+/* The passes over managed code. Texts name them only at the client's door: pipelines, observers, plugins of opt. */
+enum tn__gc_pass {
+    TN__PASS_CPU_FEATURES,
+    TN__PASS_VERIFY,
+    TN__PASS_VERIFY_STRONG,
+    TN__PASS_NORMALIZE,
+    TN__PASS_NORMALIZE_CLANG,
+    TN__PASS_EXPAND_ATOMIC_MODIFY,
+    TN__PASS_ZERO_INDIRECT,
+    TN__PASS_LOWER_HANDLERS,
+    TN__PASS_TYPE_STACK,
+    TN__PASS_SCALARIZE,
+    TN__PASS_LOWER_CALLS,
+    TN__PASS_INSERT_POLLS,
+    TN__PASS_COPY_ARGUMENTS,
+    TN__PASS_INSERT_BARRIERS,
+    TN__PASS_LOWER_ALLOCATIONS,
+    TN__PASS_MANAGE_FUNCTIONS,
+    TN__PASS_TRANSITIONS,
+    TN__PASS_PLACE_ROOTS,
+    TN__PASS_FINISH,
+    TN__PASS_ROOT_TABLES,
+    TN__PASS_REMOVE_ADDRSPACES,
+    TN__PASS_REMOVE_NI,
+    TN__PASS_COUNT_CALLS,
+    TN__PASSES
+};
+const char *tn__gc_pass_name(size_t pass);
+/* TN__PASSES: there is none of this name. */
+size_t tn__gc_find_pass(const char *name, size_t length);
 
 /* Makes what passes share (gc->builder and types); false: it is there already. */
 bool tn__gc_begin(struct tn__gc *gc);
 void tn__gc_end(struct tn__gc *gc);
 
-/* Runs "gc-verify,place-roots", of names that tn__gc_has_pass knows, in this order until one reports an error
- * (TN_ECOMPILE). With gc->watch, an observer may stop them; those that make machine code possible still run. */
-int tn__gc_run(struct tn__gc *gc, const char *list, size_t length);
+/* Runs a list of enum tn__gc_pass in this order until one reports an error (TN_ECOMPILE). With gc->watch, an observer
+ * may stop them; those that make machine code possible still run. */
+int tn__gc_run(struct tn__gc *gc, const uint8_t *list, size_t count);
 
 /* Lets LLVM's verifier see what passes made, if this is asked for, by the client's options, or in builds with
  * sanitizers. TN_ECOMPILE. */
