@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # doc/LINKER.md has the phases of a link as the code has them: names in order, who holds the lock, what their time
-# counts as.
+# counts as. doc/IMAGE.md has those of opening an image, and what undoes them.
 
 . tests/build/check
 
@@ -13,3 +13,10 @@ page=$(sed -n '/^## The phases/,/^If anything/ s/^| \([a-z]*\) | *\(held\)* *| \
 
 some 'the code has phases' "$(echo "$code" | grep '^apply apply$')"
 none 'the page has the phases of the code' "$(diff <(echo "$code") <(echo "$page"))"
+
+code=$(sed -n '/_phase loading\[\]/,/^}/p; /_phase starting\[\]/,/^}/p' src/image/load/open.c |
+    sed -n 's/tn__image_//g; s/_/ /g; s/^    {\([a-z ]*\), \([a-z ]*\)},/\1 | \2/p; s/^    {\([a-z ]*\)},/\1 |/p')
+page=$(sed -n '/^## Opening/,/^## /s/^| \([a-z][a-z ]*\) |\( [a-z ]*\)* | [A-Z].*/\1 |\2/p' doc/IMAGE.md)
+
+some 'opening has phases' "$(echo "$code" | grep '^map | unmap$')"
+none 'the page has the phases of opening' "$(diff <(echo "$code") <(echo "$page"))"

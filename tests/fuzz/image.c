@@ -65,6 +65,7 @@ static void load(const uint8_t *bytes, size_t size)
     uint64_t available;
     struct tn_error err;
     struct tn__image_file file = {.tls = NULL};
+    struct tn_image image = {.file = &file};
     struct tn_image_load_options options = {.resolver = resolve, .context = &file};
     struct tn__image_mapping *mapping = &file.mapping;
     if (tn__os_memfd(size, &fd))
@@ -73,11 +74,11 @@ static void load(const uint8_t *bytes, size_t size)
         tn__image_map("fuzz", &(struct tn__image_source){.size = size, .fd = fd}, mapping, &err) == TN_OK) {
         sign_file(mapping, fd);
         read_tables(tn__image_file_bytes(mapping, mapping->header, &available), available);
-        if (tn__image_relocate(&file, &options, &err) == TN_OK)
-            tn__image_register_frames(&file, &err);
+        const struct tn__image_opening opening = {&image, &options, &err};
+        if (tn__image_relocate(&opening) == TN_OK)
+            tn__image_register_frames(&opening);
         tn__image_forget_frames(&file);
-        if (file.tls)
-            tn__tls_give(file.tls);
+        tn__image_give_variables(&file);
         tn__image_unmap(mapping);
     }
     tn__os_close(fd);

@@ -192,5 +192,5 @@ int tn__image_settle_types(struct tn_image *image, const struct tn_image_load_op
     qsort(changes.items, changes.count, sizeof *changes.items, by_address);
     code = change_objects(&changes, image, err);
     tn__free(NULL, changes.items);
-    return code == TN_OK ? tn__image_fill_values(image, tn__image_name(&image->view), options, err) : code;
+    return code == TN_OK ? tn__image_fill_values(&(struct tn__image_opening){image, options, err}) : code;
 }

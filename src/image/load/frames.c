@@ -77,16 +77,17 @@ static void lock_frames(void)
     tn__mutex_lock(&lock);
 }
 
-int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err)
+int tn__image_register_frames(const struct tn__image_opening *o)
 {
+    struct tn__image_file *file = o->image->file;
     const struct tn__image_mapping *m = &file->mapping;
     struct index index;
     if (!m->frames.size)
         return TN_OK;
     if (!read_index(m, &index))
-        return tn__fail(err, TN_EFORMAT, "%s: the index of its unwind table (.eh_frame_hdr) is not one", m->name);
+        return tn__fail(o->err, TN_EFORMAT, "%s: the index of its unwind table (.eh_frame_hdr) is not one", m->name);
     if (!tn__image_at(m, index.table, 4, TN__PROT_R) || !has_end(m, index.an_entry))
-        return tn__fail(err, TN_EFORMAT,
+        return tn__fail(o->err, TN_EFORMAT,
                         "%s: its unwind table (.eh_frame) does not end with a zero: link it without -nostdlib",
                         m->name);
     for (size_t i = 0; i < TN_COUNT(file->blocks); i++) /* else they would be allocated */
@@ -97,7 +98,7 @@ int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err)
     if (good)
         tn__unwind_register(&file->unwind, file->tables, as);
     tn__mutex_unlock(&lock);
-    return good ? TN_OK : tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
+    return good ? TN_OK : tn__fail(o->err, TN_ENOMEM, "%s: out of memory", m->name);
 }
 
 void tn__image_forget_frames(struct tn__image_file *file)

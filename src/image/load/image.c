@@ -29,27 +29,36 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
     return TN_OK;
 }
 
+int tn__image_run(const struct tn__image_phase *phases, size_t count, const struct tn__image_opening *o)
+{
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++)
+        code = phases[i].run(o);
+    return code;
+}
+
 /* ---- choosing ---- */
 
-int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
-                     struct tn_error *err)
+int tn__image_choose(const struct tn__image_opening *o)
 {
+    struct tn_image *image = o->image;
+    const char *name = tn__image_label(image);
     struct tn_cpu host = {.size = sizeof host};
-    const struct tn_cpu *cpu = options->cpu;
+    const struct tn_cpu *cpu = o->options->cpu;
     const struct tn__image_view *view = &image->view;
-    int code = cpu ? TN_OK : tn_cpu_host(&host, err);
+    int code = cpu ? TN_OK : tn_cpu_host(&host, o->err);
     if (code != TN_OK)
         return code;
     cpu = cpu ? cpu : &host;
     if (view->machine != tn__image_machine(tn_cpu_arch_name(cpu->arch)))
-        return tn__fail(err, TN_ENOTSUP, "%s: architecture %s (ELF machine %u); this is %s", name,
+        return tn__fail(o->err, TN_ENOTSUP, "%s: architecture %s (ELF machine %u); this is %s", name,
                         tn__image_arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
     struct tn_error why;
     code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, &why);
     if (code == TN_OK)
         return code;
-    tn__fail(err, code, "%s: ", name);
-    tn__append_text(err, why.text);
+    tn__fail(o->err, code, "%s: ", name);
+    tn__append_text(o->err, why.text);
     return code;
 }
 
@@ -87,30 +96,29 @@ struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t ind
                            options);
 }
 
-static int check_dependency(const struct tn_image *image, const char *name, const uint8_t *row,
-                            const struct tn_image_load_options *options, struct tn_error *err)
+static int check_dependency(const struct tn__image_opening *o, const uint8_t *row)
 {
-    const char *wanted = image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME);
-    const struct tn_image *other = find_dependency(wanted, row + TN__IMAGE_DEPENDENCY_ID, options);
+    const char *name = tn__image_label(o->image);
+    const char *wanted = o->image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME);
+    const struct tn_image *other = find_dependency(wanted, row + TN__IMAGE_DEPENDENCY_ID, o->options);
     if (other && memcmp(tn_image_build_id(other), row + TN__IMAGE_DEPENDENCY_ID, ID) == 0)
         return TN_OK;
     if (!other)
-        return tn__fail(err, TN_EUNDEF, "%s: it depends on the image '%s', which is not among the open ones", name,
+        return tn__fail(o->err, TN_EUNDEF, "%s: it depends on the image '%s', which is not among the open ones", name,
                         wanted);
     char ids[2][ID_TEXT];
     write_id(row + TN__IMAGE_DEPENDENCY_ID, ids[0]);
     write_id(tn_image_build_id(other), ids[1]);
-    return tn__fail(err, TN_ENOTSUP, "%s: it depends on the image '%s' with the build id %s; the open one has %s", name,
-                    wanted, ids[0], ids[1]);
+    return tn__fail(o->err, TN_ENOTSUP, "%s: it depends on the image '%s' with the build id %s; the open one has %s",
+                    name, wanted, ids[0], ids[1]);
 }
 
-int tn__image_check_dependencies(const struct tn_image *image, const char *name,
-                                 const struct tn_image_load_options *options, struct tn_error *err)
+int tn__image_check_dependencies(const struct tn__image_opening *o)
 {
-    const struct tn__image_rows *table = &image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
+    const struct tn__image_rows *table = &o->image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
     int code = TN_OK;
     for (uint32_t i = 0; i < table->count && code == TN_OK; i++)
-        code = check_dependency(image, name, tn__image_row(table, i), options, err);
+        code = check_dependency(o, tn__image_row(table, i));
     return code;
 }
 
@@ -126,38 +134,52 @@ void *tn__image_place(const struct tn__image_view *view, uint32_t index)
     return (uint8_t *)(uintptr_t)view->header + (int32_t)tn__get32(place_at(view, index));
 }
 
-void tn__image_fill_slots(const struct tn_image *image)
+int tn__image_fill_slots(const struct tn__image_opening *o)
 {
-    const struct tn__image_view *view = &image->view;
+    const struct tn__image_view *view = &o->image->view;
     uintptr_t *slots = (uintptr_t *)tn__image_place(view, TN__IMAGE_SLOT_PLACE), header = (uintptr_t)view->header;
-    const uint8_t *distance = place_at(view, tn__image_version(view, 0, image->chosen));
+    const uint8_t *distance = place_at(view, tn__image_version(view, 0, o->image->chosen));
     for (const uintptr_t *last = slots + view->slots; slots < last; slots++, distance += 4)
         __atomic_store_n(slots, header + (uintptr_t)(int32_t)tn__get32(distance), __ATOMIC_RELEASE);
+    return 0;
 }
 
-int tn__image_fill_values(const struct tn_image *image, const char *name, const struct tn_image_load_options *options,
-                          struct tn_error *err)
+int tn__image_fill_values(const struct tn__image_opening *o)
 {
-    const struct tn__image_view *view = &image->view;
-    bool has_values = view->tables[TN__IMAGE_VALUE_TABLE].count, has_heap = options->heap && options->heaps;
-    if (!has_values && (!has_heap || !view->tables[TN__IMAGE_LAYOUT_TABLE].count))
-        return TN_OK;
-    if (!has_heap)
-        return tn__fail(err, TN_ENOTSUP,
+    const struct tn__image_view *view = &o->image->view;
+    const struct tn_image_heaps *heaps = o->options->heap ? o->options->heaps : NULL;
+    const char *name = tn__image_label(o->image);
+    bool has_values = view->tables[TN__IMAGE_VALUE_TABLE].count;
+    if (!has_values && (!heaps || !view->tables[TN__IMAGE_LAYOUT_TABLE].count))
+        return 0;
+    if (!heaps)
+        return tn__fail(o->err, TN_ENOTSUP,
                         "%s: its code uses saved objects, and the options name no heap for them (tn_image_heaps)",
                         name);
-    return options->heaps->fill(image, name, has_values ? tn__image_place(view, view->values_at) : NULL, options, err);
+    void *values = has_values ? tn__image_place(view, view->values_at) : NULL;
+    return heaps->fill(o->image, name, values, o->options, o->err);
 }
 
-int tn__image_open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+int tn__image_open_heap(const struct tn__image_opening *o)
 {
-    if (!image->view.tables[TN__IMAGE_ZONE_TABLE].rows)
-        return TN_OK;
-    if (!options->heap || !options->heaps)
-        return tn__fail(err, TN_ENOTSUP,
+    if (!o->image->view.tables[TN__IMAGE_ZONE_TABLE].rows)
+        return 0;
+    if (!o->options->heap || !o->options->heaps)
+        return tn__fail(o->err, TN_ENOTSUP,
                         "%s: it has saved objects, and the options name no heap for them (tn_image_heaps)",
-                        tn__image_label(image));
-    return options->heaps->open(image, options, err);
+                        tn__image_label(o->image));
+    return o->options->heaps->open(o->image, o->options, o->err);
+}
+
+int tn__image_settle(const struct tn__image_opening *o)
+{
+    const struct tn_image_heaps *heaps = o->image->heap ? o->options->heaps : NULL;
+    return heaps && heaps->settle ? heaps->settle(o->image, o->options, o->err) : 0;
+}
+
+int tn__image_restore(const struct tn__image_opening *o)
+{
+    return o->image->heap ? o->options->heaps->restore(o->image, o->options, o->err) : 0;
 }
 
 /* ---- functions ---- */

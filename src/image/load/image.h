@@ -9,7 +9,7 @@
  *     managed.c   its stack maps and root ranges
  *     thread_exits.c  destructors of its thread_local objects, its finalizers, and when it can be unloaded
  *     linked.c    tn_image_open_linked
- *     open.c      tn_image_open and tn_image_open_memory
+ *     open.c      tn_image_open and tn_image_open_memory: the phases of opening a file, and of closing it
  *     debugger.c  tn_image_observe_gdb
  *     instances.c tn_image_publish */
 
@@ -25,6 +25,21 @@
 #include "tenon_image.h"
 
 #pragma GCC visibility push(hidden)
+
+/* What the phases of opening an image work on (image.c). */
+struct tn__image_opening {
+    struct tn_image *image;
+    const struct tn_image_load_options *options;
+    struct tn_error *err;
+    struct tn__image_contents *contents; /* of a file (open.c) */
+};
+
+struct tn__image_file;
+
+struct tn__image_phase {
+    int (*run)(const struct tn__image_opening *o);
+    void (*undo)(struct tn__image_file *file); /* of what has been done, however much that is; NULL: nothing is left */
+};
 
 /* ---- tables.c ---- */
 
@@ -139,22 +154,22 @@ struct tn__image_file {
 
 /* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers
  * and finalizers. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
-int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err);
+int tn__image_relocate(const struct tn__image_opening *o);
+void tn__image_give_variables(struct tn__image_file *file);
 /* Makes the PT_GNU_RELRO range of a file read-only, when everything is in place. TN_EFORMAT, TN_ENOMEM. */
-int tn__image_seal(const struct tn__image_mapping *mapping, struct tn_error *err);
+int tn__image_seal(const struct tn__image_opening *o);
 
 /* ---- frames.c ---- */
 
 /* Registers the unwind table of a file with the program's unwinder, and removes it. TN_EFORMAT, TN_ENOMEM. */
-int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err);
+int tn__image_register_frames(const struct tn__image_opening *o);
 void tn__image_forget_frames(struct tn__image_file *file);
 
 /* ---- managed.c ---- */
 
 /* Registers a file's stack maps and root ranges with the collector, if there are any, and unregisters them. TN_EFORMAT,
  * TN_ENOMEM. */
-int tn__image_enter_managed(struct tn__image_file *file, const struct tn_image_load_options *options,
-                            struct tn_error *err);
+int tn__image_enter_managed(const struct tn__image_opening *o);
 void tn__image_leave_managed(struct tn__image_file *file);
 
 /* ---- open.c ---- */
@@ -220,9 +235,10 @@ struct tn_image {
 int tn__image_new(const char *name, const struct tn_image_load_options *given, struct tn_image_load_options *options,
                   struct tn_image **out, struct tn_error *err);
 void tn__image_free(struct tn_image *image);
+/* Runs the phases in order, until one fails. */
+int tn__image_run(const struct tn__image_phase *phases, size_t count, const struct tn__image_opening *o);
 /* Checks that the image fits this process, and chooses a target. */
-int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
-                     struct tn_error *err);
+int tn__image_choose(const struct tn__image_opening *o);
 /* The open image that a row of the table of dependencies names, or NULL. */
 struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t index,
                                       const struct tn_image_load_options *options);
@@ -242,26 +258,27 @@ static inline void tn__image_leave_types(struct tn_image *image)
 void *tn__image_resolve(const struct tn_image_load_options *options, const char *name);
 /* What a place leads to. */
 void *tn__image_place(const struct tn__image_view *view, uint32_t index);
-/* Opens its heap, if it has one. TN_ENOTSUP, and the errors of that. */
-int tn__image_open_heap(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+/* Opens its heap, settles its types and restores its objects (struct tn_image_heaps), if it has one. TN_ENOTSUP, and
+ * the errors of that. */
+int tn__image_open_heap(const struct tn__image_opening *o);
+int tn__image_settle(const struct tn__image_opening *o);
+int tn__image_restore(const struct tn__image_opening *o);
 /* Checks that the images it depends on are open. TN_EUNDEF, TN_ENOTSUP. */
-int tn__image_check_dependencies(const struct tn_image *image, const char *name,
-                                 const struct tn_image_load_options *options, struct tn_error *err);
+int tn__image_check_dependencies(const struct tn__image_opening *o);
 /* Writes the slots. The places were checked, or are those of the program itself. */
-void tn__image_fill_slots(const struct tn_image *image);
+int tn__image_fill_slots(const struct tn__image_opening *o);
 /* Writes the values, if there are any, and compares types. TN_ENOTSUP, TN_EUNDEF, TN_EFORMAT, TN_ENOMEM. */
-int tn__image_fill_values(const struct tn_image *image, const char *name, const struct tn_image_load_options *options,
-                          struct tn_error *err);
+int tn__image_fill_values(const struct tn__image_opening *o);
 
 /* ---- thread_exits.c ---- */
 
 /* Enters a file before any of its code runs. TN_ENOMEM. */
-int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+int tn__image_enter(const struct tn__image_opening *o);
 /* Runs the destructors that the calling thread would run at its end. */
 void tn__image_run_thread_exits(struct tn_image *image);
 /* Calls the finalizers that have not been called, now, and from here on at the end of the process. TN_ENOMEM. */
 void tn__image_finalize(struct tn_image *image);
-int tn__image_finalize_at_exit(struct tn_image *image, struct tn_error *err);
+int tn__image_finalize_at_exit(const struct tn__image_opening *o);
 /* Releases the file, and frees the image, now or when the last of its users is gone. */
 void tn__image_leave(struct tn_image *image);
 /* __cxa_thread_atexit and __cxa_thread_atexit_impl as seen by loaded files. Returns 0, or -1 if memory is out or no

@@ -12,28 +12,11 @@ static void leave(struct tn_image *image)
         tn__image_free(image);
 }
 
-static int open_image(struct tn_image *image, const void *header, const struct tn_image_load_options *options,
-                      struct tn_error *err)
-{
-    const char *name = "image";
-    int code = tn__image_read(name, header, INT32_MAX, &image->arena, &image->view, err);
-    if (code != TN_OK)
-        return code;
-    name = tn__image_name(&image->view);
-    code = tn__image_choose(image, name, options, err);
-    if (code == TN_OK)
-        code = tn__image_check_dependencies(image, name, options, err);
-    if (code == TN_OK)
-        code = tn__image_open_heap(image, options, err);
-    if (code == TN_OK)
-        code = tn__image_fill_values(image, name, options, err);
-    if (code != TN_OK)
-        return code;
-    tn__image_fill_slots(image);
-    if (image->heap && options->heaps->settle)
-        code = options->heaps->settle(image, options, err);
-    return code == TN_OK && image->heap ? options->heaps->restore(image, options, err) : code;
-}
+static const struct tn__image_phase phases[] = {
+    {tn__image_choose},      {tn__image_check_dependencies}, {tn__image_open_heap},
+    {tn__image_fill_values}, {tn__image_fill_slots},         {tn__image_settle},
+    {tn__image_restore},
+};
 
 int tn_image_open_linked(const void *header, const struct tn_image_load_options *given, struct tn_image **out,
                          struct tn_error *err)
@@ -44,15 +27,17 @@ int tn_image_open_linked(const void *header, const struct tn_image_load_options 
         return tn__no_argument(err);
     *out = NULL;
     int code = tn__image_new("image", given, &options, &image, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     image->users = 2;
     image->leave = leave;
-    code = open_image(image, header, &options, err);
-    if (code == TN_OK) {
+    code = tn__image_read("image", header, INT32_MAX, &image->arena, &image->view, err);
+    if (!code)
+        code = tn__image_run(phases, TN_COUNT(phases), &(struct tn__image_opening){image, &options, err});
+    if (!code) {
         image->unload = image->heap ? leave : NULL;
         *out = image;
-        return TN_OK;
+        return 0;
     }
     if (!image->heap || options.heaps->close(image))
         leave(image);

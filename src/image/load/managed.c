@@ -19,22 +19,22 @@ static struct tn_range range_of(const struct tn__image_mapping *mapping, unsigne
     return end ? (struct tn_range){start, end - start} : (struct tn_range){0, 0};
 }
 
-int tn__image_enter_managed(struct tn__image_file *file, const struct tn_image_load_options *options,
-                            struct tn_error *err)
+int tn__image_enter_managed(const struct tn__image_opening *o)
 {
+    struct tn__image_file *file = o->image->file;
     struct tn__managed_file *managed = &file->managed;
     struct tn_error why;
     if (!managed->maps_size && !managed->roots_size)
         return TN_OK;
     managed->code = range_of(&file->mapping, TN__PROT_RX);
     managed->data = range_of(&file->mapping, TN__PROT_RW);
-    int code = options->managed->enter(managed, &why);
+    int code = o->options->managed->enter(managed, &why);
     if (code != TN_OK) {
-        tn__fail(err, code, "%s: ", file->mapping.name);
-        tn__append_text(err, why.text);
+        tn__fail(o->err, code, "%s: ", file->mapping.name);
+        tn__append_text(o->err, why.text);
         return code;
     }
-    file->runtime = options->managed;
+    file->runtime = o->options->managed;
     return TN_OK;
 }
 

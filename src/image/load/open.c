@@ -11,24 +11,6 @@
 #include "base/os.h"
 #include "image/load/image.h"
 
-static void initialize(const struct tn__image_calls *calls)
-{
-    for (uint64_t i = 0; i < calls->count; i++) {
-        void (*function)(int count, char **values, char **environment);
-        memcpy(&function, (const void *)(uintptr_t)(calls->address + 8 * i), sizeof function);
-        function(0, NULL, environ);
-    }
-}
-
-void tn__image_release(struct tn__image_file *file)
-{
-    tn__image_leave_managed(file);
-    tn__image_forget_frames(file);
-    if (file->tls)
-        tn__tls_give(file->tls);
-    tn__image_unmap(&file->mapping);
-}
-
 static void unload(struct tn_image *image)
 {
     tn__image_run_thread_exits(image);
@@ -59,195 +41,218 @@ static bool all_code(const struct tn__image_mapping *m, const uint8_t *places, u
 }
 
 /* Slots have to be writable memory, and versions code; versions for other targets are not checked. */
-static int check_places(const struct tn_image *image, const uint8_t *places, uint64_t available, struct tn_error *err)
+static int check_places(const struct tn__image_opening *o)
 {
-    const struct tn__image_view *view = &image->view;
-    struct tn__image_file *file = image->file;
+    const struct tn__image_view *view = &o->image->view;
+    struct tn__image_file *file = o->image->file;
     const struct tn__image_mapping *m = &file->mapping;
+    uint64_t available;
+    const uint8_t *places = tn__image_file_bytes(m, m->header, &available) + view->size;
+    available -= view->size;
     uint32_t functions = view->tables[TN__IMAGE_FUNCTION_TABLE].count;
-    uint32_t chosen = tn__image_version(view, 0, image->chosen), single = tn__image_version(view, view->slots, 0);
+    uint32_t chosen = tn__image_version(view, 0, o->image->chosen), single = tn__image_version(view, view->slots, 0);
     if (view->places > available / 4)
-        return tn__fail(err, TN_EFORMAT, "%s: %u places, where %llu bytes are", m->name, view->places,
+        return tn__fail(o->err, TN_EFORMAT, "%s: %u places, where %llu bytes are", m->name, view->places,
                         (unsigned long long)available);
     file->slots = address_at(m, places, TN__IMAGE_SLOT_PLACE);
     file->slots_size = 8 * (uint64_t)view->slots;
     if (view->slots && (file->slots % 8 || !tn__image_at(m, file->slots, file->slots_size, TN__PROT_RW)))
-        return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name, view->slots);
+        return tn__fail(o->err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name,
+                        view->slots);
     if (!all_code(m, places, chosen, view->slots) || !all_code(m, places, single, functions - view->slots))
-        return tn__fail(err, TN_EFORMAT, "%s: its functions do not all lie in one segment of code", m->name);
+        return tn__fail(o->err, TN_EFORMAT, "%s: its functions do not all lie in one segment of code", m->name);
     uint64_t values = view->values_at ? address_at(m, places, view->values_at) : 0,
              size = 8 * ((uint64_t)view->tables[TN__IMAGE_VALUE_TABLE].count + (view->zones_at != 0));
     if (size && (values % 8 || !tn__image_at(m, values, size, TN__PROT_RW)))
-        return tn__fail(err, TN_EFORMAT, "%s: its values lie outside of its writable memory", m->name);
+        return tn__fail(o->err, TN_EFORMAT, "%s: its values lie outside of its writable memory", m->name);
     return TN_OK;
 }
 
 /* Pages that contain nothing but slots are replaced by fresh ones, all at once: those of the file would be copied one
  * by one, only to be overwritten. */
-static int fill_slots(const struct tn_image *image, struct tn_error *err)
+static int fill_slots(const struct tn__image_opening *o)
 {
-    const struct tn__image_file *file = image->file;
+    const struct tn__image_file *file = o->image->file;
     uint64_t page = tn__os_page_size(), first = file->mapping.bias + file->slots;
     uint64_t start = tn__align_up(first, page), end = (first + file->slots_size) / page * page;
     int error = end > start ? tn__os_commit(start, end - start, TN__PROT_RW) : 0;
     if (error)
-        return tn__fail(err, TN_ENOMEM, "%s: no memory for its slots: %s", file->mapping.name, strerror(error));
+        return tn__fail(o->err, TN_ENOMEM, "%s: no memory for its slots: %s", file->mapping.name, strerror(error));
     if (end > start)
         tn__os_prefault(start, end - start);
-    tn__image_fill_slots(image);
-    return TN_OK;
+    return tn__image_fill_slots(o);
 }
 
-/* ---- the steps ---- */
+/* ---- from a file to memory ---- */
 
-/* Checks the image in the mapped file. It is in memory that is never written, so it stays as it was checked. */
-static int check_image(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
-{
-    const struct tn__image_mapping *m = &image->file->mapping;
-    uint64_t available;
-    const uint8_t *header = tn__image_file_bytes(m, m->header, &available);
-    if (!header)
-        return tn__fail(err, TN_EFORMAT, "%s: the image lies outside of its segments, or in writable memory", m->name);
-    int code = tn__image_read(m->name, header, available, &image->arena, &image->view, err);
-    if (code == TN_OK && image->view.machine != m->machine)
-        code = tn__fail(err, TN_EFORMAT, "%s: an image for ELF machine %u in a file for %u", m->name,
-                        image->view.machine, m->machine);
-    if (code == TN_OK)
-        code = tn__image_choose(image, m->name, options, err);
-    if (code == TN_OK)
-        code = tn__image_check_dependencies(image, m->name, options, err);
-    return code == TN_OK ? check_places(image, header + image->view.size, available - image->view.size, err) : code;
-}
+struct tn__image_contents {
+    const char *name;
+    struct tn__image_source from;
+    struct tn__os_file copied; /* what may change while it is read */
+    int copy;                  /* the file in memory that is mapped instead of `from`; -1: none */
+};
 
-static int verify(const char *name, int fd, struct tn_error *err)
+/* Contents that others may change are copied first. */
+static int read_contents(const struct tn__image_opening *o)
 {
-    struct tn__os_file file;
-    int error = tn__os_map_open_file(fd, &file);
+    struct tn__image_contents *c = o->contents;
+    bool is_ours;
+    c->from.at_address = o->options->heaps && !(o->options->flags & TN_IMAGE_RELOCATE);
+    if (c->from.bytes)
+        return 0;
+    int error = tn__os_file_status(c->from.fd, &c->from.size, &is_ours);
+    if (!error && is_ours && !(o->options->flags & TN_IMAGE_COPY))
+        return 0;
+    if (!error)
+        error = tn__os_copy_open_file(c->from.fd, &c->copied);
     if (error)
-        return tn__fail(err, TN_EIO, "%s: cannot be read: %s", name, strerror(error));
-    int code = tn__image_verify(name, file.bytes, file.size, err);
+        return tn__fail(o->err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be read: %s", c->name,
+                        strerror(error));
+    if (!c->copied.size)
+        return tn__fail(o->err, TN_EFORMAT, "%s: not an ELF file: it is empty", c->name);
+    c->from.bytes = c->copied.bytes;
+    c->from.size = c->copied.size;
+    return 0;
+}
+
+static int verify(const struct tn__image_opening *o)
+{
+    const struct tn__image_contents *c = o->contents;
+    struct tn__os_file file;
+    if (!(o->options->flags & TN_IMAGE_VERIFY))
+        return 0;
+    if (c->from.bytes)
+        return tn__image_verify(c->name, c->from.bytes, c->from.size, o->err);
+    int error = tn__os_map_open_file(c->from.fd, &file);
+    if (error)
+        return tn__fail(o->err, TN_EIO, "%s: cannot be read: %s", c->name, strerror(error));
+    int code = tn__image_verify(c->name, file.bytes, file.size, o->err);
     tn__os_unmap_file(&file);
     return code;
 }
 
 /* A file of this process alone with these contents. */
-static int make_file(const char *name, const struct tn__image_source *from, int *fd, struct tn_error *err)
+static int make_file(const struct tn__image_contents *c, int *fd, struct tn_error *err)
 {
-    int error = tn__os_memfd(from->size, fd);
+    int error = tn__os_memfd(c->from.size, fd);
     if (error)
         return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EPERM, "%s: the system refuses a file in memory: %s",
-                        name, strerror(error));
-    error = tn__os_write(*fd, 0, &(struct tn__piece){from->bytes, from->size}, 1);
+                        c->name, strerror(error));
+    error = tn__os_write(*fd, 0, &(struct tn__piece){c->from.bytes, c->from.size}, 1);
     if (!error)
         error = tn__os_seal(*fd);
     if (!error)
-        return TN_OK;
+        return 0;
     tn__os_close(*fd);
-    return tn__fail(err, TN_EIO, "%s: cannot be copied: %s", name, strerror(error));
+    return tn__fail(err, TN_EIO, "%s: cannot be copied: %s", c->name, strerror(error));
 }
 
-/* Policies that refuse a file in memory often permit private memory, and the other way round. *copy: that file, or
- * -1. */
-static int map_copy(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping, int *copy,
-                    struct tn_error *err)
+/* Policies that refuse a file in memory often permit private memory, and the other way round. */
+static int map(const struct tn__image_opening *o)
 {
-    struct tn__image_source file = {.size = from->size, .at_address = from->at_address};
-    int code = make_file(name, from, &file.fd, err);
-    if (code == TN_OK) {
-        *copy = file.fd;
-        code = tn__image_map(name, &file, mapping, err);
+    struct tn__image_contents *c = o->contents;
+    struct tn__image_mapping *mapping = &o->image->file->mapping;
+    struct tn__image_source file = {.size = c->from.size, .at_address = c->from.at_address};
+    int code = c->from.bytes ? make_file(c, &file.fd, o->err) : TN_EPERM;
+    if (!code) {
+        c->copy = file.fd;
+        code = tn__image_map(c->name, &file, mapping, o->err);
     }
-    return code == TN_EPERM ? tn__image_map(name, from, mapping, err) : code;
+    return code == TN_EPERM ? tn__image_map(c->name, &c->from, mapping, o->err) : code;
 }
 
-static int bring_in(const char *name, const struct tn__image_source *given, const struct tn_image_load_options *options,
-                    struct tn__image_mapping *mapping, int *copy, struct tn_error *err)
+static void unmap(struct tn__image_file *file)
 {
-    struct tn__image_source source = *given, *from = &source;
-    int code = TN_OK;
-    source.at_address = options->heaps && !(options->flags & TN_IMAGE_RELOCATE);
-    if (options->flags & TN_IMAGE_VERIFY)
-        code = from->bytes ? tn__image_verify(name, from->bytes, from->size, err) : verify(name, from->fd, err);
-    if (code != TN_OK)
-        return code;
-    return from->bytes ? map_copy(name, from, mapping, copy, err) : tn__image_map(name, from, mapping, err);
+    tn__image_unmap(&file->mapping);
 }
 
-static int load(struct tn_image *image, const struct tn__image_source *from, const char *name,
-                const struct tn_image_load_options *options, struct tn_error *err)
+/* Reads the image in the mapped file. It is in memory that is never written, so it stays as it was checked. */
+static int read_tables(const struct tn__image_opening *o)
 {
-    static const struct tn__image_files files = {tn__image_segment_at, tn__image_file_bytes};
-    struct tn__image_file *file = image->file;
-    image->files = &files;
-    image->leave = tn__image_leave;
-    int copy = -1, code = bring_in(name, from, options, &file->mapping, &copy, err);
-    if (code == TN_OK)
-        code = check_image(image, options, err);
-    if (code == TN_OK)
-        code = tn__image_relocate(file, options, err);
-    if (code == TN_OK)
-        code = tn__image_register_frames(file, err);
-    if (code == TN_OK)
-        code = tn__image_enter_managed(file, options, err);
-    if (code == TN_OK)
-        code = fill_slots(image, err);
-    if (code == TN_OK)
-        code = tn__image_open_heap(image, options, err);
-    if (code == TN_OK)
-        code = tn__image_fill_values(image, file->mapping.name, options, err);
-    if (code == TN_OK)
-        code = tn__image_seal(&file->mapping, err);
-    if (code == TN_OK)
-        code = tn__image_enter(image, options, err);
-    if (copy >= 0)
-        tn__os_close(copy);
-    if (code != TN_OK) {
-        if (image->heap)
-            options->heaps->close(image);
-        tn__image_release(file);
-        return code;
-    }
-    return TN_OK;
-}
-
-/* Contents that others may change are copied first. */
-static int load_file(struct tn_image *image, int fd, const char *name, const struct tn_image_load_options *options,
-                     struct tn_error *err)
-{
-    struct tn__image_source from = {.fd = fd};
-    struct tn__os_file copy;
-    bool is_ours;
-    int error = tn__os_file_status(fd, &from.size, &is_ours);
-    if (!error && is_ours && !(options->flags & TN_IMAGE_COPY))
-        return load(image, &from, name, options, err);
-    if (!error)
-        error = tn__os_copy_open_file(fd, &copy);
-    if (error)
-        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be read: %s", name, strerror(error));
-    from.bytes = copy.bytes;
-    from.size = copy.size;
-    int code = copy.size ? load(image, &from, name, options, err)
-                         : tn__fail(err, TN_EFORMAT, "%s: not an ELF file: it is empty", name);
-    tn__os_unmap_file(&copy);
+    const struct tn__image_mapping *m = &o->image->file->mapping;
+    uint64_t available;
+    const uint8_t *header = tn__image_file_bytes(m, m->header, &available);
+    if (!header)
+        return tn__fail(o->err, TN_EFORMAT, "%s: the image lies outside of its segments, or in writable memory",
+                        m->name);
+    int code = tn__image_read(m->name, header, available, &o->image->arena, &o->image->view, o->err);
+    if (!code && o->image->view.machine != m->machine)
+        code = tn__fail(o->err, TN_EFORMAT, "%s: an image for ELF machine %u in a file for %u", m->name,
+                        o->image->view.machine, m->machine);
     return code;
 }
 
-/* The last steps, from where on other images may use its types. The program's functions run last; when one fails, the
- * heap has not used the image. */
-static int finish(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+/* ---- the phases ---- */
+
+/* doc/IMAGE.md has the same table (tests/build/phases.sh). Closing undoes them, too. */
+static const struct tn__image_phase loading[] = {
+    {read_contents},
+    {verify},
+    {map, unmap},
+    {read_tables},
+    {tn__image_choose},
+    {tn__image_check_dependencies},
+    {check_places},
+    {tn__image_relocate, tn__image_give_variables},
+    {tn__image_register_frames, tn__image_forget_frames},
+    {tn__image_enter_managed, tn__image_leave_managed},
+    {fill_slots},
+    {tn__image_open_heap},
+    {tn__image_fill_values},
+    {tn__image_seal},
+    {tn__image_enter},
+};
+
+void tn__image_release(struct tn__image_file *file)
 {
-    int code = image->heap ? options->heaps->settle(image, options, err) : TN_OK;
-    if (code == TN_OK) {
-        image->unload = unload;
-        code = tn__image_finalize_at_exit(image, err);
+    for (size_t i = TN_COUNT(loading); i-- > 0;)
+        if (loading[i].undo)
+            loading[i].undo(file);
+}
+
+static int initialize(const struct tn__image_opening *o)
+{
+    const struct tn__image_calls *calls = &o->image->file->initializers;
+    o->image->unload = unload;
+    for (uint64_t i = 0; i < calls->count; i++) {
+        void (*function)(int count, char **values, char **environment);
+        memcpy(&function, (const void *)(uintptr_t)(calls->address + 8 * i), sizeof function);
+        function(0, NULL, environ);
     }
-    if (code == TN_OK) {
-        initialize(&image->file->initializers);
-        code = image->heap ? options->heaps->restore(image, options, err) : TN_OK;
-    }
-    if (code == TN_OK)
-        return TN_OK;
-    if (options->heaps->close(image))
+    return 0;
+}
+
+/* From here on other images may use its types, so it is closed after an error. The program's functions run last; when
+ * one fails, the heap has not used the image. */
+static const struct tn__image_phase starting[] = {
+    {tn__image_settle},
+    {tn__image_finalize_at_exit},
+    {initialize},
+    {tn__image_restore},
+};
+
+static int load(const struct tn__image_opening *o)
+{
+    static const struct tn__image_files files = {tn__image_segment_at, tn__image_file_bytes};
+    o->image->files = &files;
+    o->image->leave = tn__image_leave;
+    int code = tn__image_run(loading, TN_COUNT(loading), o);
+    if (!code)
+        return 0;
+    if (o->image->heap)
+        o->options->heaps->close(o->image);
+    tn__image_release(o->image->file);
+    tn__image_free(o->image);
+    return code;
+}
+
+static int start(const struct tn__image_opening *o)
+{
+    struct tn_image *image = o->image;
+    int code = tn__image_run(starting, TN_COUNT(starting), o);
+    if (!code)
+        return 0;
+    if (image->heap && o->options->heaps->close(image))
         tn__image_leave(image);
     if (image->unload)
         tn_image_close(image);
@@ -260,24 +265,28 @@ static int finish(struct tn_image *image, const struct tn_image_load_options *op
 static int open_source(const struct tn__image_source *from, const char *name, const struct tn_image_load_options *given,
                        struct tn_image **out, struct tn_error *err)
 {
+    struct tn__image_contents contents = {.name = name, .from = *from, .copy = -1};
     struct tn_image_load_options options;
     struct tn_image *image;
     *out = NULL;
     int code = tn__image_new(name, given, &options, &image, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     image->file = tn__arena_array(&image->arena, 1, sizeof *image->file);
-    if (!image->file)
-        code = tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
-    else
-        code = from->bytes ? load(image, from, name, &options, err) : load_file(image, from->fd, name, &options, err);
-    if (code != TN_OK) {
-        tn_image_close(image);
-        return code;
+    if (!image->file) {
+        tn__image_free(image);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     }
+    struct tn__image_opening opening = {image, &options, err, &contents};
+    code = load(&opening);
+    if (contents.copy >= 0)
+        tn__os_close(contents.copy);
+    tn__os_unmap_file(&contents.copied);
+    if (code)
+        return code;
     image->file->mapping.name = NULL; /* the caller's */
-    code = finish(image, &options, err);
-    *out = code == TN_OK ? image : NULL;
+    code = start(&opening);
+    *out = code ? NULL : image;
     return code;
 }
 

@@ -458,9 +458,10 @@ static int apply_all(struct relocator *r)
     return code == TN_OK && r->undefined ? TN_EUNDEF : code;
 }
 
-int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err)
+int tn__image_relocate(const struct tn__image_opening *o)
 {
-    struct relocator r = {.file = file, .mapping = &file->mapping, .options = options, .err = err};
+    struct tn__image_file *file = o->image->file;
+    struct relocator r = {.file = file, .mapping = &file->mapping, .options = o->options, .err = o->err};
     int code = read_dynamic(&r);
     if (code == TN_OK)
         code = find_managed(&r, &file->managed);
@@ -475,14 +476,22 @@ int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_o
     return code == TN_OK ? publish_variables(&r, file) : code;
 }
 
-int tn__image_seal(const struct tn__image_mapping *m, struct tn_error *err)
+void tn__image_give_variables(struct tn__image_file *file)
 {
+    if (file->tls)
+        tn__tls_give(file->tls);
+    file->tls = NULL;
+}
+
+int tn__image_seal(const struct tn__image_opening *o)
+{
+    const struct tn__image_mapping *m = &o->image->file->mapping;
     uint64_t page = tn__os_page_size(), start = m->relro.address / page * page;
     uint64_t end = (m->relro.address + m->relro.size) / page * page;
     if (end <= start)
         return TN_OK;
     if (!tn__image_at(m, m->relro.address, m->relro.size, TN__PROT_RW))
-        return tn__fail(err, TN_EFORMAT, "%s: PT_GNU_RELRO lies outside of its segments", m->name);
+        return tn__fail(o->err, TN_EFORMAT, "%s: PT_GNU_RELRO lies outside of its segments", m->name);
     int error = tn__os_protect(m->bias + start, end - start, TN__PROT_R);
-    return error ? tn__fail(err, TN_ENOMEM, "%s: cannot protect its data: %s", m->name, strerror(error)) : TN_OK;
+    return error ? tn__fail(o->err, TN_ENOMEM, "%s: cannot protect its data: %s", m->name, strerror(error)) : TN_OK;
 }

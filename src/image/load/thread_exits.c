@@ -166,9 +166,10 @@ static void finalize_all(void)
 }
 
 /* What files register to run at exit comes later in the C library's list, and so runs before. */
-int tn__image_finalize_at_exit(struct tn_image *image, struct tn_error *err)
+int tn__image_finalize_at_exit(const struct tn__image_opening *o)
 {
     static bool is_watched;
+    struct tn_image *image = o->image;
     bool needed = image->file->finalizers.count, failed = false;
     lock_all();
     if (needed && !is_watched)
@@ -176,16 +177,18 @@ int tn__image_finalize_at_exit(struct tn_image *image, struct tn_error *err)
     if (!failed)
         __atomic_store_n(&image->finalizers, image->file->finalizers.count, __ATOMIC_RELAXED);
     tn__mutex_unlock(&lock);
-    return failed ? tn__fail(err, TN_ENOMEM, "out of memory") : TN_OK;
+    return failed ? tn__fail(o->err, TN_ENOMEM, "out of memory") : TN_OK;
 }
 
 /* ---- images ---- */
 
-int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+int tn__image_enter(const struct tn__image_opening *o)
 {
+    const struct tn_image_load_options *options = o->options;
+    struct tn_image *image = o->image;
     struct tn_image **used = tn__arena_array(&image->arena, options->image_count, sizeof *used);
     if (options->image_count && !used)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", image->file->mapping.name);
+        return tn__fail(o->err, TN_ENOMEM, "%s: out of memory", image->file->mapping.name);
     image->used = used;
     image->thread_exits = (struct tn__thread_ends){ended};
     image->users = 1 + (image->heap != NULL); /* which is over when the heap is */
