@@ -67,30 +67,35 @@ static int write_metadata(struct tn__image_build *b)
     return code;
 }
 
-static int write_archives(struct tn__image_build *b, struct tn_buffer *out)
+static bool has_heap(const struct tn__image_build *b)
 {
-    uint64_t begin = tn__os_now_ns();
-    int code = write_metadata(b);
-    bool has_heap = b->saved && tn__image_wants(b, TN_IMAGE_OBJECTS);
-    if (code == TN_OK && has_heap)
-        code = tn__saved_object(b->saved, b->options.name, &b->members[TN_IMAGE_OBJECTS][b->shard_count + 1].content,
-                                b->err);
-    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
+    return b->saved && tn__image_wants(b, TN_IMAGE_OBJECTS);
+}
+
+static int write_heap(struct tn__image_build *b)
+{
+    struct tn__image_member *members = b->members[TN_IMAGE_OBJECTS];
+    return has_heap(b) ? tn__saved_object(b->saved, b->options.name, &members[b->shard_count + 1].content, b->err) : 0;
+}
+
+static int write_archives(struct tn__image_build *b)
+{
+    int code = 0;
+    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && !code; kind++)
         if (tn__image_wants(b, kind)) {
-            size_t count = b->shard_count + 1 + (has_heap && kind == TN_IMAGE_OBJECTS);
-            code = tn__image_archive(b->members[kind], count, &out[kind], b->err);
+            size_t count = b->shard_count + 1 + (has_heap(b) && kind == TN_IMAGE_OBJECTS);
+            code = tn__image_archive(b->members[kind], count, &b->out[kind], b->err);
         }
-    b->stats.write_ns = tn__os_now_ns() - begin;
     return code;
 }
 
 /* ---- options ---- */
 
-static int take_options(struct tn__image_build *b, const struct tn_image_options *options)
+static int take_options(struct tn__image_build *b)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     struct tn_image_options *taken = &b->options;
-    int code = tn__take_options(taken, sizeof *taken, options, "struct tn_image_options", b->err);
+    int code = tn__take_options(taken, sizeof *taken, b->given, "struct tn_image_options", b->err);
     if (code != TN_OK)
         return code;
     if (!b->input_count)
@@ -139,7 +144,26 @@ static int take_objects(struct tn__image_build *b)
     return saved->zones ? TN_OK : tn__fail(b->err, TN_EINVAL, "no objects were taken for this image");
 }
 
-/* ---- beginning and ending ---- */
+/* ---- the phases ---- */
+
+static int prepare(struct tn__image_build *b)
+{
+    int code = tn__contain(tn__image_prepare, b, b->err);
+    if (code)
+        return code;
+    b->compile.cpu = b->mv.common.cpu; /* of what functions do not say themselves */
+    b->compile.features = b->mv.common.features;
+    b->compile.triple = b->triple;
+    return 0;
+}
+
+static void end_prepared(struct tn__image_build *b)
+{
+    tn__image_dispose_module(b);
+    tn_cpu_targets_destroy(b->targets);
+    tn__free(NULL, b->functions);
+    tn__arena_free(&b->gc.arena);
+}
 
 static int make_room(struct tn__image_build *b)
 {
@@ -160,45 +184,79 @@ static int make_room(struct tn__image_build *b)
     return TN_OK;
 }
 
-/* Reads the input and divides it; `end` is needed in any case. */
-static int begin_build(struct tn__image_build *b, const struct tn_image_options *options,
-                       const struct tn_image_stats *stats)
+static void end_room(struct tn__image_build *b)
 {
-    tn__mutex_init(&b->lock, TN__LEVEL_BUILD);
-    pthread_cond_init(&b->extracted_more, NULL);
-    if (stats && !tn__size_is_possible(stats->size))
-        return tn__fail(b->err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
-                        stats->size, sizeof *stats);
-    int code = take_options(b, options);
-    if (code == TN_OK)
-        code = take_objects(b);
-    if (code != TN_OK)
-        return code;
-    uint64_t began = tn__os_now_ns();
-    code = tn__contain(tn__image_prepare, b, b->err);
-    b->stats.prepare_ns = tn__os_now_ns() - began;
-    if (code != TN_OK)
-        return code;
-    b->compile.cpu = b->mv.common.cpu; /* of what functions do not say themselves */
-    b->compile.features = b->mv.common.features;
-    b->compile.triple = b->triple;
-    return make_room(b);
-}
-
-static int end_build(struct tn__image_build *b, int code, struct tn_image_stats *stats)
-{
-    b->stats.functions = b->function_count;
-    b->stats.slots = b->slots;
-    b->stats.shards = b->shard_count;
-    tn__image_dispose_module(b);
     for (size_t i = 0; b->parts && i < b->shard_count; i++)
         tn_buffer_free(&b->parts[i].bitcode);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++)
         for (size_t i = 0; b->members[kind] && i <= b->shard_count + 1; i++)
             tn_buffer_free(&b->members[kind][i].content);
-    tn_cpu_targets_destroy(b->targets);
-    tn__free(NULL, b->functions);
-    tn__arena_free(&b->gc.arena);
+}
+
+static int choose_shard(struct tn__image_build *b)
+{
+    b->end = b->first + 1;
+    return b->first < b->shard_count ? 0
+                                     : tn__fail(b->err, TN_EINVAL, "there is no shard %zu; the input makes %zu of them",
+                                                b->first, b->shard_count);
+}
+
+enum { COUNT = 1, SHARD = 2, WHOLE = 4, ANY = COUNT | SHARD | WHOLE }; /* what is wanted of the input */
+#define TIMER(member) offsetof(struct tn_image_stats, member##_ns)
+
+static const struct phase {
+    unsigned wanted;
+    size_t timer; /* 0: its time does not count */
+    int (*run)(struct tn__image_build *b);
+    void (*end)(struct tn__image_build *b); /* when the build ends, however far it has come; NULL: nothing is left */
+} phases[] = {
+    {ANY, 0, take_options},
+    {ANY, 0, take_objects},
+    {ANY, TIMER(prepare), prepare, end_prepared},
+    {SHARD | WHOLE, 0, make_room, end_room},
+    {SHARD, 0, choose_shard},
+    {WHOLE, 0, tn__image_take_shards},
+    {SHARD | WHOLE, TIMER(compile), tn__image_compile_shards},
+    {SHARD, 0, tn__image_write_shard},
+    {WHOLE, TIMER(write), write_metadata},
+    {WHOLE, TIMER(write), write_heap},
+    {WHOLE, TIMER(write), write_archives},
+};
+
+static int run_phase(struct tn__image_build *b, const struct phase *phase)
+{
+    uint64_t begin = tn__os_now_ns(), *timer = (uint64_t *)(void *)((char *)&b->stats + phase->timer);
+    int code = phase->run(b);
+    if (phase->timer)
+        *timer += tn__os_now_ns() - begin;
+    return code;
+}
+
+/* `outputs`: how many buffers the caller has for what is wanted. */
+static int build(struct tn__image_build *b, unsigned wanted, const struct tn_image_options *options, size_t outputs,
+                 struct tn_image_stats *stats)
+{
+    struct tn_error unread = {0}; /* threads write down what failed in any case */
+    int code = 0;
+    b->err = b->err ? b->err : &unread;
+    b->given = options;
+    for (size_t i = 0; i < outputs; i++)
+        b->out[i] = (struct tn_buffer){0};
+    if (stats && !tn__size_is_possible(stats->size))
+        return tn__fail(b->err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
+                        stats->size, sizeof *stats);
+    tn__mutex_init(&b->lock, TN__LEVEL_BUILD);
+    pthread_cond_init(&b->extracted_more, NULL);
+    for (size_t i = 0; i < TN_COUNT(phases) && !code; i++)
+        code = phases[i].wanted & wanted ? run_phase(b, &phases[i]) : 0;
+    b->stats.functions = b->function_count;
+    b->stats.slots = b->slots;
+    b->stats.shards = b->shard_count;
+    for (size_t i = 0; i < outputs && code; i++)
+        tn_buffer_free(&b->out[i]);
+    for (size_t i = TN_COUNT(phases); i-- > 0;)
+        if (phases[i].end)
+            phases[i].end(b);
     tn__arena_free(&b->arena);
     pthread_cond_destroy(&b->extracted_more);
     tn__mutex_destroy(&b->lock);
@@ -213,20 +271,9 @@ int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newe
                     const struct tn_image_options *options, struct tn_buffer *out, struct tn_image_stats *stats,
                     struct tn_error *err)
 {
-    struct tn_error unread = {0}; /* threads write down what failed in any case */
     struct tn__image_build b = {
-        .inputs = inputs, .input_count = count, .newest_counts = newest_counts, .err = err ? err : &unread};
-    memset(out, 0, TN_IMAGE_OUTPUTS * sizeof *out);
-    int code = begin_build(&b, options, stats);
-    if (code == TN_OK)
-        code = tn__image_take_shards(&b);
-    if (code == TN_OK)
-        code = tn__image_compile_shards(&b, 0, b.shard_count);
-    if (code == TN_OK)
-        code = write_archives(&b, out);
-    for (size_t kind = 0; code != TN_OK && kind < TN_IMAGE_OUTPUTS; kind++)
-        tn_buffer_free(&out[kind]);
-    return end_build(&b, code, stats);
+        .inputs = inputs, .input_count = count, .newest_counts = newest_counts, .out = out, .err = err};
+    return build(&b, WHOLE, options, TN_IMAGE_OUTPUTS, stats);
 }
 
 int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
@@ -242,17 +289,8 @@ int tn_image_build_shard(const struct tn_image_input *inputs, size_t count, cons
 {
     if (!out || (!inputs && count))
         return tn__no_argument(err);
-    struct tn_error unread = {0};
-    struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
-    *out = (struct tn_buffer){0};
-    int code = begin_build(&b, options, stats);
-    if (code == TN_OK && shard >= b.shard_count)
-        code = tn__fail(b.err, TN_EINVAL, "there is no shard %zu; the input makes %zu of them", shard, b.shard_count);
-    if (code == TN_OK)
-        code = tn__image_compile_shards(&b, shard, shard + 1);
-    if (code == TN_OK)
-        code = tn__image_write_shard(&b, shard, out);
-    return end_build(&b, code, stats);
+    struct tn__image_build b = {.inputs = inputs, .input_count = count, .first = shard, .out = out, .err = err};
+    return build(&b, SHARD, options, 1, stats);
 }
 
 int tn_image_count_shards(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
@@ -260,9 +298,8 @@ int tn_image_count_shards(const struct tn_image_input *inputs, size_t count, con
 {
     if (!shards || (!inputs && count))
         return tn__no_argument(err);
-    struct tn_error unread = {0};
-    struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
-    int code = begin_build(&b, options, NULL);
-    *shards = code == TN_OK ? b.shard_count : 0;
-    return end_build(&b, code, NULL);
+    struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err};
+    int code = build(&b, COUNT, options, 0, NULL);
+    *shards = code ? 0 : b.shard_count;
+    return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The state of one build: prepare.c fills it, work.c compiles, build.c writes, shard.c carries shards between
- * processes. */
+/* The state of one build. The phases in build.c are the index: prepare.c fills it, work.c compiles, build.c writes,
+ * shard.c carries shards between processes. */
 
 #ifndef TENON_CODEGEN_IMAGE_BUILD_H
 #define TENON_CODEGEN_IMAGE_BUILD_H
@@ -25,9 +25,11 @@ struct tn__image_build {
     const struct tn_image_input *inputs;
     size_t input_count;
     bool newest_counts; /* the last of several definitions of a name is taken; else they are an error */
+    const struct tn_image_options *given; /* the client's; what of it was taken: */
     struct tn_image_options options;
     struct tn_compile_observer observer;
     struct tn_image_stats stats;
+    struct tn_buffer *out; /* the caller's: an archive for each kind of output, or a shard */
     struct tn_error *err;
 
     struct tn_compile_options compile; /* of the module, then of its shards */
@@ -55,14 +57,14 @@ struct tn__image_build {
     struct tn__arena arena;
 
     size_t shard_count;
+    size_t first, end; /* the shards that are wanted, to before `end` */
     uint64_t *weights; /* of shards */
     bool *is_finished; /* for each shard: another process has compiled it */
 
     struct tn__mutex lock; /* for what follows */
     pthread_cond_t extracted_more;
     struct tn__image_part *parts; /* by shard */
-    size_t next, extracted,
-        end; /* shards: to compile, behind the last that was extracted, behind the last to compile */
+    size_t next, extracted;       /* the shard to compile next; the one after the last that was extracted */
     size_t done;
     int code;                                           /* the first error, after which no shard is begun */
     struct tn__image_member *members[TN_IMAGE_OUTPUTS]; /* of each archive: a member per shard, and the tables */
@@ -107,16 +109,16 @@ bool tn__image_wants(const struct tn__image_build *b, size_t kind);
 int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *name, const struct tn_buffer *bitcode,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
-/* Compiles those shards in [first, end) that are not finished. The module is disposed of meanwhile. */
-int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end);
+/* Compiles those of the wanted shards that are not finished. The module is disposed of meanwhile. */
+int tn__image_compile_shards(struct tn__image_build *b);
 
 /* ---- shard.c ---- */
 
-/* Writes a shard that was compiled, for another process. TN_ENOMEM. */
-int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buffer *out);
+/* Writes the first wanted shard, which was compiled, for another process. TN_ENOMEM. */
+int tn__image_write_shard(struct tn__image_build *b);
 
-/* Takes over the finished shards that the options list. TN_EFORMAT (damaged), TN_EINVAL (of another build),
- * TN_ENOMEM. */
+/* All shards are wanted. Takes over the finished ones that the options list. TN_EFORMAT (damaged), TN_EINVAL (of
+ * another build), TN_ENOMEM. */
 int tn__image_take_shards(struct tn__image_build *b);
 
 #pragma GCC visibility pop

@@ -209,7 +209,7 @@ static void mix_text(struct tn__image_build *b, const char *text)
 
 /* Everything that the contents of a shard depend on, except its number. The names of inputs do not count, as they may
  * differ on another machine. An observer may leave passes out; what it does is unknown, but not that there is one. */
-static void take_fingerprint(struct tn__image_build *b)
+static int take_fingerprint(struct tn__image_build *b)
 {
     uint64_t numbers[] = {
         (uint64_t)b->options.opt_level, b->options.outputs, b->shard_count, b->mv.count, b->newest_counts,
@@ -235,35 +235,38 @@ static void take_fingerprint(struct tn__image_build *b)
     }
     for (size_t i = 0; i < b->input_count; i++)
         mix(b, b->inputs[i].ir, b->inputs[i].length);
+    return 0;
 }
 
 /* ---- the whole ---- */
 
-static int prepare_module(struct tn__image_build *b)
+static int check_name(struct tn__image_build *b)
 {
     bool is_local;
-    int code = read_inputs(b);
-    if (code == TN_OK)
-        code = choose_targets(b);
-    if (code == TN_OK && tn__mv_defines(b->unit.module, b->options.name, &is_local))
-        code = tn__fail(b->err, TN_EDUP, "the image cannot be called '%s': the input defines a symbol of that name",
-                        b->options.name);
-    if (code == TN_OK) /* or a linker that keeps another's copy drops versions, too */
-        tn__split_leave_groups(b->unit.module);
-    if (code == TN_OK)
-        code = tn__image_take_layouts(b); /* nothing that is kept need refer to the type of a root's object */
-    if (code == TN_OK)
-        code = keep_roots(b);
-    if (code == TN_OK)
-        code = load_values(b);
-    if (code == TN_OK)
-        code = prepare_managed(b);
-    if (code != TN_OK)
-        return code;
+    if (!tn__mv_defines(b->unit.module, b->options.name, &is_local))
+        return 0;
+    return tn__fail(b->err, TN_EDUP, "the image cannot be called '%s': the input defines a symbol of that name",
+                    b->options.name);
+}
+
+/* Or a linker that keeps another's copy drops versions, too. */
+static int leave_groups(struct tn__image_build *b)
+{
+    tn__split_leave_groups(b->unit.module);
+    return 0;
+}
+
+static int tell_all_undefined(struct tn__image_build *b)
+{
     for (LLVMValueRef f = LLVMGetFirstFunction(b->unit.module); f && b->options.undefined; f = LLVMGetNextFunction(f))
         tell_undefined(b, f);
     for (LLVMValueRef g = LLVMGetFirstGlobal(b->unit.module); g && b->options.undefined; g = LLVMGetNextGlobal(g))
         tell_undefined(b, g);
+    return 0;
+}
+
+static int annotate(struct tn__image_build *b)
+{
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
     b->is_managed = b->unit.managed;
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
@@ -272,18 +275,32 @@ static int prepare_module(struct tn__image_build *b)
     char tag[16];
     snprintf(tag, sizeof tag, "%u", (unsigned)tn__image_checksum(b->options.name, strlen(b->options.name), 0));
     b->split = tn__split_create(b->unit.module, tag, false);
-    if (!b->triple || !b->layout || !tn__mv_each(b->unit.module, add_function, b))
-        return tn__image_no_memory(b);
-    code = divide(b);
-    take_fingerprint(b);
-    return code;
+    bool good = b->triple && b->layout && tn__mv_each(b->unit.module, add_function, b);
+    return good ? 0 : tn__image_no_memory(b);
 }
+
+static int (*const steps[])(struct tn__image_build *b) = {
+    read_inputs,
+    choose_targets,
+    check_name,
+    leave_groups,
+    tn__image_take_layouts, /* nothing that is kept need refer to the type of a root's object */
+    keep_roots,
+    load_values,
+    prepare_managed,
+    tell_all_undefined,
+    annotate,
+    divide,
+    take_fingerprint,
+};
 
 int tn__image_prepare(void *user)
 {
     struct tn__image_build *b = user;
+    int code = 0;
     b->is_abandoned = true; /* unless this function returns */
-    int code = prepare_module(b);
+    for (size_t i = 0; i < TN_COUNT(steps) && !code; i++)
+        code = steps[i](b);
     b->is_abandoned = false;
     return code;
 }

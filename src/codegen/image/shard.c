@@ -25,9 +25,9 @@ static uint64_t checksum_of(const uint8_t *bytes, size_t size)
 
 /* ---- writing ---- */
 
-int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buffer *out)
+int tn__image_write_shard(struct tn__image_build *b)
 {
-    size_t size = HEADER;
+    size_t size = HEADER, shard = b->first;
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++)
         size += tn__image_wants(b, kind) ? b->members[kind][shard].content.size : 0;
     uint8_t *bytes = tn__alloc_zeroed(NULL, size, 1);
@@ -48,7 +48,7 @@ int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buf
         at += content->size;
     }
     tn__put64(bytes + AT_CHECKSUM, checksum_of(bytes, size));
-    *out = (struct tn_buffer){bytes, size};
+    *b->out = (struct tn_buffer){bytes, size};
     return TN_OK;
 }
 
@@ -103,6 +103,7 @@ static int take(struct tn__image_build *b, const struct tn_image_shard *file)
 int tn__image_take_shards(struct tn__image_build *b)
 {
     int code = TN_OK;
+    b->end = b->shard_count;
     for (size_t i = 0; i < b->options.finished_count && code == TN_OK; i++)
         code = take(b, &b->options.finished[i]);
     return code;

@@ -164,25 +164,22 @@ static void *work(void *user)
 }
 
 /* This thread compiles too. It is no error if fewer threads than wanted can be started. */
-int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end)
+int tn__image_compile_shards(struct tn__image_build *b)
 {
     pthread_t threads[MOST_THREADS];
-    uint64_t begin = tn__os_now_ns();
-    size_t wanted = (size_t)tn__min64(tn__min64(b->options.threads, end - first), MOST_THREADS), started = 0;
-    b->next = b->extracted = first;
-    b->end = end;
+    size_t wanted = (size_t)tn__min64(tn__min64(b->options.threads, b->end - b->first), MOST_THREADS), started = 0;
+    b->next = b->extracted = b->first;
     if (b->options.progress)
         b->options.progress(b->options.context, &(struct tn_image_progress){.size = sizeof(struct tn_image_progress),
                                                                             .done = b->done,
                                                                             .shards = b->shard_count});
     while (started + 1 < wanted && tn__os_start_thread(&threads[started], work, b))
         started++;
-    for (size_t shard = first; shard < end && extract_one(b, shard) == TN_OK; shard++)
+    for (size_t shard = b->first; shard < b->end && extract_one(b, shard) == TN_OK; shard++)
         ;
     tn__image_dispose_module(b);
     work(b);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    b->stats.compile_ns = tn__os_now_ns() - begin;
     return b->code;
 }
