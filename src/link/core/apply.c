@@ -31,23 +31,23 @@ int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint
 {
     const struct tn__row *row = site->row;
     bool absolute = row->flags & TN__R_LOW;
-    return tn__fail(site->link->err, TN_ERANGE,
-                    "%s: %s against '%s' is out of range: from 0x%" PRIx64 " to 0x%" PRIx64 " gives %s0x%" PRIx64
-                    ", the limit is %u bits %s; %s",
-                    tn__site_place(site).text, row->name, tn__site_symbol(site), P, S, (int64_t)value < 0 ? "-" : "",
-                    (int64_t)value < 0 ? -value : value, row->bits,
-                    !(row->flags & TN__R_UNSIGNED) ? "signed"
-                    : row->flags & TN__R_SIGNED    ? "signed or unsigned"
-                                                   : "unsigned",
-                    absolute ? "compile it with -fPIC, or keep program and window below 2 GiB"
-                             : "compile it with -fPIC, or open the session with window_near at what it refers to");
+    return tn__site_fail(site, TN_ERANGE,
+                         "%s against '%s' is out of range: from 0x%" PRIx64 " to 0x%" PRIx64 " gives %s0x%" PRIx64
+                         ", the limit is %u bits %s; %s",
+                         row->name, tn__site_symbol(site), P, S, (int64_t)value < 0 ? "-" : "",
+                         (int64_t)value < 0 ? -value : value, row->bits,
+                         !(row->flags & TN__R_UNSIGNED) ? "signed"
+                         : row->flags & TN__R_SIGNED    ? "signed or unsigned"
+                                                        : "unsigned",
+                         absolute ? "compile it with -fPIC, or keep program and window below 2 GiB"
+                                  : "compile it with -fPIC, or open the session with window_near at what it refers to");
 }
 
 static int fail_descriptor(const struct tn__site *site)
 {
-    return tn__fail(site->link->err, TN_ENOTSUP,
-                    "%s: %s against '%s': TLS descriptors call a function of the process they are linked in",
-                    tn__site_place(site).text, site->row->name, tn__site_symbol(site));
+    return tn__site_fail(site, TN_ENOTSUP,
+                         "%s against '%s': TLS descriptors call a function of the process they are linked in",
+                         site->row->name, tn__site_symbol(site));
 }
 
 static inline struct tn__sequence sequence_at(const struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P,
@@ -159,8 +159,8 @@ __attribute__((noinline)) static int check_again(const struct tn__loop *loop, co
     for (size_t i = 0; i < count; i++) {
         const struct tn__row *row = relocs[i].type < format->row_count ? &format->rows[relocs[i].type] : &unknown;
         if (!tn__was_scanned(loop->object, loop->section, &relocs[i], row))
-            return tn__fail(loop->link->err, TN_EFORMAT, "%s: the file has changed while it was linked",
-                            tn__site_place(tn__site_of(loop, &relocs[i], row)).text);
+            return tn__site_fail(tn__site_of(loop, &relocs[i], row), TN_EFORMAT,
+                                 "the file has changed while it was linked");
     }
     return 0;
 }

@@ -12,10 +12,10 @@ __attribute__((noinline, cold)) static int fail_unit(const struct tn__site *site
 {
     const struct tn__encoder *encoder = &site->object->data->arch->encoders[site->row->field - TN__FIELDS];
     uint32_t unit = encoder->unit_of ? encoder->unit_of(at) : encoder->zeros + 1;
-    return tn__fail(site->link->err, TN_ERANGE,
-                    "%s: %s against '%s' gives 0x%" PRIx64 ", and the instruction can only hold multiples of %" PRIu32
-                    "; align what it refers to",
-                    tn__site_place(site).text, site->row->name, tn__site_symbol(site), value, unit);
+    return tn__site_fail(site, TN_ERANGE,
+                         "%s against '%s' gives 0x%" PRIx64 ", and the instruction can only hold multiples of %" PRIu32
+                         "; align what it refers to",
+                         site->row->name, tn__site_symbol(site), value, unit);
 }
 
 /* Any value. */

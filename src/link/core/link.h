@@ -220,8 +220,6 @@ void tn__object_find_addresses(struct tn__link *link, struct tn__object *object)
 int tn__object_scan(struct tn__link *link, struct tn__object *object);
 /* Finds room in the object's GOT for a slot of a symbol, once per symbol and kind. */
 int tn__object_need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol);
-/* Reports an undefined symbol of the object, needed by `place`. Called without the lock. */
-void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t symbol, const char *place);
 /* Counts stubs for branches to other objects, for links with objects in different windows. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);

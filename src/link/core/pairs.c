@@ -158,8 +158,8 @@ int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
     if (code)
         return code;
     if (!other)
-        return tn__fail(site->link->err, TN_EFORMAT, "%s: %s against '%s' is half of a pair, and the other is missing",
-                        tn__site_place(site).text, site->row->name, tn__site_symbol(site));
+        return tn__site_fail(site, TN_EFORMAT, "%s against '%s' is half of a pair, and the other is missing",
+                             site->row->name, tn__site_symbol(site));
     if (site->row->value == TN__V_MINUEND)
         return 0;
     uint64_t value = partner_value(object, section, other, section->address + offset), A = (uint64_t)reloc->addend;

@@ -130,8 +130,8 @@ int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint
 bool tn__was_scanned(const struct tn__object *object, const struct tn__section *section, const struct tn__reloc *reloc,
                      const struct tn__row *row);
 
-/* scan.c, for messages: "file.o(.text+0x10)", and the name of the symbol or of its section. */
-struct tn_error tn__site_place(const struct tn__site *site);
+/* scan.c, for messages, which begin with "file.o(.text+0x10): "; and the name of the symbol or of its section. */
+int tn__site_fail(const struct tn__site *site, int code, const char *format, ...) TN_PRINTF(3, 4);
 const char *tn__site_symbol(const struct tn__site *site);
 
 #pragma GCC visibility pop

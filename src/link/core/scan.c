@@ -3,17 +3,25 @@
 /* The first scan over an object's relocations checks each of them and counts GOT slots and stubs. */
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/shown_name.h"
 #include "link/core/shrink.h"
 
 /* ---- messages ---- */
 
-struct tn_error tn__site_place(const struct tn__site *site)
+#define PLACE "%s(%s+0x%" PRIx64 ")"
+
+__attribute__((cold)) int tn__site_fail(const struct tn__site *site, int code, const char *format, ...)
 {
-    struct tn_error place;
-    tn__fail(&place, 0, "%s(%s+0x%" PRIx64 ")", site->object->data->name, site->section->name, site->reloc->offset);
-    return place;
+    char what[sizeof site->link->err->text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    tn__fail(site->link->err, code, PLACE, site->object->data->name, site->section->name, site->reloc->offset);
+    tn__append(site->link->err, ": %s", what);
+    return code;
 }
 
 const char *tn__site_symbol(const struct tn__site *site)
@@ -24,24 +32,21 @@ const char *tn__site_symbol(const struct tn__site *site)
     return *symbol->name ? symbol->name : "(no name)";
 }
 
-/* " in main", or nothing: the function that the relocation is in. Looking for it takes as long as the object has
- * symbols, so only the first undefined symbols of a link get it. */
-static struct tn_error function_of(const struct tn__site *site)
+/* The function that the relocation is in, or NULL. Looking for it takes as long as the object has symbols, so only the
+ * first undefined symbols of a link get it. */
+static const struct tn__symbol *function_of(const struct tn__site *site)
 {
     enum { MOST = 64 };
     const struct tn__object_data *data = site->object->data;
     uint64_t offset = site->reloc->offset;
-    struct tn_error text = {.code = 0};
     for (uint32_t i = 1; i < data->symbol_count && site->link->undefined < MOST; i++) {
         const struct tn__symbol *symbol = &data->symbols[i];
         if (symbol->type == TN__TYPE_FUNCTION && symbol->place == TN__PLACE_SECTION &&
             &data->sections[symbol->section] == site->section && offset >= symbol->value &&
-            offset - symbol->value < symbol->size) {
-            tn__fail(&text, 0, " in %.*s", (int)tn__shown_length(symbol->name), symbol->name);
-            break;
-        }
+            offset - symbol->value < symbol->size)
+            return symbol;
     }
-    return text;
+    return NULL;
 }
 
 /* Why a linker does not define what others do, or what the host lacks; NULL: it could be any mistake. */
@@ -75,23 +80,35 @@ static const char *why_undefined(const char *name)
     return NULL;
 }
 
-__attribute__((cold)) void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index,
-                                                     const char *place)
+/* Needed by the relocation at `site`; NULL: by the object itself. Called without the lock. */
+__attribute__((cold)) static void report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index,
+                                                   const struct tn__site *site)
 {
     object->plan->symbol_flags[index] &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
     const struct tn__symbol *symbol = &object->data->symbols[index];
     if (symbol->stand_in == TN__STAND_IN_SLOT) /* what the slot would hold */
         symbol = &object->data->symbols[symbol->section];
     const char *name = symbol->entry ? symbol->entry->name : symbol->name, *why = why_undefined(name);
-    struct tn_error by;
-    tn__fail(&by, 0, why ? "%s (%s)" : "%s", place, why);
+    const struct tn__symbol *in = site ? function_of(site) : NULL;
+    char by[sizeof link->err->text];
+    if (site)
+        snprintf(by, sizeof by, PLACE, object->data->name, site->section->name, site->reloc->offset);
+    else
+        snprintf(by, sizeof by, "%s", object->name);
+    size_t used = strlen(by);
+    if (in)
+        snprintf(by + used, sizeof by - used, " in %.*s", (int)tn__shown_length(in->name), in->name);
+    used = strlen(by);
+    if (why)
+        snprintf(by + used, sizeof by - used, " (%s)", why);
+    tn__quote(by, strlen(by));
     tn__session_lock(link->session); /* clients are called by one thread at a time */
     if (link->session->on_undefined)
-        link->session->on_undefined(link->session->context, name, by.text);
+        link->session->on_undefined(link->session->context, name, by);
     tn__session_pause(link->session);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
-    tn__append(link->err, "\n  '%.*s' needed by %s%s", (int)tn__shown_length(name), name, by.text,
+    tn__append(link->err, "\n  '%.*s' needed by %s%s", (int)tn__shown_length(name), name, by,
                symbol->hidden ? " (hidden)" : "");
 }
 
@@ -99,20 +116,16 @@ __attribute__((cold)) void tn__link_report_undefined(struct tn__link *link, stru
 static int scan_special(const struct tn__site *site, uint8_t flags)
 {
     if (flags & TN__SYMBOL_UNRESOLVED) {
-        struct tn_error place = tn__site_place(site);
-        tn__append(&place, "%s", function_of(site).text);
-        tn__link_report_undefined(site->link, site->object, site->reloc->symbol, place.text);
+        report_undefined(site->link, site->object, site->reloc->symbol, site);
         return 0;
     }
     if (flags & TN__SYMBOL_DISCARDED)
         return site->section->role == TN__ROLE_UNWIND
                    ? 0
-                   : tn__fail(site->link->err, TN_EFORMAT,
-                              "%s: %s refers to '%s', which lies in a section that is not loaded",
-                              tn__site_place(site).text, site->row->name, tn__site_symbol(site));
-    return tn__fail(site->link->err, TN_EFORMAT, "%s: %s refers to '%s', which is %s thread-local variable",
-                    tn__site_place(site).text, site->row->name, tn__site_symbol(site),
-                    flags & TN__SYMBOL_TLS ? "a" : "no");
+                   : tn__site_fail(site, TN_EFORMAT, "%s refers to '%s', which lies in a section that is not loaded",
+                                   site->row->name, tn__site_symbol(site));
+    return tn__site_fail(site, TN_EFORMAT, "%s refers to '%s', which is %s thread-local variable", site->row->name,
+                         tn__site_symbol(site), flags & TN__SYMBOL_TLS ? "a" : "no");
 }
 
 /* Makes a table of numbers by symbol, if it is not there yet. Most objects need none. */
@@ -145,13 +158,22 @@ static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t 
     return tn__object_need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
-static int fail_type(const struct tn__site *site)
+static int check_site(const struct tn__site *site)
 {
-    if (site->row->value == TN__V_UNSUPPORTED)
-        return tn__fail(site->link->err, TN_ENOTSUP, "%s: relocation %s against '%s' is not supported",
-                        tn__site_place(site).text, site->row->name, tn__site_symbol(site));
-    return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation type %" PRIu32 " does not exist on %s",
-                    tn__site_place(site).text, site->reloc->type, site->object->data->arch->name);
+    const struct tn__row *row = site->row;
+    if (site->reloc->symbol >= site->object->data->symbol_count)
+        return tn__site_fail(site, TN_EFORMAT, "relocation against symbol %" PRIu32 ", which does not exist",
+                             site->reloc->symbol);
+    if (row->value == TN__V_UNSUPPORTED)
+        return tn__site_fail(site, TN_ENOTSUP, "relocation %s against '%s' is not supported", row->name,
+                             tn__site_symbol(site));
+    if (row->value < TN__V_NONE)
+        return tn__site_fail(site, TN_EFORMAT, "relocation type %" PRIu32 " does not exist on %s", site->reloc->type,
+                             site->object->data->arch->name);
+    if (row->value != TN__V_NONE && !tn__inside(site->reloc->offset, row->size, site->section->size))
+        return tn__site_fail(site, TN_EFORMAT, "%s lies outside the section's %" PRIu64 " bytes", row->name,
+                             site->section->size);
+    return 0;
 }
 
 /* The local-exec and initial-exec models. Of the program's own variables, and of those that begin as zeros, every
@@ -172,24 +194,19 @@ __attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site
     struct tn__object *object = site->object;
     const struct tn__row *row = site->row;
     uint32_t symbol = site->reloc->symbol;
-    if (symbol >= object->data->symbol_count)
-        return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
-                        tn__site_place(site).text, symbol);
-    if (row->value < TN__V_NONE)
-        return fail_type(site);
+    int code = check_site(site);
+    if (code)
+        return code;
     if (row->value == TN__V_NONE) {
         object->plan->may_shrink |= row->relax != 0;
         return 0;
     }
-    if (!tn__inside(site->reloc->offset, row->size, site->section->size))
-        return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
-                        tn__site_place(site).text, row->name, site->section->size);
     uint8_t flags = object->plan->symbol_flags[symbol];
     if (row->flags & TN__R_LOW)
         object->plan->low = true;
     bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
     if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED) || thread_local != wants_thread_local) {
-        int code = scan_special(site, flags);
+        code = scan_special(site, flags);
         if (code)
             return code;
     }
@@ -197,10 +214,10 @@ __attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site
         note_direct_tls(site, flags);
     bool outside = flags & TN__SYMBOL_ELSEWHERE && flags & (TN__SYMBOL_GIVEN | TN__SYMBOL_BOUND);
     if (row->value == TN__V_Z_A && outside)
-        return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size is not known any more",
-                        tn__site_place(site).text, row->name, tn__site_symbol(site));
+        return tn__site_fail(site, TN_ENOTSUP, "%s against '%s', whose size is not known any more", row->name,
+                             tn__site_symbol(site));
     const struct tn__steps *steps = object->data->format->steps;
-    int code = steps ? steps->scan(site, flags) : 0;
+    code = steps ? steps->scan(site, flags) : 0;
     if (code)
         return code;
     bool out_of_reach = flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB;
@@ -247,7 +264,7 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
     tn__object_bind_locals(link, object);
     for (uint32_t i = object->data->first_need; i && i < object->data->symbol_count; i++)
         if (object->plan->symbol_flags[i] & TN__SYMBOL_UNRESOLVED)
-            tn__link_report_undefined(link, object, i, object->name);
+            report_undefined(link, object, i, NULL);
     for (uint32_t i = 0; object->data->arch->note && i < object->data->section_count; i++)
         object->data->sections[i].notes = 0;
     int code = 0;

@@ -29,8 +29,8 @@ int tn__scan_any(const struct tn__site *site, uint8_t flags)
     const struct tn__symbol *symbol = &site->object->data->symbols[site->reloc->symbol];
     if (!needs_section || (symbol->place == TN__PLACE_SECTION && flags & TN__SYMBOL_OWN))
         return 0;
-    return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', which lies in no section of this object",
-                    tn__site_place(site).text, row->name, tn__site_symbol(site));
+    return tn__site_fail(site, TN_ENOTSUP, "%s against '%s', which lies in no section of this object", row->name,
+                         tn__site_symbol(site));
 }
 
 /* What the reader has checked is not checked again. Its relocations are arrays, often small ones: no blocks of them. */
