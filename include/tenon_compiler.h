@@ -190,6 +190,26 @@ struct tn_ir {
     int stays;                   /* not 0: `bytes` are there until the module is closed */
 };
 
+/* A symbol of a module. */
+struct tn_module_symbol {
+    uint32_t part; /* the part that defines it */
+    const char *name;
+    const char *of;   /* the function that this is an alias of, or NULL */
+    const char *body; /* the name of a function's body, where plain names are those of stubs; NULL: not a function */
+    uint32_t flags;
+    uint32_t managed_registers, managed_stack; /* functions: as in struct tn_lazy_symbol */
+};
+
+/* What a compiler says of a module; doc/CACHE.md ("Descriptions") has the flags. There is at least one part, and each
+ * but part 0 begins with a symbol that its object defines. */
+struct tn_module_description {
+    uint32_t flags, parts;
+    size_t count;
+    const struct tn_module_symbol *symbols; /* in the order of parts */
+    const void *types;                      /* that it was compiled with (doc/GC.md, "Layouts") */
+    size_t types_size;
+};
+
 /* A part of a module to be compiled: one function, the data, or all of it. */
 struct tn_part_request {
     size_t size;      /* of this struct */
@@ -228,10 +248,10 @@ struct tn_compiler {
      * versions and builds of all that decides about objects, and the settings that are not in the options. TN_ENOTSUP:
      * this is not known, so nothing that it makes may be kept. TN_ENOMEM. */
     int (*identify)(void *context, struct tn_buffer *text, struct tn_error *err);
-    /* Reads and verifies a module, and describes its parts (doc/CACHE.md) in an empty buffer. `options` were checked
-     * and outlive the module. Errors as for tn_jit_add_module. */
+    /* Reads and verifies a module, and describes its parts; the description stays until a part is compiled, or the
+     * module is closed. `options` were checked and outlive the module. Errors as for tn_jit_add_module. */
     int (*open)(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
-                struct tn_buffer *description, struct tn_error *err);
+                const struct tn_module_description **description, struct tn_error *err);
     /* Compiles a part, into an empty buffer. Errors as for tn_compile. */
     int (*compile)(void *module, const struct tn_part_request *request, struct tn_buffer *object, struct tn_error *err);
     void (*close)(void *module);

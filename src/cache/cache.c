@@ -46,6 +46,8 @@ struct cached {
     uint8_t key[TN__SHA256_SIZE];
     struct tn_buffer bytes; /* of the pack, as it was read */
     struct tn__pack pack;
+    struct tn_module_description description; /* from the pack */
+    struct tn__arena tables;                  /* of that */
     void *module; /* of the compiler behind; NULL: it has not seen it yet. Set once, under the lock */
     struct tn_ir ir;
     uint8_t digest[TN__SHA256_SIZE];
@@ -185,6 +187,7 @@ static void drop(struct cached *c)
     if (__atomic_sub_fetch(&c->holders, 1, __ATOMIC_ACQ_REL))
         return;
     tn_buffer_free(&c->bytes);
+    tn__arena_free(&c->tables);
     tn__free(NULL, c->text);
     tn__free(NULL, c);
 }
@@ -217,24 +220,23 @@ static int miss(const struct cached *c, const char *name, struct tn_error *err)
     return tn__fail(err, TN_ENOTSUP, "%s: not in the cache under the key %s, and there is no compiler", name, key);
 }
 
-/* Shows the module to the compiler behind; two threads that do so at once have two modules, of which one stays. */
-static int open_behind(struct cached *c, const char *name, struct tn_buffer *description, struct tn_error *err)
+static int open_behind(struct cached *c, const char *name, void **module,
+                       const struct tn_module_description **description, struct tn_error *err)
 {
     const struct tn_compiler *behind = c->cache->behind;
-    void *module;
-    if (!behind)
-        return miss(c, name, err);
-    int code = behind->open(behind->context, &c->ir, c->options, &module, description, err);
-    if (code != TN_OK)
-        return code;
+    return behind ? behind->open(behind->context, &c->ir, c->options, module, description, err) : miss(c, name, err);
+}
+
+/* The compiler behind has seen the module; two threads that showed it at once have two modules, of which one stays. */
+static void take_module(struct cached *c, void *module)
+{
     take_lock();
     bool is_first = !c->module;
     if (is_first)
         __atomic_store_n(&c->module, module, __ATOMIC_RELEASE);
     give_lock();
     if (!is_first)
-        behind->close(module);
-    return TN_OK;
+        c->cache->behind->close(module);
 }
 
 /* In a pack that is not what it says it is, a description may be another module's. What it names was promised, so this
@@ -242,16 +244,23 @@ static int open_behind(struct cached *c, const char *name, struct tn_buffer *des
 static int reopen(struct cached *c, const char *name, struct tn_error *err)
 {
     struct tn_buffer made = {0};
+    const struct tn_module_description *description;
     struct tn__pack_item kept;
     bool is_damaged;
-    int code = open_behind(c, name, &made, err);
-    if (code == TN_OK && (!tn__pack_find(&c->pack, TN__PACK_DESCRIPTION, 0, &kept, &is_damaged) ||
-                          kept.size != made.size || memcmp(kept.bytes, made.data, made.size) != 0)) {
+    void *module;
+    int code = open_behind(c, name, &module, &description, err);
+    if (code != TN_OK)
+        return code;
+    if (!tn__description_write(description, &made))
+        code = tn__no_memory(err, name);
+    else if (!tn__pack_find(&c->pack, TN__PACK_DESCRIPTION, 0, &kept, &is_damaged) || kept.size != made.size ||
+             memcmp(kept.bytes, made.data, made.size) != 0) {
         tn__count(&c->cache->counters.damaged, 1);
         keep(c, TN__PACK_DESCRIPTION, 0, &made);
         code = tn__fail(err, TN_EFORMAT, "%s: the cache describes another module", name);
     }
     tn_buffer_free(&made);
+    take_module(c, module);
     return code;
 }
 
@@ -283,40 +292,42 @@ static bool find_item(struct cached *c, uint32_t kind, uint32_t part, struct tn_
 }
 
 /* A description that is as it was written, but makes no sense, is a miss too. */
-static bool find_description(struct cached *c, struct tn_buffer *out)
+static bool find_description(struct cached *c)
 {
     struct tn__pack_item item;
-    struct tn__description description;
-    struct tn__arena arena = {0};
-    if (!find_item(c, TN__PACK_DESCRIPTION, 0, &item, out))
+    if (!find_item(c, TN__PACK_DESCRIPTION, 0, &item, NULL))
         return false;
-    int code = tn__description_read(out->data, out->size, &arena, &description, NULL);
-    tn__arena_free(&arena);
+    int code = tn__description_read(item.bytes, item.size, &c->tables, &c->description, NULL);
     tn__count(&c->cache->counters.damaged, code == TN_EFORMAT);
-    if (code)
-        tn_buffer_free(out);
     return !code;
 }
 
-static int describe(struct cached *c, struct tn_buffer *description, struct tn_error *err)
+static int describe(struct cached *c, const struct tn_module_description **description, struct tn_error *err)
 {
     uint64_t begin = tn__os_now_ns();
+    struct tn_buffer made = {0};
+    void *module;
     if (!c->is_excluded)
         read_pack(c->cache, c->key, &c->bytes, &c->pack);
     tn__count(&c->cache->counters.lookup_ns, tn__os_now_ns() - begin);
-    if (find_description(c, description)) {
+    *description = &c->description;
+    if (find_description(c)) {
         tn__count(&c->cache->counters.found, 1);
         return TN_OK;
     }
     c->pack.count = 0; /* objects without a description are of no use */
-    int code = open_behind(c, c->ir.name, description, err);
-    if (code == TN_OK)
-        keep(c, TN__PACK_DESCRIPTION, 0, description);
-    return code;
+    int code = open_behind(c, c->ir.name, &module, description, err);
+    if (code != TN_OK)
+        return code;
+    if (!c->is_excluded && tn__description_write(*description, &made))
+        keep(c, TN__PACK_DESCRIPTION, 0, &made);
+    tn_buffer_free(&made);
+    take_module(c, module);
+    return TN_OK;
 }
 
 static int open_module(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
-                       struct tn_buffer *description, struct tn_error *err)
+                       const struct tn_module_description **description, struct tn_error *err)
 {
     struct cache *cache = context;
     struct cached *c = tn__alloc_zeroed(NULL, 1, sizeof *c);
@@ -334,10 +345,8 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     tn__list_append(&cache->modules, &c->listed);
     give_lock();
     int code = describe(c, description, err);
-    if (code == TN_OK && !c->module && !keep_ir(c, ir)) {
-        tn_buffer_free(description);
+    if (code == TN_OK && !c->module && !keep_ir(c, ir))
         code = tn__no_memory(err, ir->name);
-    }
     if (code != TN_OK) {
         release(c);
         return code;
@@ -518,7 +527,7 @@ void tn_cache_destroy(struct tn_compiler *compiler)
 /* ---- flushing, counting ---- */
 
 /* A module with something to write, which stays until it is released. */
-static struct cached *take_module(struct cache *cache)
+static struct cached *next_to_write(struct cache *cache)
 {
     struct cached *found = NULL;
     take_lock();
@@ -537,7 +546,7 @@ int tn_cache_flush(struct tn_compiler *compiler, struct tn_error *err)
     struct cache *cache = of(compiler);
     if (!cache)
         return tn__fail(err, TN_EINVAL, "tn_cache_flush: the compiler is not a cache");
-    for (struct cached *c = take_module(cache); c; c = take_module(cache)) {
+    for (struct cached *c = next_to_write(cache); c; c = next_to_write(cache)) {
         write_pending(c);
         release(c);
     }

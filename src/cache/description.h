@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a compiler says of a module, as bytes (doc/CACHE.md, "Descriptions"): its parts, the symbols that these define,
- * and the types that it was compiled with. Bytes may come from a file, so reading checks all of it. */
+/* What a compiler says of a module: its parts, the symbols that these define, and the types that it was compiled with.
+ * Caches keep it as bytes (doc/CACHE.md, "Descriptions"). Bytes may come from a file, and structs from any compiler, so
+ * both are checked. */
 
 #ifndef TENON_CACHE_DESCRIPTION_H
 #define TENON_CACHE_DESCRIPTION_H
 
 #include "base/base.h"
+#include "tenon_compiler.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -29,6 +31,7 @@ enum {
     TN__SYMBOL_ALL = 5 * 16 - 1, /* the largest without that */
 };
 
+/* The JIT's own copy, which outlives the compiler's module. */
 struct tn__described_symbol {
     uint32_t part; /* the part that defines it; symbols are in the order of parts */
     const char *name;
@@ -46,14 +49,21 @@ struct tn__description {
     size_t *first;     /* the first symbol of each part, and `count` at the end */
     const void *types; /* the layouts of its types (base/types.h) */
     size_t types_size;
+    uint64_t *users; /* atomic: of the memory that all of this is in; NULL: there is none */
 };
 
-/* Into an empty buffer; `first` is not used. False: out of memory, or more than the format can hold. */
-bool tn__description_write(const struct tn__description *description, struct tn_buffer *out);
+/* Makes a copy. TN_EFORMAT, TN_ENOMEM. */
+int tn__description_copy(const struct tn_module_description *from, struct tn__description *to, struct tn_error *err);
+/* Shares the copy with another user. Each drops it. */
+struct tn__description tn__description_share(const struct tn__description *description);
+void tn__description_drop(struct tn__description *description);
 
-/* Texts and types lie in `bytes`, tables in the arena. TN_EFORMAT, TN_ENOMEM. */
-int tn__description_read(const void *bytes, size_t size, struct tn__arena *arena, struct tn__description *description,
-                         struct tn_error *err);
+/* Into an empty buffer. False: out of memory, or more than the format can hold. */
+bool tn__description_write(const struct tn_module_description *description, struct tn_buffer *out);
+
+/* Texts and types lie in `bytes`, symbols in the arena. TN_EFORMAT, TN_ENOMEM. */
+int tn__description_read(const void *bytes, size_t size, struct tn__arena *arena,
+                         struct tn_module_description *description, struct tn_error *err);
 
 #pragma GCC visibility pop
 #endif

@@ -113,9 +113,8 @@ static void free_module(struct tn__ahead_module *m)
         ahead->jit->compiler.close(m->module);
         tn__compiler_leave();
     }
-    tn_buffer_free(&m->described);
     tn_buffer_free(&m->last_order);
-    tn__arena_free(&m->tables);
+    tn__description_drop(&m->description);
     tn__free(NULL, m->text);
     tn__free(NULL, m->names);
     tn__free(NULL, m->order);
@@ -128,12 +127,10 @@ static int compare_names(const void *a, const void *b)
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* Copies: the JIT's module may end earlier. */
-static bool copy_description(struct tn__ahead_module *m, const struct tn__jit_module *of)
+/* The JIT's module may end earlier. */
+static bool take_description(struct tn__ahead_module *m, const struct tn__jit_module *of)
 {
-    if (!tn__buffer_fill(&m->described, of->described.data, of->described.size) ||
-        tn__description_read(m->described.data, m->described.size, &m->tables, &m->description, NULL) != TN_OK)
-        return false;
+    m->description = tn__description_share(&of->description);
     const struct tn__description *d = &m->description;
     m->names = tn__alloc(NULL, (d->count + 1) * sizeof *m->names);
     m->order = tn__alloc(NULL, (size_t)d->parts * sizeof *m->order);
@@ -173,7 +170,7 @@ static struct tn__ahead_module *added(struct tn_jit *jit, const struct tn__jit_m
     m->ahead = ahead;
     memcpy(m->tag, of->tag, sizeof m->tag);
     struct tn__ahead_event *event = make_event(m, TN__AHEAD_ADDED);
-    if (event && copy_description(m, of) && copy_ir(m, ir)) {
+    if (event && take_description(m, of) && copy_ir(m, ir)) {
         push(ahead, event);
         return m;
     }
@@ -242,13 +239,12 @@ static bool is_cancelled(void *context)
 static bool open_again(struct tn__ahead_module *m)
 {
     const struct tn_jit *jit = m->ahead->jit;
-    struct tn_buffer description = {0};
+    const struct tn_module_description *unused;
     if (!m->module && !m->is_broken && tn__compiler_enter()) {
         m->is_broken =
-            jit->compiler.open(jit->compiler.context, &m->ir, &jit->compile, &m->module, &description, NULL) != TN_OK;
+            jit->compiler.open(jit->compiler.context, &m->ir, &jit->compile, &m->module, &unused, NULL) != TN_OK;
         tn__compiler_leave();
     }
-    tn_buffer_free(&description);
     return m->module && !m->is_broken;
 }
 

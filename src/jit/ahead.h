@@ -39,8 +39,6 @@ struct tn__ahead_module {
     uint8_t digest[TN__SHA256_SIZE];
     char tag[TN__TAG_SIZE];
     char *text; /* copies of the IR, unless it stays, and of the name */
-    struct tn_buffer described;
-    struct tn__arena tables;
     struct tn__description description;
     struct tn__ahead_name *names; /* of what it defines, by hash */
     void *module;                 /* the compiler's; NULL: not yet opened */

@@ -109,8 +109,6 @@ struct tn__jit_module {
     void *module;              /* the compiler's, as long as there are makers */
     struct tn__tiered *tiered; /* NULL: it has no tiers (tiers.h) */
     struct tn__description description;
-    struct tn_buffer described;              /* its texts */
-    struct tn__arena tables;                 /* and its tables */
     const char *name;                        /* the module's own copy */
     char tag[TN__TAG_SIZE];                  /* what its local names end in, and what its counters are called by */
     const struct tn_jit_instance *instances; /* a copy, for the signatures in traces */

@@ -233,8 +233,7 @@ void tn__jit_drop(struct tn__jit_module *m, bool makes)
         return;
     if (m->ahead)
         tn__ahead_hooks_of(m->jit)->closing(m->ahead);
-    tn__arena_free(&m->tables);
-    tn_buffer_free(&m->described);
+    tn__description_drop(&m->description);
     tn__resting_drop(m->rests);
     tn__jit_release(m->jit);
     tn__free(NULL, m->tiered);
@@ -442,8 +441,7 @@ static void close_opened(struct given *g)
         tn__ahead_hooks_of(g->jit)->closing(g->opened.ahead);
     if (g->opened.module)
         g->jit->compiler.close(g->opened.module);
-    tn__arena_free(&g->opened.tables);
-    tn_buffer_free(&g->opened.described);
+    tn__description_drop(&g->opened.description);
 }
 
 /* Only parts have names that tags become part of. */
@@ -464,11 +462,10 @@ static int read_module(struct given *g, struct tn_error *err)
         return tn__no_memory(err, given->name);
     ir.copy = g->tag.copy;
     tn__tag_write(g->tag.digest, g->tag.copy, opened->tag);
-    int code = g->jit->compiler.open(g->jit->compiler.context, &ir, &g->jit->compile, &opened->module,
-                                     &opened->described, err);
+    const struct tn_module_description *described;
+    int code = g->jit->compiler.open(g->jit->compiler.context, &ir, &g->jit->compile, &opened->module, &described, err);
     if (code == TN_OK)
-        code = tn__description_read(opened->described.data, opened->described.size, &opened->tables,
-                                    &opened->description, err);
+        code = tn__description_copy(described, &opened->description, err);
     if (code != TN_OK)
         close_opened(g);
     else if (g->jit->ahead)

@@ -10,7 +10,7 @@
 #include "base/types.h"
 #include "cache/description.h"
 
-static struct tn__described_symbol symbols[] = {
+static const struct tn_module_symbol symbols[] = {
     {.part = 0, .name = "data"},
     {.part = 1, .name = "f", .body = "f$body", .flags = TN__SYMBOL_WEAK, .managed_registers = 3, .managed_stack = 4},
     {.part = 1, .name = "alias", .of = "f", .flags = TN__SYMBOL_HIDDEN},
@@ -32,12 +32,12 @@ static struct tn_buffer write_types(void)
 static struct tn_buffer write_example(void)
 {
     struct tn_buffer out = {0}, layouts = write_types();
-    const struct tn__description d = {.flags = TN__DESCRIBED_INITIALIZERS,
-                                      .parts = 3,
-                                      .count = 4,
-                                      .symbols = symbols,
-                                      .types = layouts.data,
-                                      .types_size = layouts.size};
+    const struct tn_module_description d = {.flags = TN__DESCRIBED_INITIALIZERS,
+                                            .parts = 3,
+                                            .count = 4,
+                                            .symbols = symbols,
+                                            .types = layouts.data,
+                                            .types_size = layouts.size};
     assert_true(tn__description_write(&d, &out));
     tn_buffer_free(&layouts);
     return out;
@@ -46,7 +46,7 @@ static struct tn_buffer write_example(void)
 static int read_bytes(const void *bytes, size_t size)
 {
     struct tn__arena arena = {0};
-    struct tn__description d;
+    struct tn_module_description d;
     uint8_t *exact = malloc(size ? size : 1); /* for AddressSanitizer */
     assert_non_null(exact);
     memcpy(exact, bytes, size);
@@ -61,10 +61,9 @@ static void as_it_was_written(void **state)
     (void)state;
     struct tn_buffer bytes = write_example();
     struct tn__arena arena = {0};
-    struct tn__description d;
+    struct tn_module_description d;
     assert_int_equal(tn__description_read(bytes.data, bytes.size, &arena, &d, NULL), TN_OK);
     assert_true(d.flags == TN__DESCRIBED_INITIALIZERS && d.parts == 3 && d.count == 4);
-    assert_true(d.first[0] == 0 && d.first[1] == 1 && d.first[2] == 3 && d.first[3] == 4);
     assert_string_equal(d.symbols[2].of, "f");
     assert_null(d.symbols[2].body);
     assert_string_equal(d.symbols[3].body, "g$body");
@@ -75,6 +74,50 @@ static void as_it_was_written(void **state)
     tn_buffer_free(&layouts);
     tn__arena_free(&arena);
     tn_buffer_free(&bytes);
+}
+
+/* After the original is gone, for as long as there are users. */
+static void copied(void **state)
+{
+    (void)state;
+    struct tn_buffer bytes = write_example(), layouts = write_types();
+    struct tn__arena arena = {0};
+    struct tn_module_description original;
+    struct tn__description d, shared;
+    assert_int_equal(tn__description_read(bytes.data, bytes.size, &arena, &original, NULL), TN_OK);
+    assert_int_equal(tn__description_copy(&original, &d, NULL), TN_OK);
+    tn__arena_free(&arena);
+    tn_buffer_free(&bytes);
+    shared = tn__description_share(&d);
+    tn__description_drop(&d);
+    assert_true(shared.flags == TN__DESCRIBED_INITIALIZERS && shared.parts == 3 && shared.count == 4);
+    assert_true(shared.first[0] == 0 && shared.first[1] == 1 && shared.first[2] == 3 && shared.first[3] == 4);
+    assert_string_equal(shared.symbols[2].of, "f");
+    assert_null(shared.symbols[2].body);
+    assert_string_equal(shared.symbols[3].body, "g$body");
+    assert_true(shared.symbols[1].managed_registers == 3 && shared.symbols[1].managed_stack == 4);
+    assert_int_equal(shared.types_size, layouts.size);
+    assert_memory_equal(shared.types, layouts.data, layouts.size);
+    tn__description_drop(&shared);
+    tn_buffer_free(&layouts);
+}
+
+/* Of a compiler, which may say anything. */
+static void refused(void **state)
+{
+    (void)state;
+    static const struct tn_module_symbol unnamed = {.part = 0}, outside = {.part = 1, .name = "f"};
+    static const struct tn_module_description rows[] = {
+        {.parts = 0},
+        {.parts = 2},
+        {.parts = 1, .count = 1, .symbols = &unnamed},
+        {.parts = 1, .count = 1, .symbols = &outside},
+        {.parts = 2, .count = 1, .symbols = &outside, .flags = TN__DESCRIBED_WHOLE},
+        {.parts = 1, .types = "none", .types_size = 4},
+    };
+    struct tn__description d;
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        assert_int_equal(tn__description_copy(&rows[i], &d, NULL), TN_EFORMAT);
 }
 
 static void cut_off(void **state)
@@ -139,9 +182,8 @@ static void changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_it_was_written),
-        cmocka_unit_test(cut_off),
-        cmocka_unit_test(changed),
+        cmocka_unit_test(as_it_was_written), cmocka_unit_test(copied),  cmocka_unit_test(refused),
+        cmocka_unit_test(cut_off),           cmocka_unit_test(changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

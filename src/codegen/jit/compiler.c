@@ -23,6 +23,8 @@ struct opened {
     struct tn__module *module;
     const struct tn_compile_options *options;
     bool whole;
+    struct tn_module_description description;
+    struct tn_module_symbol *symbols; /* of that */
 };
 
 struct tn__extraction tn__jit_extraction(const struct tn_compile_options *options, int opt_level, bool is_higher)
@@ -53,51 +55,45 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
 
 /* ---- opening ---- */
 
-static int no_description(const struct tn_ir *ir, struct tn_error *err)
+static bool describe(struct opened *opened)
 {
-    return tn__fail(err, TN_ENOMEM, "%s: no memory for its description", ir->name);
-}
-
-static int describe(const struct tn_ir *ir, const struct tn__module *module, struct tn_buffer *out,
-                    struct tn_error *err)
-{
-    const struct tn__split *split = tn__module_split(module);
-    struct tn__description d = {.parts = (uint32_t)tn__split_parts(split),
-                                .types = tn__module_types(module)->data,
-                                .types_size = tn__module_types(module)->size,
-                                .flags = (tn__split_is_whole(split) ? TN__DESCRIBED_WHOLE : 0) |
-                                         (tn__split_is_opaque(split) ? TN__DESCRIBED_OPAQUE : 0) |
-                                         (tn__split_has_initializers(split) ? TN__DESCRIBED_INITIALIZERS : 0)};
+    const struct tn__split *split = tn__module_split(opened->module);
+    struct tn_module_description *d = &opened->description;
+    *d = (struct tn_module_description){.parts = (uint32_t)tn__split_parts(split),
+                                        .types = tn__module_types(opened->module)->data,
+                                        .types_size = tn__module_types(opened->module)->size,
+                                        .flags = (tn__split_is_whole(split) ? TN__DESCRIBED_WHOLE : 0) |
+                                                 (tn__split_is_opaque(split) ? TN__DESCRIBED_OPAQUE : 0) |
+                                                 (tn__split_has_initializers(split) ? TN__DESCRIBED_INITIALIZERS : 0)};
     size_t count, next = 0;
-    for (size_t part = 0; part < d.parts; part++, d.count += count)
+    for (size_t part = 0; part < d->parts; part++, d->count += count)
         tn__split_symbols(split, part, &count);
-    d.symbols = tn__alloc_zeroed(NULL, d.count + 1, sizeof *d.symbols);
-    if (!d.symbols)
-        return no_description(ir, err);
-    for (size_t part = 0; part < d.parts; part++) {
+    struct tn_module_symbol *all = tn__alloc_zeroed(NULL, d->count + 1, sizeof *all);
+    d->symbols = opened->symbols = all;
+    for (size_t part = 0; part < d->parts && all; part++) {
         const struct tn__split_symbol *symbols = tn__split_symbols(split, part, &count);
         for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
-            d.symbols[next++] = (struct tn__described_symbol){.part = (uint32_t)part,
-                                                              .name = s->name,
-                                                              .of = s->of,
-                                                              .body = s->body,
-                                                              .flags = s->flags,
-                                                              .managed_registers = s->managed_registers,
-                                                              .managed_stack = s->managed_stack};
+            all[next++] = (struct tn_module_symbol){.part = (uint32_t)part,
+                                                    .name = s->name,
+                                                    .of = s->of,
+                                                    .body = s->body,
+                                                    .flags = s->flags,
+                                                    .managed_registers = s->managed_registers,
+                                                    .managed_stack = s->managed_stack};
     }
-    bool good = tn__description_write(&d, out);
-    tn__free(NULL, d.symbols);
-    return good ? TN_OK : no_description(ir, err);
+    return all;
 }
 
-static void close_module(void *opened)
+static void close_module(void *module)
 {
-    tn__module_close(((struct opened *)opened)->module);
+    struct opened *opened = module;
+    tn__module_close(opened->module);
+    tn__free(NULL, opened->symbols);
     tn__free(NULL, opened);
 }
 
 static int open_module(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
-                       struct tn_buffer *description, struct tn_error *err)
+                       const struct tn_module_description **description, struct tn_error *err)
 {
     (void)context;
     char tag[TN__TAG_SIZE];
@@ -108,13 +104,14 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     tn__tag_write(ir->digest, ir->copy, tag);
     opened->options = options;
     int code = tn__module_open(ir->name, ir->bytes, ir->length, options, tag, ir->whole, &opened->module, err);
-    if (code == TN_OK)
-        code = describe(ir, opened->module, description, err);
+    if (code == TN_OK && !describe(opened))
+        code = tn__fail(err, TN_ENOMEM, "%s: no memory for its description", ir->name);
     if (code != TN_OK) {
         close_module(opened);
         return code;
     }
     opened->whole = tn__module_is_whole(opened->module);
+    *description = &opened->description;
     *module = opened;
     return TN_OK;
 }

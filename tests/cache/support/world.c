@@ -9,7 +9,9 @@
 
 struct toy_module {
     struct toy *toy;
-    char ir[40];
+    char ir[40], names[PARTS][80];
+    struct tn_module_symbol symbols[PARTS];
+    struct tn_module_description description;
 };
 
 static int toy_identify(void *context, struct tn_buffer *text, struct tn_error *err)
@@ -24,28 +26,30 @@ void toy_text(const char *ir, long part, char text[80])
 }
 
 /* A symbol for each part, called as its object. */
-static bool toy_describe(const char *ir, struct tn_buffer *out)
+static void toy_describe(struct toy_module *m)
 {
-    char names[PARTS][80];
-    struct tn__described_symbol symbols[PARTS] = {{.part = 0}};
-    const struct tn__description d = {.parts = PARTS, .count = PARTS, .symbols = symbols};
+    m->description = (struct tn_module_description){.parts = PARTS, .count = PARTS, .symbols = m->symbols};
     for (uint32_t part = 0; part < PARTS; part++) {
-        toy_text(ir, part, names[part]);
-        symbols[part].part = part;
-        symbols[part].name = names[part];
+        toy_text(m->ir, part, m->names[part]);
+        m->symbols[part] = (struct tn_module_symbol){.part = part, .name = m->names[part]};
     }
-    return tn__description_write(&d, out);
 }
 
 static bool toy_fill(const char *ir, long part, struct tn_buffer *out)
 {
     char text[80];
+    struct toy_module m = {0};
+    if (part < 0) {
+        strcpy(m.ir, ir);
+        toy_describe(&m);
+        return tn__description_write(&m.description, out);
+    }
     toy_text(ir, part, text);
-    return part < 0 ? toy_describe(ir, out) : tn__buffer_fill(out, text, strlen(text));
+    return tn__buffer_fill(out, text, strlen(text));
 }
 
 static int toy_open(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
-                    struct tn_buffer *description, struct tn_error *err)
+                    const struct tn_module_description **description, struct tn_error *err)
 {
     (void)options, (void)err;
     struct toy *toy = context;
@@ -55,11 +59,10 @@ static int toy_open(void *context, const struct tn_ir *ir, const struct tn_compi
         return TN_ENOMEM;
     m->toy = toy;
     memcpy(m->ir, ir->bytes, ir->length);
+    toy_describe(m);
     *module = m;
-    if (toy_fill(m->ir, -1, description))
-        return TN_OK;
-    free(m);
-    return TN_ENOMEM;
+    *description = &m->description;
+    return TN_OK;
 }
 
 static int toy_compile(void *module, const struct tn_part_request *request, struct tn_buffer *object,
@@ -162,7 +165,13 @@ int open_ir(const struct world *w, const char *text, const struct tn_compile_opt
     tn__sha256_of(text, strlen(text), digest);
     const struct tn_ir ir = {
         .size = sizeof ir, .name = "m", .bytes = text, .length = strlen(text), .digest = digest, .copy = copy};
-    return w->cache->open(w->cache->context, &ir, options, module, description, err);
+    const struct tn_module_description *described;
+    int code = w->cache->open(w->cache->context, &ir, options, module, &described, err);
+    if (code || tn__description_write(described, description))
+        return code;
+    w->cache->close(*module);
+    *module = NULL;
+    return TN_ENOMEM;
 }
 
 bool is_text(const struct tn_buffer *bytes, const char *ir, long part)

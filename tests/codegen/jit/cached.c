@@ -22,7 +22,7 @@ static int count_identify(void *context, struct tn_buffer *text, struct tn_error
 }
 
 static int count_open(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
-                      struct tn_buffer *description, struct tn_error *err)
+                      const struct tn_module_description **description, struct tn_error *err)
 {
     (void)context;
     __atomic_fetch_add(&asked.opens, 1, __ATOMIC_RELAXED);

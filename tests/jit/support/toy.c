@@ -5,20 +5,20 @@
 #include "toy_number.h"
 
 #define WHOLE(...)                                                                                                     \
-    (struct tn__described_symbol[])                                                                                    \
+    (struct tn_module_symbol[])                                                                                        \
     {                                                                                                                  \
         __VA_ARGS__                                                                                                    \
     }
 
-static struct tn__described_symbol parts[] = {{.part = TOY_DATA, .name = "total"},
-                                              {.part = TOY_DATA, .name = "number"},
-                                              {.part = TOY_FIRST, .name = "first", .body = "first$body"},
-                                              {.part = TOY_SECOND, .name = "second", .body = "second$body"}};
+static struct tn_module_symbol parts[] = {{.part = TOY_DATA, .name = "total"},
+                                          {.part = TOY_DATA, .name = "number"},
+                                          {.part = TOY_FIRST, .name = "first", .body = "first$body"},
+                                          {.part = TOY_SECOND, .name = "second", .body = "second$body"}};
 
 static const struct program {
     const char *name, *file;
     size_t count;
-    struct tn__described_symbol *symbols;
+    struct tn_module_symbol *symbols;
     bool has_parts, fails;
     uint32_t flags;
 } programs[] = {
@@ -37,6 +37,7 @@ struct module {
     const struct program *program;
     bool whole;
     long number;
+    struct tn_module_description description;
 };
 
 static void count(int *counter)
@@ -50,13 +51,13 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
     return tn__buffer_fill(text, "toy", 3) ? TN_OK : tn__no_memory(err, NULL);
 }
 
-static bool describe(const struct module *m, struct tn_buffer *out)
+static void describe(struct module *m)
 {
-    struct tn__description d = {.flags = (m->whole ? TN__DESCRIBED_WHOLE : 0) | m->program->flags,
-                                .parts = m->whole ? 1 : TOY_PARTS,
-                                .count = m->whole ? m->program->count : sizeof parts / sizeof parts[0],
-                                .symbols = m->whole ? m->program->symbols : parts};
-    return tn__description_write(&d, out);
+    m->description =
+        (struct tn_module_description){.flags = (m->whole ? TN__DESCRIBED_WHOLE : 0) | m->program->flags,
+                                       .parts = m->whole ? 1 : TOY_PARTS,
+                                       .count = m->whole ? m->program->count : sizeof parts / sizeof parts[0],
+                                       .symbols = m->whole ? m->program->symbols : parts};
 }
 
 static const struct program *find_program(const struct tn_ir *ir)
@@ -68,7 +69,7 @@ static const struct program *find_program(const struct tn_ir *ir)
 }
 
 static int open_module(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
-                       struct tn_buffer *description, struct tn_error *err)
+                       const struct tn_module_description **description, struct tn_error *err)
 {
     (void)options;
     struct toy *toy = context;
@@ -81,11 +82,9 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     if (!m)
         return tn__no_memory(err, ir->name);
     memcpy(text, ir->bytes, ir->length < sizeof text ? ir->length : sizeof text - 1);
-    *m = (struct module){toy, program, ir->whole || !program->has_parts, atol(text + strlen(program->name))};
-    if (!describe(m, description)) {
-        tn__free(NULL, m);
-        return tn__no_memory(err, ir->name);
-    }
+    *m = (struct module){toy, program, ir->whole || !program->has_parts, atol(text + strlen(program->name)), {0}};
+    describe(m);
+    *description = &m->description;
     count(&toy->opens);
     *module = m;
     return TN_OK;
