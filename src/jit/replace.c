@@ -13,7 +13,7 @@
 #include "jit/jit.h"
 #include "link/core/library.h"
 #include "link/core/session.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 #include "link/session/contents.h"
 
 /* A function that some version has defined. It stays as long as the JIT. */

@@ -15,7 +15,7 @@
 #include "jit/background.h"
 #include "jit/tiers.h"
 #include "link/demand/promise.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_TIERS);
 

@@ -4,7 +4,7 @@
  * cannot be done, or memory is out, they stay until their module goes, as they do for other clients. */
 
 #include "jit/tiers.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 static bool name_bodies(const struct tn__tiered_part *part, const struct tn__described_symbol *s, size_t tier,
                         struct tn__arena *arena, struct tn__lazy_bodies *f)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Bodies that have given way (src/jit/tiers_retire.c, src/link/lazy/lazy_retire.c) for spin: the thread of tiers leads
+/* Bodies that have given way (src/jit/tiers_retire.c, src/link/redirect/bodies.c) for spin: the thread of tiers leads
  * a stub to a higher body and retires the lower one; a client redirects and resets the stub; two attached threads call.
  * A call always finds a function, and none runs code that was freed.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What leads a function (doc/REDIRECT.md; src/link/lazy/lazy.c, lazy_raise.c, src/jit/replace.c) for spin: the word
+/* What leads a function (doc/REDIRECT.md; src/link/lazy/lazy.c, src/link/redirect/raise.c, src/jit/replace.c) for spin: the word
  * that callers jump through, and the claims on it. A thread of tiers raises a lazy function and retires the body that
  * has given way; another thread puts two versions on top, each of which may turn out not to be there at its first call,
  * breaks their assumptions in either order and retires them; a client redirects the function to code of its own, resets

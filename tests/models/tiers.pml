@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stubs that are led to code of a higher tier (src/jit/tiers.c, src/link/lazy/lazy_raise.c) for spin: the thread
+/* Stubs that are led to code of a higher tier (src/jit/tiers.c, src/link/redirect/raise.c) for spin: the thread
  * compiles a function and swaps, a client redirects it and resets it, retires its module and adds another one that
  * defines the same name, and destroys the JIT; an attached thread calls. A redirection stays; no thread runs code that
  * was freed; the thread uses neither a module's struct nor a JIT that is gone.

@@ -8,7 +8,7 @@
 
 #include "base/kept_errno.h"
 #include "base/shown_name.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 #include "link/session/contents.h"
 
 /* ---- where stubs lead ---- */

@@ -3,7 +3,7 @@
 /* Describes stubs to observers: adjacent stubs of one definition are an object with functions NAME@stub. Nothing is
  * stored here: the records have the stubs' addresses. */
 
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 #include "link/observe/observer.h"
 
 /* Adjacent stubs: those of the records first ... end - 1. */

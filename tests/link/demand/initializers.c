@@ -7,7 +7,7 @@
 
 #include "functions.h"
 #include "link/demand/promise.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 extern char **environ;
 

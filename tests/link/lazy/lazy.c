@@ -10,7 +10,7 @@
 
 #include "base/os.h"
 #include "link/file/detached.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 /* lazy_large.o takes more than the default. */
 TN_TLS_RESERVE(4096);

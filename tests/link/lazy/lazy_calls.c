@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "data/lazy.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 #include "dumped.h"
 
 static const char *const unwind_ways[] = {WAYS};

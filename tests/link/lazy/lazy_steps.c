@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 static const char *const unwind_ways[] = {WAYS};
 

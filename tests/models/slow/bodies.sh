@@ -3,7 +3,7 @@
 # Checks tests/models/bodies.pml with spin: a body is retired while threads call and a client redirects, and each
 # deliberate mistake is found.
 # time limit: 900
-# checked: tests/models/bodies.pml src/jit/tiers_retire.c src/link/lazy/lazy_retire.c
+# checked: tests/models/bodies.pml src/jit/tiers_retire.c src/link/redirect/bodies.c
 
 set -u
 model=$PWD/tests/models/bodies.pml

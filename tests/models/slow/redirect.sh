@@ -3,7 +3,7 @@
 # Checks tests/models/redirect.pml with spin: tiers, versions and a client claim the word that leads a function while
 # threads call it, and each deliberate mistake is found.
 # time limit: 900
-# checked: tests/models/redirect.pml src/link/lazy/lazy.c src/link/lazy/lazy_raise.c src/jit/replace.c
+# checked: tests/models/redirect.pml src/link/lazy/lazy.c src/link/redirect/raise.c src/jit/replace.c
 
 set -u
 model=$PWD/tests/models/redirect.pml

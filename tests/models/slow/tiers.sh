@@ -3,7 +3,7 @@
 # Checks tests/models/tiers.pml with spin: stubs are led to higher tiers while the client redirects them, retires
 # modules and destroys the JIT, and each deliberate mistake is found.
 # time limit: 900
-# checked: tests/models/tiers.pml src/jit/tiers.c src/link/lazy/lazy_raise.c
+# checked: tests/models/tiers.pml src/jit/tiers.c src/link/redirect/raise.c
 
 set -u
 model=$PWD/tests/models/tiers.pml

@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 #include "registers_common.h"
 
 enum {

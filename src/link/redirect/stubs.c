@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 enum { FIRST_BLOCK = 256, LARGEST_BLOCK = 4096, WRITE_STEP = 4096, UNWIND_TABLE = 64 };
 

@@ -2,6 +2,6 @@
 
 /* Processors for which there are no lazy stubs yet. */
 
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 const struct tn__lazy_machine tn__lazy_machine = {.stub_size = 16};

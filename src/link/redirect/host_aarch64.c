@@ -10,7 +10,7 @@
 
 #include <sys/auxv.h>
 
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 /* ---- stubs ---- */
 

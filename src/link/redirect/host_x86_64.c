@@ -7,7 +7,7 @@
  * and mask registers in full (xsave.h). The x87 stack is empty at a call. */
 
 #include "link/arch/x86_64/xsave.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 /* ---- stubs ---- */
 

@@ -12,8 +12,8 @@
  *
  * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
 
-#ifndef TENON_LAZY_H
-#define TENON_LAZY_H
+#ifndef TENON_CELL_H
+#define TENON_CELL_H
 
 #include "base/lazy_frame.h"
 #include "base/tree.h"

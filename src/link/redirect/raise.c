@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "link/demand/promise.h"
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 
 uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name)
 {

@@ -4,7 +4,7 @@
  * retired. First the functions get other names to look up, so that a stub that is reset finds the best body, and
  * nothing is compiled anew. */
 
-#include "link/lazy/lazy.h"
+#include "link/redirect/cell.h"
 #include "link/session/contents.h"
 
 struct bodies {
