@@ -133,8 +133,12 @@ TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, con
  * run, and each stub leads to the new function, or does when the client ends its redirection (tn_redirect with NULL). A
  * module none of whose functions is led to any more is retired, as by tn_tracker_retire: threads that call such
  * functions have to be attached, the caller counts as quiescent, and the call waits until the others have been. Modules
- * that are still led to stay until the session ends, also if the library is removed. `owner` and instances of the
- * module have to be NULL and 0; a kept copy of IR (keep_ir) counts as one of the library.
+ * that are still led to stay until the session ends. `owner` and instances of the module have to be NULL and 0; a kept
+ * copy of IR (keep_ir) counts as one of the library.
+ *
+ * A lazy JIT compiles a function of it at its first call. If that fails, on_error is called, and the call goes on at the
+ * code on top of which the module lies, if it rests on assumptions, and so do later calls; otherwise in on_failure, and
+ * the next call tries again.
  *
  * Any thread. TN_EINVAL (also: the module shows no function), TN_EDUP (the library defines such a name otherwise; a
  * weak function gives way instead), and the errors of tn_jit_add_module and of tn_lookup. */

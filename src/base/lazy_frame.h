@@ -12,7 +12,7 @@
 
 enum { TN__LAZY_REGISTERS = 18 };
 
-struct tn__lazy_slot;
+struct tn__cell;
 
 /* Lies on the stack of the calling thread and ends where its arguments in memory begin. The vector registers lie below
  * it. The function receives whatever is written here. Each processor uses as many of the registers as it needs, from
@@ -22,7 +22,7 @@ struct tn__lazy_slot;
  *     RISC-V   a0 ... a7 t2 t0 t4 t5 t6; t2 is the static chain, the last four are never managed */
 struct tn__lazy_frame {
     struct tn__lazy_frame *outer; /* for the watcher: the previous frame in this thread's list */
-    struct tn__lazy_slot *slot;
+    struct tn__cell *cell;
     uint64_t managed_registers; /* bit i: registers[i] is a reference to a managed object */
     uint64_t managed_stack;     /* bit i: stack[i] is one */
     uint64_t registers[TN__LAZY_REGISTERS];

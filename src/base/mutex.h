@@ -24,7 +24,6 @@ enum tn__level {
     TN__LEVEL_HEAP,        /* a heap */
     TN__LEVEL_BESIDE,      /* its objects, for work beside its threads */
     TN__LEVEL_VISITORS,    /* its types' functions that visit references */
-    TN__LEVEL_REPLACED,    /* which functions of JITs are replaced by what */
     TN__LEVEL_SESSIONS,    /* the list of all sessions; at a fork their locks too, and no link is writing */
     TN__LEVEL_SESSION,     /* a session */
     TN__LEVEL_POOL,        /* its threads */

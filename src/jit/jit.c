@@ -10,6 +10,7 @@
 #include "jit/jit.h"
 #include "jit/options.h"
 #include "link/demand/promise.h"
+#include "link/redirect/cell.h"
 
 /* ---- the lock ---- */
 
@@ -130,12 +131,11 @@ void tn__jit_release(struct tn_jit *jit)
     }
     for (struct tn__jit_version *each = jit->versions, *next; each; each = next) {
         next = each->next;
-        tn__free(NULL, each->leads);
+        tn__claims_release(each->claims);
         tn__free(NULL, each);
     }
     if (jit->ahead)
         tn__ahead_hooks_of(jit)->free(jit->ahead);
-    tn__arena_free(&jit->name_memory);
     tn__jit_free_tags(jit);
     if (jit->tiering)
         jit->tiering->free(jit);

@@ -43,12 +43,10 @@ struct tn_jit {
     struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
     struct tn__tree *tags;                    /* under tn__jit_lock (jit_tags.c) */
     struct tn_jit_stats counters;             /* tn__count */
-    struct tn__tree *names;                   /* these three: under the lock of replace.c */
-    struct tn__arena name_memory;
-    struct tn__jit_version *versions;
-    const struct tn_tiering *tiering; /* NULL: no tiers */
-    struct tn__tiers *tiers;          /* tiers.h */
-    struct tn__ahead *ahead;          /* NULL: it does not compile ahead */
+    struct tn__jit_version *versions;         /* the same */
+    const struct tn_tiering *tiering;         /* NULL: no tiers */
+    struct tn__tiers *tiers;                  /* tiers.h */
+    struct tn__ahead *ahead;                  /* NULL: it does not compile ahead */
 };
 
 /* What a JIT that compiles ahead calls (ahead.h); of modules whose `ahead` is set. */
@@ -76,9 +74,7 @@ struct tn__jit_version {
     struct tn__jit_version *next;
     struct tn_library *library;
     struct tn__jit_tagged tag;
-    struct tn__jit_lead *leads;      /* of its functions; */
-    size_t count;                    /* 0 until they are published */
-    size_t names;                    /* of stubs that lead to it, or would if newer ones did not rest on assumptions */
+    struct tn__claims *claims;       /* to cells of what it defines */
     bool is_busy;                    /* a thread is making or removing it */
     const struct tn__resting *rests; /* NULL: on nothing. To compare with: it may be gone */
 };

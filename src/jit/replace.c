@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Functions that are replaced while threads call them. Each module is a version, in a library of its own that searches
- * the client's. There, a redirectable stub for each function leads to the newest version that defines it. A version to
- * which no stub leads is retired.
+ * the client's. There, a redirectable stub for each function leads to it: the version lays a claim to the stub's cell
+ * (link/redirect/cell.h). A version without claims is retired.
  *
  * A version that rests on assumptions lies on top of what the function had before: other versions, below them one that
  * rests on nothing, or the lazy function of a module that was added. When an assumption is broken, the versions that
- * rest on it are taken out, and the stub leads to the next one below. */
+ * rest on it take their claims back. */
 
-#include "base/fork.h"
 #include "jit/assumption.h"
 #include "jit/jit.h"
 #include "link/core/library.h"
@@ -16,30 +15,12 @@
 #include "link/redirect/cell.h"
 #include "link/session/contents.h"
 
-/* A function that some version has defined. It stays as long as the JIT. */
-struct tn__jit_name {
-    struct tn__tree node;      /* by hash and library */
-    struct tn__jit_name *same; /* another one with that number */
-    uint64_t library;
-    struct tn__jit_lead *leads; /* newest first: the version of its stub */
-    char text[];
-};
-
-/* A function of a version. All that has others below it rests on assumptions. */
-struct tn__jit_lead {
-    struct tn__jit_lead *below;
-    struct tn__jit_name *name;
-    struct tn__jit_version *version;
-    const void *address;
-    bool is_listed; /* in its name's list */
-};
-
 struct function {
     const char *name;
     uint64_t flags; /* TN_KNOWN_... */
     void *address;
-    struct tn__jit_name *entry;
-    bool is_led, is_first; /* its stub leads to it unless the client redirects it, and led to no version before */
+    struct tn__claim *claim; /* to its cell, until that has it; NULL: the function is seen by its own version only */
+    struct tn__cell *cell;
 };
 
 struct replacing {
@@ -56,23 +37,6 @@ struct replacing {
     bool is_stuck;            /* and these stubs could not be removed */
     struct tn_error *err;
 };
-
-/* ---- the lock ---- */
-
-/* One for all JITs: held while stubs are redirected, not while anything is compiled or waited for. */
-static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_REPLACED);
-
-static void take_lock(void)
-{
-    static const struct tn__fork_hooks hooks = {.lock = &lock};
-    tn__forks_watch(TN__LEVEL_REPLACED, &hooks);
-    tn__mutex_lock(&lock);
-}
-
-static void give_lock(void)
-{
-    tn__mutex_unlock(&lock);
-}
 
 /* ---- versions ---- */
 
@@ -93,26 +57,34 @@ static int search_as(struct tn_library *version, struct tn_library *of, struct t
     return code;
 }
 
+static void free_version(struct tn__jit_version *version)
+{
+    tn__claims_release(version->claims);
+    tn__free(NULL, version);
+}
+
 static int open_version(struct replacing *r)
 {
     struct tn__jit_version *version = tn__alloc_zeroed(NULL, 1, sizeof *version);
-    if (!version)
+    if (!version || !(version->claims = tn__claims_new())) {
+        tn__free(NULL, version);
         return tn__no_memory(r->err, r->module);
+    }
     int code = tn_library_create(r->library->session, r->module, &version->library, r->err);
     if (code != TN_OK) {
-        tn__free(NULL, version);
+        free_version(version);
         return code;
     }
     version->is_busy = true;
-    take_lock();
+    tn__jit_lock();
     version->next = r->jit->versions;
     r->jit->versions = version;
-    give_lock();
+    tn__jit_unlock();
     r->version = version;
     return search_as(version->library, r->library, r->err);
 }
 
-/* One that no stub leads to. With `waits`, threads may be running it, or be in the first call of one of its functions,
+/* One without claims. With `waits`, threads may be running it, or be in the first call of one of its functions,
  * which needs the version's names: these stay until no thread can be in such a call. If memory is out, it stays, for a
  * later call. */
 static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, bool waits)
@@ -129,7 +101,7 @@ static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, 
         tn__jit_forget_initializers(jit, version->library);
         tn_library_destroy(version->library, NULL);
     }
-    take_lock();
+    tn__jit_lock();
     version->is_busy = false;
     if (code == TN_OK) {
         struct tn__jit_version **at = &jit->versions;
@@ -137,23 +109,21 @@ static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, 
             at = &(*at)->next;
         *at = version->next;
     }
-    give_lock();
-    if (code == TN_OK) {
-        tn__free(NULL, version->leads);
-        tn__free(NULL, version);
-    }
+    tn__jit_unlock();
+    if (code == TN_OK)
+        free_version(version);
     return code == TN_OK;
 }
 
 static struct tn__jit_version *take_unused(struct tn_jit *jit)
 {
-    take_lock();
+    tn__jit_lock();
     struct tn__jit_version *version = jit->versions;
-    while (version && (version->names || version->is_busy))
+    while (version && (version->is_busy || !tn__claims_are_gone(version->claims)))
         version = version->next;
     if (version)
         version->is_busy = true;
-    give_lock();
+    tn__jit_unlock();
     return version;
 }
 
@@ -236,56 +206,24 @@ static int find_functions(struct replacing *r)
     return code == TN_OK ? look_up(r) : code;
 }
 
-/* ---- names ---- */
+/* ---- publishing ---- */
 
-/* NULL: out of memory. */
-static struct tn__jit_name *find_name(const struct replacing *r, const char *name)
+/* Under the session's lock: the cell that the function may claim; NULL: there is none. It is a new one, or that of
+ * versions of which the lowest rests on nothing, or, for a version that rests on assumptions, a lazy function's. */
+static struct tn__cell *find_cell(const struct replacing *r, const char *name)
 {
-    struct tn_jit *jit = r->jit;
-    uint64_t library = tn_library_number(r->library), key = tn__jit_hash(library, name);
-    struct tn__tree *node = tn__tree_find(jit->names, key);
-    struct tn__jit_name *first = node ? tn__container_of(node, struct tn__jit_name, node) : NULL;
-    for (struct tn__jit_name *each = first; each; each = each->same)
-        if (each->library == library && strcmp(each->text, name) == 0)
-            return each;
-    size_t size = strlen(name) + 1;
-    struct tn__jit_name *made = tn__arena_alloc(&jit->name_memory, sizeof *made + size);
-    if (!made)
-        return NULL;
-    *made = (struct tn__jit_name){.node.key = key, .library = library};
-    memcpy(made->text, name, size);
-    if (first) {
-        made->same = first->same;
-        first->same = made;
-    } else
-        tn__tree_insert(&jit->names, &made->node);
-    return made;
+    struct tn__cell *cell = tn__cell_find(r->library, name);
+    bool may_be_claimed = cell && (cell->facts->batch->owner == r->stubs || tn__cell_has_version(cell) ||
+                                   (r->rests && cell->facts->looks_up));
+    return may_be_claimed ? cell : NULL;
 }
 
-/* ---- publishing, under the lock ---- */
-
-/* NULL: it never was a version's. */
-static const struct tn__jit_lead *lowest(const struct tn__jit_name *name)
+static bool is_there(const struct replacing *r, const char *name)
 {
-    const struct tn__jit_lead *lead = name->leads;
-    while (lead && lead->below)
-        lead = lead->below;
-    return lead;
-}
-
-/* Whether the library has a stub that the function may take over: that of versions that rest on nothing, or, for a
- * version that rests on assumptions, that of a lazy function. */
-static bool find_stub(const struct replacing *r, const struct function *f)
-{
-    const struct tn__jit_lead *general = lowest(f->entry);
-    bool is_replaced = general && !general->version->rests;
-    if (!is_replaced && !r->rests)
-        return false;
     tn__session_lock(r->library->session);
-    const struct tn__lazy_slot *slot = tn__lazy_find_slot(r->library, f->name);
-    bool is_there = slot && ((is_replaced && slot->record->version) || (r->rests && slot->record->target));
+    bool found = find_cell(r, name);
     tn__session_unlock(r->library->session);
-    return is_there;
+    return found;
 }
 
 /* A stub that the client has removed is made anew, except for a version that rests on assumptions: that needs something
@@ -299,85 +237,63 @@ static int make_stub(const struct replacing *r, const struct function *f)
 }
 
 /* Nothing that is there already is changed. */
-static int prepare(struct replacing *r, struct function *f)
+static int prepare(const struct replacing *r, struct function *f)
 {
-    f->entry = find_name(r, f->name);
-    if (!f->entry)
-        return tn__no_memory(r->err, r->module);
-    int code = find_stub(r, f) ? TN_OK : make_stub(r, f);
-    if (code != (r->rests ? TN_EUNDEF : TN_EDUP) || !(f->flags & TN_KNOWN_WEAK))
+    int code = is_there(r, f->name) ? TN_OK : make_stub(r, f);
+    if (code == (r->rests ? TN_EUNDEF : TN_EDUP) && f->flags & TN_KNOWN_WEAK)
+        return TN_OK; /* its own, seen by itself only */
+    if (code != TN_OK)
         return code;
-    f->entry = NULL; /* its own, seen by itself only */
-    return TN_OK;
+    f->claim = tn__claim_new(r->library->session, r->rests ? TN__CLAIM_RESTING : TN__CLAIM_VERSION,
+                             (uintptr_t)f->address, r->version->claims);
+    return f->claim ? TN_OK : tn__no_memory(r->err, f->name);
 }
 
-static int publish(const struct replacing *r, struct function *f)
+/* Under the session's lock: what may have changed since. */
+static int check(const struct replacing *r)
 {
-    if (!f->entry)
-        return TN_OK;
-    int code = tn__lazy_cover(r->library, f->name, f->address, &f->is_first, r->err);
-    f->is_led = code == TN_OK;
+    int code = tn__library_check(r->library, r->err);
+    if (code == TN_OK && tn__is_broken(r->rests))
+        code = tn__fail(r->err, TN_ECANCELLED, "%s rests on an assumption that was broken", r->module);
+    for (struct function *f = r->symbols; f < r->symbols + r->count && code == TN_OK; f++) {
+        f->cell = f->claim ? find_cell(r, f->name) : NULL;
+        if (f->claim && !f->cell)
+            code = tn__fail(r->err, TN_EUNDEF, "'%s' is not redirectable in library %s", f->name, r->library->name);
+        else if (f->claim)
+            code = tn__cell_check(f->cell, (uintptr_t)f->address, r->err);
+    }
     return code;
 }
 
-/* What prepare could not foresee. */
-static void take_back(struct replacing *r)
+/* The same; cannot fail. */
+static void publish(struct replacing *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->symbols[i].is_led) {
-            const struct function *f = &r->symbols[i];
-            const struct tn__jit_lead *before = f->is_first ? NULL : f->entry->leads;
-            tn__lazy_uncover(r->library, f->name, f->address, before ? before->address : NULL);
+    for (struct function *f = r->symbols; f < r->symbols + r->count; f++)
+        if (f->claim) {
+            tn__cell_claim(f->cell, f->claim);
+            f->claim = NULL;
         }
-}
-
-static void take_out(struct tn__jit_lead *lead)
-{
-    struct tn__jit_lead **at = &lead->name->leads;
-    while (*at != lead)
-        at = &(*at)->below;
-    *at = lead->below;
-    lead->is_listed = false;
-    lead->version->names--;
-}
-
-static void commit(struct replacing *r)
-{
-    for (size_t i = 0; i < r->count; i++) {
-        struct tn__jit_name *name = r->symbols[i].entry;
-        struct tn__jit_lead *lead = &r->version->leads[i];
-        while (name && (!r->rests || r->symbols[i].is_first) && name->leads)
-            take_out(name->leads); /* with is_first, those of a stub that the client has removed */
-        if (!name)
-            continue;
-        *lead = (struct tn__jit_lead){name->leads, name, r->version, r->symbols[i].address, true};
-        name->leads = lead;
-        r->version->names++;
-    }
-    r->version->count = r->count;
+    tn__tracker_transfer(r->stubs, &r->library->own);
+    tn__jit_lock();
     r->version->is_busy = false;
+    tn__jit_unlock();
 }
 
 static int publish_all(struct replacing *r)
 {
+    struct tn_session *session = r->library->session;
     int code = tn_tracker_create(r->library, &r->stubs, r->err);
-    if (!(r->version->leads = tn__alloc_zeroed(NULL, r->count + 1, sizeof *r->version->leads)) && code == TN_OK)
-        code = tn__no_memory(r->err, r->module);
     r->was_seen = true;
-    take_lock();
-    if (code == TN_OK && tn__is_broken(r->rests))
-        code = tn__fail(r->err, TN_ECANCELLED, "%s rests on an assumption that was broken", r->module);
     for (size_t i = 0; i < r->count && code == TN_OK; i++)
         code = prepare(r, &r->symbols[i]);
-    for (size_t i = 0; i < r->count && code == TN_OK; i++)
-        code = publish(r, &r->symbols[i]);
+    tn__session_lock(session);
     if (code == TN_OK)
-        code = tn_tracker_transfer(r->stubs, tn_library_tracker(r->library), r->err);
+        code = check(r);
     if (code == TN_OK)
-        commit(r);
-    else
-        take_back(r);
-    give_lock();
+        publish(r);
+    tn__session_unlock(session);
+    for (size_t i = 0; i < r->count; i++)
+        tn__claim_free(session, r->symbols[i].claim);
     if (code != TN_OK && r->stubs)
         r->is_stuck = tn_tracker_retire(r->stubs, NULL) == TN_ENOMEM;
     tn_tracker_destroy(r->stubs);
@@ -386,34 +302,26 @@ static int publish_all(struct replacing *r)
 
 /* ---- assumptions that are broken ---- */
 
-static void lead_down(const struct tn__jit_version *version, struct tn_library *library)
-{
-    for (struct tn__jit_lead *lead = version->leads; lead < version->leads + version->count; lead++) {
-        if (!lead->is_listed)
-            continue;
-        take_out(lead);
-        const struct tn__jit_lead *next = lead->name->leads;
-        tn__lazy_uncover(library, lead->name->text, lead->address, next ? next->address : NULL);
-    }
-}
-
 /* A version that is not published yet sees that it is too late. The stubs of others are led to what is below, unless a
  * newer version is on top, or the client's redirection. */
 static void fall(struct tn__resting *rests)
 {
-    take_lock();
+    struct tn_session *session = rests->shown->session;
+    tn__session_lock(session);
+    tn__jit_lock();
     for (struct tn__jit_version *version = rests->jit->versions; version; version = version->next)
         if (version->rests == rests)
-            lead_down(version, rests->shown);
-    give_lock();
+            tn__claims_drop(version->claims);
+    tn__jit_unlock();
+    tn__session_unlock(session);
 }
 
 static int note_assumptions(struct replacing *r, const struct tn_jit_module *module)
 {
     int code = tn__jit_rest(r->jit, r->version->library, r->library, module, fall, &r->rests, r->err);
-    take_lock();
+    tn__jit_lock();
     r->version->rests = r->rests;
-    give_lock();
+    tn__jit_unlock();
     return code;
 }
 

@@ -153,8 +153,10 @@ static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn
             if (!(bodies[count++] = tn__tiered_name(part, s, t, arena)))
                 return tn__no_memory(err, s->name);
         const struct tn__lazy_better better = {s->name, bodies, count, is_there, part->of};
-        bool changed; /* the client may have redirected or removed it; that is no error */
-        tn__lazy_raise(part->of->library, &better, &changed, NULL);
+        bool changed;
+        int code = tn__lazy_raise(part->of->library, &better, &changed, err);
+        if (code == TN_ENOMEM) /* otherwise the client has redirected or removed it, which is no error */
+            return code;
         *raised += changed;
     }
     return TN_OK;

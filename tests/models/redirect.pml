@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What leads a function (doc/REDIRECT.md; src/link/lazy/lazy.c, src/link/redirect/raise.c, src/jit/replace.c) for spin: the word
- * that callers jump through, and the claims on it. A thread of tiers raises a lazy function and retires the body that
- * has given way; another thread puts two versions on top, each of which may turn out not to be there at its first call,
- * breaks their assumptions in either order and retires them; a client redirects the function to code of its own, resets
- * that, redirects again and retires that code; two attached threads call. No call reaches code that was freed, or
- * nothing at all; what the client redirected stays so until it says otherwise; and the highest claim that is valid
- * leads. (The code does one step differently as yet: a version that is not there fails the call.)
+/* What leads a function (doc/REDIRECT.md; src/link/redirect/cell.c, first_call.c, raise.c, src/jit/replace.c) for spin:
+ * the word that callers jump through, and the claims on it. A thread of tiers raises a lazy function and retires the
+ * body that has given way; another thread puts two versions on top, each of which may turn out not to be there at its
+ * first call, breaks their assumptions in either order and retires them; a client redirects the function to code of its
+ * own, resets that, redirects again and retires that code; two attached threads call. No call reaches code that was
+ * freed, or nothing at all; what the client redirected stays so until it says otherwise; and the highest claim that is
+ * valid leads.
  *
  * BROKEN=n leaves out or exchanges one step, and the check must find that: 1 a raise does not look where the word
  * leads; 2 a new version takes the word from the client; 3 so does the end of a version; 4 a reset leads to the first
@@ -14,7 +14,8 @@
  * back with the reset; 7 a first call stores what it has found over what has come meanwhile; 8 the removal of a body or
  * of the client's code does not wait; 9 a first call does not look again when a body has given way meanwhile; 10 the
  * client's code is freed where the word leads to it; 11 a version that is not there fails the call; 12 a version that
- * ends below another one comes back with the end of that; 13 a version is freed before the word leads elsewhere. */
+ * ends below another one comes back with the end of that; 13 a version is freed before the word leads elsewhere; 14 a
+ * version that is not there fails the call if it has ended meanwhile. */
 
 #ifndef BROKEN
 #define BROKEN 0
@@ -34,6 +35,7 @@ byte number;             /* to which version */
 mtype looks = low;       /* what a first call looks up */
 bool named = true;       /* the lower body can be found */
 bool clients;            /* claims: the client's; */
+bool tier;               /* that of the higher body, until calls look it up; */
 bool valid[VERSIONS + 1]; /* those of versions; the later ones are higher */
 
 bool freed_low, freed_own;
@@ -59,9 +61,15 @@ init {
 
 #define TOP (valid[2] -> 2 : (valid[1] -> 1 : 0))
 
-inline lead_below() {
+inline settle() {
     number = TOP;
-    word = (number -> version : entry)
+    word = (number -> version : (tier -> high : entry))
+}
+
+/* What led ends: a function that is looked up again begins with its first body. */
+inline lead_below() {
+    tier = tier && TOP;
+    settle()
 }
 
 inline take_off(v) {
@@ -72,6 +80,14 @@ inline take_off(v) {
     :: clients && BROKEN != 6 && BROKEN != 3
     :: !clients && word == version && number == v -> lead_below()
     :: !clients && !(word == version && number == v)
+    fi
+}
+
+inline fail(v) {
+    valid[v] = false;
+    if
+    :: !clients && word == version && number == v -> settle()
+    :: else
     fi
 }
 
@@ -100,13 +116,13 @@ proctype tiers() {
     atomic {
         raised = (word == entry || word == low || BROKEN == 1);
         if
-        :: raised -> word = high; number = 0
+        :: raised -> tier = true; word = high; number = 0
         :: else
         fi
     };
     if
     :: raised ->
-        atomic { named = false; looks = high };
+        atomic { named = false; looks = high; tier = false };
         atomic {
             if
             :: word == low -> lead_below()
@@ -126,7 +142,7 @@ inline cover(v) {
     atomic {
         valid[v] = true;
         if
-        :: !clients || BROKEN == 2 -> lead_below()
+        :: !clients || BROKEN == 2 -> settle()
         :: else
         fi
     }
@@ -224,8 +240,8 @@ inline first_call_of_version() {
         :: !linked[to] ->
             failed[to] = true;
             if
-            :: BROKEN == 11 -> at = nothing
-            :: else -> take_off(to); at = word; to = number
+            :: BROKEN == 11 || (BROKEN == 14 && !valid[to]) -> at = nothing
+            :: else -> fail(to); at = word; to = number
             fi
         fi
     }

@@ -31,7 +31,7 @@ int tn__observers_tell(struct tn_session *session, const struct tn_linked_object
 void tn__observers_tell_removed(struct tn_session *session, const struct tn_linked_object *const *objects,
                                 size_t count);
 
-/* ---- lazy and redirectable functions (lazy/lazy.c) ---- */
+/* ---- lazy and redirectable functions (lazy/lazy.c, redirect/cell.c) ---- */
 
 /* The places of code to be removed; sorted, without overlaps. */
 struct tn__places {
@@ -42,8 +42,8 @@ struct tn__places {
 struct tn__lazy_hooks {
     /* Removes the tracker's stubs with their names. */
     void (*forget)(struct tn_tracker *owner);
-    /* Resets every slot that leads to one of these places, or to a stub whose names are hidden: its next call looks the
-     * function up again. True if there was such a slot. */
+    /* Resets every cell that leads to one of these places, or to a stub whose names are hidden: its next call looks the
+     * function up again. True if there was such a cell. */
     bool (*lead_away)(struct tn_session *session, const struct tn__places *places);
     /* Whether the entry's definition is a stub. */
     bool (*is_stub)(const struct tn_session *session, const struct tn__entry *entry);

@@ -84,16 +84,17 @@ struct tn__exit {
     size_t rank;
 };
 
-/* One function with a stub (lazy/lazy.c). */
-struct tn__lazy_record {
+/* What is known of a function with a stub (redirect/cell.h). */
+struct tn__cell_facts {
     struct tn__lazy_batch *batch; /* that it was defined with */
     struct tn__entry *entry;
-    uint64_t stub;      /* 0: weak, and there was a definition already */
-    const char *target; /* the name to look up; NULL: only tn_redirect knows where the stub leads */
-    uint64_t version;   /* the newest of tn_jit_replace; 0: there is none */
-    uint16_t managed_registers;
-    bool is_clients; /* the stub leads where the client has redirected it, whatever is below */
+    uint64_t stub;         /* 0: weak, and there was a definition already */
+    const char *looks_up;  /* the name of what it leads to at first; NULL: there is no name */
+    struct tn__claim *top; /* the highest of those that are stored */
     uint32_t managed_stack;
+    uint16_t managed_registers;
+    uint8_t led_by;  /* enum tn__claim_kind */
+    bool is_claimed; /* claims of other cells lead here, or did */
 };
 
 /* Functions that were defined together. */
@@ -108,13 +109,13 @@ struct tn__lazy_batch {
     bool hidden;    /* the names are gone, but the stubs still work */
     bool of_object; /* the targets are an object's, and may be hidden (lazy_object.c) */
     size_t count;
-    struct tn__lazy_record records[];
+    struct tn__cell_facts facts[];
 };
 
 /* False if the name has another definition by now, because this one was weak. */
-static inline bool tn__lazy_is_defined(const struct tn__lazy_record *record)
+static inline bool tn__lazy_is_defined(const struct tn__cell_facts *facts)
 {
-    return record->stub && record->entry->kind == TN__ENTRY_ABSOLUTE && record->entry->address == record->stub;
+    return facts->stub && facts->entry->kind == TN__ENTRY_ABSOLUTE && facts->entry->address == facts->stub;
 }
 
 /* Owns objects and promises. */

@@ -42,7 +42,7 @@ static void mark_stubs(struct sweep *s, const struct tn__list *batches)
 {
     for (TN_EACH(const struct tn__lazy_batch, batch, batches, owned))
         for (size_t i = 0; batch->library == s->library && i < batch->count; i++)
-            mark_entry(s, batch->records[i].entry);
+            mark_entry(s, batch->facts[i].entry);
 }
 
 static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker)

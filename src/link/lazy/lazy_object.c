@@ -5,7 +5,7 @@
  * that leads to the body. */
 
 #include "base/shown_name.h"
-#include "link/redirect/cell.h"
+#include "link/lazy/lazy.h"
 #include "link/session/contents.h"
 
 static bool is_function(const struct tn__object_data *data, const struct tn__symbol *symbol)

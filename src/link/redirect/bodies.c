@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Bodies of lazy functions that have better ones. Their objects are moved to a tracker of their own, and that is
- * retired. First the functions get other names to look up, so that a stub that is reset finds the best body, and
+ * retired. First the functions get other names to look up, so that a cell that is reset finds the best body, and
  * nothing is compiled anew. */
 
 #include "link/redirect/cell.h"
@@ -11,7 +11,7 @@ struct bodies {
     struct tn_library *library;
     const struct tn__lazy_bodies *functions;
     size_t count, old_count;
-    char **names;              /* copies of `best`; NULL once they are a record's */
+    char **names;              /* copies of `best`; NULL once they are a cell's */
     struct tn__object **taken; /* and whose they were: */
     struct tn_tracker **owners;
     size_t taken_count;
@@ -26,22 +26,21 @@ static bool is_one_of(const char *name, const struct tn__lazy_bodies *f, size_t 
 }
 
 /* The function's, unless another module has defined it anew, or it has the name already. */
-static struct tn__lazy_record *record_of(const struct bodies *b, size_t i)
+static struct tn__cell *cell_of(const struct bodies *b, size_t i)
 {
     const struct tn__lazy_bodies *f = &b->functions[i];
-    struct tn__lazy_slot *slot = tn__lazy_find_slot(b->library, f->name);
-    struct tn__lazy_record *record = slot ? slot->record : NULL;
-    bool is_ours = record && record->target && is_one_of(record->target, f, b->old_count);
-    return is_ours && strcmp(record->target, f->best) != 0 ? record : NULL;
+    struct tn__cell *cell = tn__cell_find(b->library, f->name);
+    const char *name = cell ? cell->facts->looks_up : NULL;
+    return name && is_one_of(name, f, b->old_count) && strcmp(name, f->best) != 0 ? cell : NULL;
 }
 
 static int check_function(const struct bodies *b, size_t i, struct tn_error *err)
 {
-    const struct tn__lazy_record *record = record_of(b, i);
+    const struct tn__cell *cell = cell_of(b, i);
     const char *name = b->functions[i].name;
     if (!tn__lazy_linked_at(b->library, b->functions[i].best))
         return tn__fail(err, TN_EUNDEF, "'%s' has no better body", name);
-    if (record && tn__lazy_has_later_target(record) && record->batch->calls)
+    if (cell && !tn__cell_may_look_up_as(cell))
         return tn__fail(err, TN_ENOTSUP, "'%s' is being looked up", name);
     return TN_OK;
 }
@@ -75,12 +74,10 @@ static int note_object(struct bodies *b, const char *name, struct tn_error *err)
 
 static void look_up_best(struct bodies *b, size_t i)
 {
-    struct tn__lazy_record *record = record_of(b, i);
-    if (!record)
+    struct tn__cell *cell = cell_of(b, i);
+    if (!cell)
         return;
-    if (tn__lazy_has_later_target(record))
-        tn__free(b->library->session->allocator, (void *)record->target);
-    record->target = b->names[i];
+    tn__cell_look_up_as(cell, b->names[i]);
     b->names[i] = NULL;
 }
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lazy stubs and redirectable functions.
+/* Cells: what leads the callers of a function that can be led elsewhere (doc/REDIRECT.md).
  *
- * A stub is immutable code that jumps through its own slot in writable data, so only data ever changes. The slot of a
- * function that has not been looked up leads to the entry, a part of the runtime written per architecture: it saves
- * every register that may hold an argument, asks tn__lazy_resolve where the call goes, and continues there as if it had
- * never intervened. Stubs are made in blocks; they are handed out and taken back one by one (lazy_pool.c).
+ * A stub is immutable code that jumps through the word of its cell, in writable data, so only data ever changes. The
+ * word of a function that has not been looked up leads to the entry, a part of the runtime written per architecture: it
+ * saves every register that may hold an argument, asks tn__lazy_resolve where the call goes, and continues there as if
+ * it had never intervened. Stubs are made in blocks; they are handed out and taken back one by one (stubs.c).
  *
  * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry
  * restores registers from the frame, so a collector that moves objects changes the frame.
  *
- * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
+ * All of it is reached through session->lazy, so a program that names no function of lazy/lazy.c has none of it. */
 
 #ifndef TENON_CELL_H
 #define TENON_CELL_H
+
+#include <stdatomic.h>
 
 #include "base/lazy_frame.h"
 #include "base/tree.h"
@@ -38,8 +40,8 @@ struct tn__lazy_way {
 /* Everything specific to the processor. */
 struct tn__lazy_machine {
     size_t stub_size;
-    /* Writes a jump through the slot that also passes the slot's address to the entry. */
-    void (*write_stub)(uint8_t *out, uint64_t stub, uint64_t slot);
+    /* Writes a jump through the word of the cell that also passes the cell's address to the entry. */
+    void (*write_stub)(uint8_t *out, uint64_t stub, uint64_t cell);
     /* From the way that every processor supports to the best; the entry of the best one is used. */
     struct tn__lazy_way *ways;
     size_t way_count;           /* 0: there are no stubs for this processor (host_none.c) */
@@ -53,19 +55,116 @@ struct tn__lazy_machine {
 
 extern const struct tn__lazy_machine tn__lazy_machine;
 
-/* ---- stubs and their slots (lazy_pool.c) ---- */
+/* ---- cells (cell.c) ---- */
 
-struct tn__lazy_slot {
-    _Atomic uint64_t target;
+struct tn__lazy_pool;
+
+/* Where a cell leads: the highest claim that holds. The first and the client's need no memory: the first is looked up,
+ * and what the client says is in the word itself. */
+enum tn__claim_kind {
+    TN__CLAIM_FIRST,   /* what the function was defined as */
+    TN__CLAIM_TIER,    /* a better body */
+    TN__CLAIM_VERSION, /* of tn_jit_replace */
+    TN__CLAIM_RESTING, /* the same, for as long as assumptions hold; these lie on each other */
+    TN__CLAIM_CLIENT,  /* of tn_redirect */
+};
+
+/* The claims that somebody has laid to cells. */
+struct tn__claims {
+    struct tn__list listed; /* under the session's lock */
+    atomic_size_t users;    /* the claimant, and the claims */
+};
+
+/* A claim that is stored, on a cell, whose it is. */
+struct tn__claim {
+    struct tn__cell *cell;
+    struct tn__claim *below;
+    uint64_t address;
+    struct tn__claims *of; /* NULL: it has ended, or nobody asks */
+    struct tn__list listed;
+    enum tn__claim_kind kind;
+    /* Of a version. One that has ended stays as long as the stub that it led to: a call that is on its way there, and
+     * fails, still finds the cell. */
+    enum { TN__CLAIM_HOLDS, TN__CLAIM_HAS_FAILED, TN__CLAIM_HAS_ENDED } state;
+};
+
+/* In the memory that stubs read. */
+struct tn__cell {
+    _Atomic uint64_t word; /* where the stub jumps to */
     union {
-        struct tn__lazy_record *record;
+        struct tn__cell_facts *facts;
         uint64_t next; /* without a function: the next free stub, or 0 */
     };
 };
 
+/* Under the session's lock, like all functions of cells. */
+static inline uint64_t tn__cell_word(const struct tn__cell *cell)
+{
+    return atomic_load_explicit(&cell->word, memory_order_relaxed);
+}
+
+/* A claimant, which ends with `release`; NULL: out of memory. The claims stay. */
+struct tn__claims *tn__claims_new(void);
+static inline void tn__claims_release(struct tn__claims *claims)
+{
+    if (claims && atomic_fetch_sub(&claims->users, 1) == 1)
+        tn__free(NULL, claims);
+}
+/* True if none is left. Without the lock too, by the claimant. */
+static inline bool tn__claims_are_gone(const struct tn__claims *claims)
+{
+    return atomic_load(&claims->users) == 1;
+}
+/* Takes all of them back. */
+void tn__claims_drop(struct tn__claims *claims);
+
+/* A claim for tn__cell_claim, or for tn__claim_free; NULL: out of memory. */
+struct tn__claim *tn__claim_new(const struct tn_session *session, enum tn__claim_kind kind, uint64_t address,
+                                struct tn__claims *of);
+void tn__claim_free(const struct tn_session *session, struct tn__claim *claim);
+
+/* The cell of a symbol's stub; NULL if it is another definition, perhaps one with the address of a stub. */
+struct tn__cell *tn__cell_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry);
+/* That of the lazy or redirectable function of this name; NULL: there is none. */
+struct tn__cell *tn__cell_find(const struct tn_library *library, const char *name);
+/* Whether a version claims it that rests on nothing. */
+bool tn__cell_has_version(const struct tn__cell *cell);
+/* TN_EINVAL: the address leads back to it. */
+int tn__cell_check(const struct tn__cell *cell, uint64_t address, struct tn_error *err);
+/* Leads it by the first claim, or by the client's. TN_EINVAL as before. */
+int tn__cell_lead(struct tn__cell *cell, uint64_t address, enum tn__claim_kind kind, struct tn_error *err);
+/* Lays a claim to it. A version takes the place of all others, a tier that of the one before. */
+void tn__cell_claim(struct tn__cell *cell, struct tn__claim *claim);
+/* Ends the client's claim, and that of a tier. */
+void tn__cell_reset(struct tn__cell *cell);
+/* The name, memory of the session's allocator, is looked up from now on, in place of what a tier claims: its body. No
+ * call may be looking up such a name. */
+void tn__cell_look_up_as(struct tn__cell *cell, char *name);
+bool tn__cell_may_look_up_as(const struct tn__cell *cell);
+/* A call could not be led on from here: claims of other cells that lead here have failed. Returns the cell where such a
+ * call goes on, at what lies below; NULL: there is none. */
+struct tn__cell *tn__cell_fail(struct tn__cell *cell);
+/* Frees all claims on it, and those that lead here: its stub is given back. */
+void tn__cell_forget(const struct tn_session *session, struct tn__cell_facts *facts);
+/* Notes that a word leads to this address from now on: removals that are under way may have to wait again. */
+void tn__cell_note_target(const struct tn_session *session, uint64_t target);
+
+/* For the hooks (core/hooks.h). */
+bool tn__cells_lead_away(struct tn_session *session, const struct tn__places *places);
+bool tn__cells_have(const struct tn_session *session, const struct tn__entry *entry);
+struct tn_tracker *const *tn__cells_owner(const struct tn_session *session, uint64_t address);
+
+/* True for a name to look up that came later than the function: it is freed apart. */
+static inline bool tn__cell_has_later_name(const struct tn__cell_facts *facts)
+{
+    return facts->looks_up && (uintptr_t)facts->looks_up - (uintptr_t)facts->batch >= facts->batch->size;
+}
+
+/* ---- stubs (stubs.c) ---- */
+
 struct tn__lazy_pool {
     struct tn__lazy_hooks hooks;
-    uint64_t entry;          /* the target of unresolved slots */
+    uint64_t entry;          /* the word of unresolved cells */
     struct tn__tree *blocks; /* by address of the first stub */
     uint64_t free;           /* the first free stub, or 0 */
     size_t free_count, count;
@@ -81,39 +180,21 @@ static inline struct tn__lazy_pool *tn__lazy_pool_of(const struct tn_session *se
 
 /* Ensures that `count` stubs are free. TN_ENOMEM, TN_EPERM. */
 int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *err);
-/* Takes a free stub, which must exist, for the function of the record. Returns its address. */
-uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__lazy_record *record, uint64_t target);
+/* Takes a free stub, which must exist, for a function. Returns its address. */
+uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__cell_facts *facts, uint64_t target);
 void tn__lazy_give(struct tn__lazy_pool *pool, uint64_t stub);
-/* The slot of the stub at this address; NULL if there is no stub. */
-struct tn__lazy_slot *tn__lazy_slot_at(const struct tn__lazy_pool *pool, uint64_t address);
-/* Calls `visit` for every slot; true if any of the calls returned true. */
-typedef bool tn__lazy_visit(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
-                            const struct tn__places *places);
-bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places);
+/* The cell of the stub at this address, perhaps without a function; NULL if there is no stub. */
+struct tn__cell *tn__cell_at(const struct tn__lazy_pool *pool, uint64_t address);
+/* Calls `visit` for every cell; true if any of the calls returned true. */
+typedef bool tn__cell_visit(const struct tn__lazy_pool *pool, struct tn__cell *cell, const void *context);
+bool tn__cells_each(const struct tn__lazy_pool *pool, tn__cell_visit *visit, const void *context);
 
-/* ---- definitions (lazy.c) ---- */
+/* ---- first calls (first_call.c) ---- */
 
-/* Checks what a client gave. TN_EINVAL, TN_ENOTSUP. */
-int tn__lazy_take_options(const struct tn_library *library, const struct tn_stub_options *given, bool may_fail,
-                          struct tn_stub_options *options, struct tn_error *err);
-/* A batch that leads to symbols of `targets`; NULL: out of memory. */
-struct tn__lazy_batch *tn__lazy_new_batch(struct tn_library *library, const struct tn_lazy_symbol *symbols,
-                                          size_t count, struct tn_library *targets,
-                                          const struct tn_stub_options *options);
-/* Under the lock: finds the entries of its names. Then, once no link holds one of these (it waits for that), defines
- * all or none; `target` 0: they are looked up. Errors as for tn_define_lazy. */
-int tn__lazy_find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err);
-int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
-                    struct tn_tracker *owner, struct tn_error *err);
+/* Frees what is known of functions that were removed; their libraries may be gone afterwards. */
+void tn__lazy_free_batch(struct tn__lazy_batch *batch);
 
-/* Under the lock. The slot of a symbol's stub; NULL if it is another definition, perhaps one with the address of a
- * stub. Then: makes it lead to an address; TN_EINVAL: that leads back to it. */
-struct tn__lazy_slot *tn__lazy_slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry);
-int tn__lazy_lead(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err);
-/* Ends the client's redirection, if there is one: the stub leads to what is below. */
-int tn__lazy_reset(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, struct tn_error *err);
-
-/* ---- bodies of one function (lazy_raise.c) ---- */
+/* ---- bodies of one function (raise.c) ---- */
 
 /* Bodies of a lazy function, the best one last. `is_current`, called under the lock: whether they are still those that
  * have these names. */
@@ -128,51 +209,27 @@ struct tn__lazy_better {
  * Its first call looks up one of them.
  * All of this is one step: what the client redirects, and what is removed or replaced by now, stays as it is. TN_EDUP:
  * it leads elsewhere; TN_EUNDEF: it or the best one is not there, or not linked; TN_EREMOVED: the library is removed,
- * or the bodies are not current. */
+ * or the bodies are not current; TN_ENOMEM. */
 int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err);
 
-/* Where a function, lazy or redirectable, leads unless the client redirects it. `cover`: to this version; *is_first:
- * there was none. TN_EUNDEF, TN_EREMOVED, TN_EINVAL (that leads back to it). `uncover`: to the version `to`, if it is
- * `from` by now; NULL: it looks up what it did at first. */
-int tn__lazy_cover(struct tn_library *library, const char *name, const void *version, bool *is_first,
-                   struct tn_error *err);
-void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to);
-
-/* The slot of the lazy or redirectable function of this name; NULL: there is none. Under the lock. */
-struct tn__lazy_slot *tn__lazy_find_slot(const struct tn_library *library, const char *name);
 /* Where a symbol is linked; 0: it is not, or is not this library's. Under the lock. */
 uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name);
 
-/* ---- bodies that are not called any more (lazy_retire.c) ---- */
+/* ---- bodies that are not called any more (bodies.c) ---- */
 
 /* A lazy function, which body it is led to, and its earlier ones. */
 struct tn__lazy_bodies {
     const char *name, *best, **old;
 };
 
-/* Has these functions look up their best bodies from now on, whatever resets their stubs, and frees the code of
+/* Has these functions look up their best bodies from now on, whatever resets their cells, and frees the code of
  * `old_count` earlier ones of each once threads are quiescent, by the session's thread for that (reclaim.c). Earlier
  * bodies are defined by objects that define nothing else. TN_ENOTSUP: such an object stays, because addresses of its
  * constants may be kept, or a call is looking a function up; TN_EUNDEF: there is nothing to free; TN_EREMOVED,
  * TN_ENOMEM, TN_ECANCELLED. */
 int tn__lazy_retire(struct tn_library *library, const struct tn__lazy_bodies *functions, size_t count, size_t old_count,
                     struct tn_error *err);
-
-/* True for a name to look up that came later than the function: it is freed apart. */
-static inline bool tn__lazy_has_later_target(const struct tn__lazy_record *record)
-{
-    return record->target && (uintptr_t)record->target - (uintptr_t)record->batch >= record->batch->size;
-}
-
-/* ---- what observers are told (lazy_names.c) ---- */
-
-/* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an
- * observer answers; then it is as if none had been told. */
-int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__lazy_record *records, size_t count,
-                          struct tn_error *err);
-/* They are about to be given back. */
-void tn__lazy_tell_removed(const struct tn_library *library, const struct tn__lazy_record *records, size_t count);
 
 #pragma GCC visibility pop
 #endif

@@ -34,7 +34,7 @@ static const uint8_t unwind[] = {1, 0, 1, 0x78, 1, 0x0c, 2, 0};
 /* ---- the entry ---- */
 
 /* The struct tn__lazy_frame lies below the arguments in memory, whose address is in s0. */
-_Static_assert(offsetof(struct tn__lazy_frame, slot) == 8, "");
+_Static_assert(offsetof(struct tn__lazy_frame, cell) == 8, "");
 _Static_assert(offsetof(struct tn__lazy_frame, managed_registers) == 16, "");
 _Static_assert(offsetof(struct tn__lazy_frame, managed_stack) == 24, "");
 _Static_assert(offsetof(struct tn__lazy_frame, registers) == 32, "");

@@ -30,7 +30,7 @@ static const uint8_t unwind[] = {1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1};
 
 /* The pushes make the struct tn__lazy_frame behind the return address; %rbp points at its member frame_pointer. Ten of
  * its registers are for other processors. */
-_Static_assert(offsetof(struct tn__lazy_frame, slot) == 8, "pushed last but one");
+_Static_assert(offsetof(struct tn__lazy_frame, cell) == 8, "pushed last but one");
 _Static_assert(offsetof(struct tn__lazy_frame, managed_registers) == 16, "");
 _Static_assert(offsetof(struct tn__lazy_frame, managed_stack) == 24, "");
 _Static_assert(offsetof(struct tn__lazy_frame, registers) == 32, "144 bytes before what %rbp points at");

@@ -2,8 +2,6 @@
 
 /* Lazy functions that lead to better code, once it is there. */
 
-#include <stdatomic.h>
-
 #include "link/demand/promise.h"
 #include "link/redirect/cell.h"
 
@@ -13,61 +11,56 @@ uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name)
     return entry && entry->kind == TN__ENTRY_LINKED ? entry->address : 0;
 }
 
-struct tn__lazy_slot *tn__lazy_find_slot(const struct tn_library *library, const char *name)
-{
-    struct tn__entry *entry = library->session->lazy ? tn__symtab_find(&library->symtab, name) : NULL;
-    return entry ? tn__lazy_slot_of(tn__lazy_pool_of(library->session), entry) : NULL;
-}
-
 /* A stub that was defined anew has the name too, and might be another module's. */
-static bool looks_up(const struct tn__lazy_slot *slot, const struct tn__lazy_better *better)
+static bool looks_up(const struct tn__cell_facts *facts, const struct tn__lazy_better *better)
 {
-    for (size_t i = 0; i < better->count && slot->record->target; i++)
-        if (strcmp(slot->record->target, better->bodies[i]) == 0)
+    for (size_t i = 0; i < better->count && facts->looks_up; i++)
+        if (strcmp(facts->looks_up, better->bodies[i]) == 0)
             return true;
     return false;
 }
 
-/* ---- bodies ---- */
+static int claim(struct tn__cell *cell, const struct tn_session *session, uint64_t best, struct tn_error *err)
+{
+    struct tn__claim *tier = tn__claim_new(session, TN__CLAIM_TIER, best, NULL);
+    if (!tier)
+        return tn__no_memory(err, cell->facts->entry->name);
+    tn__cell_claim(cell, tier);
+    return 0;
+}
 
 /* What the best body needs was linked by this thread, which initialises nothing: so the next call looks it up, and
  * does. A call that is looking a name up must find it where it is. */
-static int look_up_next(struct tn__lazy_slot *slot, const char *best, struct tn_error *err)
+static int look_up_next(struct tn__cell *cell, const struct tn_session *session, const char *best, struct tn_error *err)
 {
-    struct tn__lazy_record *record = slot->record;
-    const struct tn_session *session = record->batch->library->session;
     size_t size = strlen(best) + 1;
-    if (tn__lazy_has_later_target(record) && record->batch->calls)
-        return tn__fail(err, TN_EDUP, "'%s' is being looked up", record->entry->name);
+    if (!tn__cell_may_look_up_as(cell))
+        return tn__fail(err, TN_EDUP, "'%s' is being looked up", cell->facts->entry->name);
     char *name = tn__alloc(session->allocator, size);
     if (!name)
-        return tn__no_memory(err, record->entry->name);
-    if (tn__lazy_has_later_target(record))
-        tn__free(session->allocator, (void *)record->target);
-    record->target = memcpy(name, best, size);
-    return tn__lazy_lead(tn__lazy_pool_of(session), slot, tn__lazy_pool_of(session)->entry, err);
+        return tn__no_memory(err, cell->facts->entry->name);
+    tn__cell_look_up_as(cell, memcpy(name, best, size));
+    tn__cell_reset(cell);
+    return 0;
 }
 
-static int raise_slot(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
+static int raise_cell(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                       struct tn_error *err)
 {
-    struct tn__lazy_slot *slot = tn__lazy_find_slot(library, better->name);
-    uint64_t best = tn__lazy_linked_at(library, better->bodies[better->count - 1]);
+    struct tn__cell *cell = tn__cell_find(library, better->name);
+    const char *best = better->bodies[better->count - 1];
+    uint64_t address = tn__lazy_linked_at(library, best);
     if (!better->is_current(better->context))
         return tn__fail(err, TN_EREMOVED, "the bodies of '%s' are others", better->name);
-    if (!slot || !best)
+    if (!cell || !address)
         return tn__fail(err, TN_EUNDEF, "'%s' has no stub, or its code is gone", better->name);
-    const struct tn__lazy_pool *pool = tn__lazy_pool_of(library->session);
-    uint64_t now = atomic_load_explicit(&slot->target, memory_order_relaxed);
-    bool may = now == pool->entry || now == best;
-    for (size_t i = 0; i + 1 < better->count && !may; i++)
-        may = now == tn__lazy_linked_at(library, better->bodies[i]);
-    if (!may || slot->record->is_clients || !looks_up(slot, better))
+    if (cell->facts->led_by > TN__CLAIM_TIER || !looks_up(cell->facts, better))
         return tn__fail(err, TN_EDUP, "'%s' was redirected", better->name);
-    int code = now == best                           ? 0
-               : tn__library_is_initialized(library) ? tn__lazy_lead(pool, slot, best, err)
-                                                     : look_up_next(slot, better->bodies[better->count - 1], err);
-    *changed = now != best && !code;
+    if (tn__cell_word(cell) == address)
+        return 0;
+    int code = tn__library_is_initialized(library) ? claim(cell, library->session, address, err)
+                                                   : look_up_next(cell, library->session, best, err);
+    *changed = !code;
     return code;
 }
 
@@ -78,45 +71,7 @@ int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *bet
     tn__session_lock(library->session);
     int code = tn__library_check(library, err);
     if (!code)
-        code = raise_slot(library, better, changed, err);
+        code = raise_cell(library, better, changed, err);
     tn__session_unlock(library->session);
     return code;
-}
-
-/* ---- versions ---- */
-
-static int cover(struct tn__lazy_slot *slot, uint64_t version, bool *is_first, struct tn_error *err)
-{
-    struct tn__lazy_record *record = slot->record;
-    uint64_t before = record->version;
-    *is_first = !before;
-    record->version = version;
-    int code = record->is_clients ? 0 : tn__lazy_reset(tn__lazy_pool_of(record->batch->library->session), slot, err);
-    if (code)
-        record->version = before;
-    return code;
-}
-
-int tn__lazy_cover(struct tn_library *library, const char *name, const void *version, bool *is_first,
-                   struct tn_error *err)
-{
-    tn__session_lock(library->session);
-    int code = tn__library_check(library, err);
-    struct tn__lazy_slot *slot = code ? NULL : tn__lazy_find_slot(library, name);
-    if (slot)
-        code = cover(slot, (uintptr_t)version, is_first, err);
-    else if (!code)
-        code = tn__fail(err, TN_EUNDEF, "'%s' is not redirectable in library %s", name, library->name);
-    tn__session_unlock(library->session);
-    return code;
-}
-
-void tn__lazy_uncover(struct tn_library *library, const char *name, const void *from, const void *to)
-{
-    bool is_first;
-    tn__session_lock(library->session);
-    struct tn__lazy_slot *slot = tn__library_check(library, NULL) ? NULL : tn__lazy_find_slot(library, name);
-    if (slot && slot->record->version == (uintptr_t)from)
-        cover(slot, (uintptr_t)to, &is_first, NULL);
-    tn__session_unlock(library->session);
 }

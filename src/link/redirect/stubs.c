@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stubs are allocated in blocks: a range of code that is written once, and a range of data with their slots and an
- * unwind table. The distance from a stub to its slot is the same throughout a block. Blocks grow with the pool, because
+/* Stubs are allocated in blocks: a range of code that is written once, and a range of data with their cells and an
+ * unwind table. The distance from a stub to its cell is the same throughout a block. Blocks grow with the pool, because
  * each costs some strategies a mapping, and are kept until the session ends. */
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@ enum { FIRST_BLOCK = 256, LARGEST_BLOCK = 4096, WRITE_STEP = 4096, UNWIND_TABLE 
 
 struct block {
     struct tn__tree by_address;
-    struct tn__lazy_slot *slots;
+    struct tn__cell *cells;
     size_t count;
     struct tn__range *code, *data;
     struct tn__backing code_backing, data_backing;
@@ -27,32 +27,32 @@ static uint64_t stub_at(const struct block *block, size_t index)
 
 /* ---- stubs ---- */
 
-struct tn__lazy_slot *tn__lazy_slot_at(const struct tn__lazy_pool *pool, uint64_t address)
+struct tn__cell *tn__cell_at(const struct tn__lazy_pool *pool, uint64_t address)
 {
     struct tn__tree *node = tn__tree_below(pool->blocks, address);
     if (!node)
         return NULL;
     const struct block *block = tn__container_of(node, struct block, by_address);
     uint64_t offset = address - node->key, index = offset / tn__lazy_machine.stub_size;
-    return index < block->count && offset % tn__lazy_machine.stub_size == 0 ? &block->slots[index] : NULL;
+    return index < block->count && offset % tn__lazy_machine.stub_size == 0 ? &block->cells[index] : NULL;
 }
 
-uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__lazy_record *record, uint64_t target)
+uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__cell_facts *facts, uint64_t target)
 {
     uint64_t stub = pool->free;
-    struct tn__lazy_slot *slot = tn__lazy_slot_at(pool, stub);
-    pool->free = slot->next;
+    struct tn__cell *cell = tn__cell_at(pool, stub);
+    pool->free = cell->next;
     pool->free_count--;
-    slot->record = record;
-    atomic_store_explicit(&slot->target, target, memory_order_release);
+    cell->facts = facts;
+    atomic_store_explicit(&cell->word, target, memory_order_release);
     return stub;
 }
 
 void tn__lazy_give(struct tn__lazy_pool *pool, uint64_t stub)
 {
-    struct tn__lazy_slot *slot = tn__lazy_slot_at(pool, stub);
-    atomic_store_explicit(&slot->target, (uintptr_t)tn__lazy_machine.removed, memory_order_release);
-    slot->next = pool->free;
+    struct tn__cell *cell = tn__cell_at(pool, stub);
+    atomic_store_explicit(&cell->word, (uintptr_t)tn__lazy_machine.removed, memory_order_release);
+    cell->next = pool->free;
     pool->free = stub;
     pool->free_count++;
 }
@@ -90,7 +90,7 @@ static void write_stubs(struct block *block)
         size_t part = tn__min64(sizeof bytes, total - done);
         for (size_t at = 0; at < part; at += size) {
             size_t index = (done + at) / size;
-            tn__lazy_machine.write_stub(bytes + at, stub_at(block, index), (uintptr_t)&block->slots[index]);
+            tn__lazy_machine.write_stub(bytes + at, stub_at(block, index), (uintptr_t)&block->cells[index]);
         }
         tn__codemem_fill(block->code, &block->code_backing, done, &(struct tn__piece){bytes, part}, 1);
     }
@@ -99,16 +99,16 @@ static void write_stubs(struct block *block)
 static int make_block(struct tn_session *session, struct block *block, struct tn_error *err)
 {
     struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
-    size_t slots = block->count * sizeof *block->slots, data = slots + UNWIND_TABLE;
+    size_t cells = block->count * sizeof *block->cells, data = cells + UNWIND_TABLE;
     size_t stubs = block->count * tn__lazy_machine.stub_size;
     int code = tn__codemem_take(window, TN_ZONE_CODE, stubs, tn__lazy_machine.stub_size, stubs, &block->code,
                                 &block->code_backing, err);
     if (!code)
-        code = tn__codemem_take(window, TN_ZONE_DATA, data, sizeof *block->slots, data, &block->data,
+        code = tn__codemem_take(window, TN_ZONE_DATA, data, sizeof *block->cells, data, &block->data,
                                 &block->data_backing, err);
     if (code)
         return code;
-    block->slots = (struct tn__lazy_slot *)(uintptr_t)block->data->address;
+    block->cells = (struct tn__cell *)(uintptr_t)block->data->address;
     write_stubs(block);
     code = tn__codemem_publish(window, block->data, err);
     if (!code)
@@ -119,9 +119,9 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
         code = tn__no_memory(err, NULL);
     if (code)
         return code;
-    write_unwind_table(block, (uint8_t *)block->slots + slots);
+    write_unwind_table(block, (uint8_t *)block->cells + cells);
     struct tn__unwind_table as = {
-        .address = block->data->address + slots,
+        .address = block->data->address + cells,
         .code = block->code->address,
         .size = UNWIND_TABLE,
         .window = TN__WINDOW_NEAR,
@@ -181,19 +181,19 @@ int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *
     return code;
 }
 
-static bool visit_blocks(const struct tn__lazy_pool *pool, const struct tn__tree *node, tn__lazy_visit *visit,
-                         const struct tn__places *places)
+static bool visit_blocks(const struct tn__lazy_pool *pool, const struct tn__tree *node, tn__cell_visit *visit,
+                         const void *context)
 {
     if (!node)
         return false;
     const struct block *block = tn__container_of(node, struct block, by_address);
-    bool any = visit_blocks(pool, node->left, visit, places);
+    bool any = visit_blocks(pool, node->left, visit, context);
     for (size_t i = 0; i < block->count; i++)
-        any |= visit(pool, &block->slots[i], places);
-    return visit_blocks(pool, node->right, visit, places) || any;
+        any |= visit(pool, &block->cells[i], context);
+    return visit_blocks(pool, node->right, visit, context) || any;
 }
 
-bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places)
+bool tn__cells_each(const struct tn__lazy_pool *pool, tn__cell_visit *visit, const void *context)
 {
-    return visit_blocks(pool, pool->blocks, visit, places);
+    return visit_blocks(pool, pool->blocks, visit, context);
 }

@@ -63,8 +63,8 @@ static void hide_stubs(struct tn_tracker *tracker)
     for (TN_EACH(struct tn__lazy_batch, batch, &tracker->lazy, owned)) {
         batch->hidden = true;
         for (size_t i = 0; i < batch->count; i++)
-            if (tn__lazy_is_defined(&batch->records[i]))
-                tn__entry_forget(batch->library, batch->records[i].entry);
+            if (tn__lazy_is_defined(&batch->facts[i]))
+                tn__entry_forget(batch->library, batch->facts[i].entry);
     }
 }
 

@@ -5,7 +5,7 @@
  * to a tracker of its own, which keeps it apart from what the client adds meanwhile.
  *
  * Before letting go, a thread may have stored the code's address elsewhere: in a code instance, or, at the end of a
- * first call, in the slot of a lazy function. There a thread may find it that the wait does not wait for any more. So
+ * first call, in the cell of a lazy function. There a thread may find it that the wait does not wait for any more. So
  * after the wait it is checked whether the address was stored since the last look, and if it was, another wait follows.
  * To look where slots lead by then would not do: a client may have redirected them meanwhile. */
 

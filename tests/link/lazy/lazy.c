@@ -175,10 +175,10 @@ static void lazy_functions_can_be_redirected(void **state)
     close_stubs(&s);
 }
 
-/* Called under the session's lock, so it sets the slot itself, as tn_redirect does. */
+/* Called under the session's lock, so it sets the word itself, as tn_redirect does. */
 static void redirect_now(void)
 {
-    waiting->slot->target = (uintptr_t)address_of(two);
+    waiting->cell->word = (uintptr_t)address_of(two);
 }
 
 static void a_redirection_wins_over_a_first_call(void **state)

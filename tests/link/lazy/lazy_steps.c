@@ -92,7 +92,7 @@ static void the_caller_is_seen_at_every_instruction(void **state)
         skip();
     }
     const uint8_t *entry = taken->entry;
-    tn__lazy_slot_at(tn__lazy_pool_of(s.f.session), (uintptr_t)stub)->target = (uintptr_t)entry;
+    tn__cell_at(tn__lazy_pool_of(s.f.session), (uintptr_t)stub)->word = (uintptr_t)entry;
     tn__lazy_pool_of(s.f.session)->entry = (uintptr_t)entry;
     const uint8_t *end = memmem(entry, 1024, last, sizeof last);
     assert_non_null(end);

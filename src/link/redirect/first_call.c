@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Calls of functions that have not been looked up, which the entry hands over. Each looks its function up, leads the
+ * cell there unless that leads elsewhere by now, and goes on where it leads. */
+
+#include "base/kept_errno.h"
+#include "base/shown_name.h"
+#include "link/redirect/cell.h"
+#include "link/session/contents.h"
+
+void tn__lazy_free_batch(struct tn__lazy_batch *batch)
+{
+    struct tn_library *library = batch->library, *targets = batch->targets;
+    for (size_t i = 0; i < batch->count; i++)
+        if (tn__cell_has_later_name(&batch->facts[i]))
+            tn__free(library->session->allocator, (void *)batch->facts[i].looks_up);
+    tn__free(library->session->allocator, batch);
+    tn__library_release(library);
+    if (targets)
+        tn__library_release(targets);
+}
+
+static void end_call(struct tn__lazy_batch *batch)
+{
+    if (--batch->calls || !batch->removed)
+        return;
+    tn__list_remove(&batch->owned);
+    tn__lazy_free_batch(batch);
+}
+
+/* Under the lock. The names of a removed library may be gone before its stubs. */
+static const char *name_of(const struct tn__cell_facts *facts)
+{
+    const char *own = facts->batch->hidden ? "a removed function" : facts->entry->name;
+    return facts->looks_up ? facts->looks_up : own;
+}
+
+static int look_up(const struct tn__lazy_batch *batch, const char *name, uint64_t *address, struct tn_error *err)
+{
+    struct tn_wanted wanted = {name, batch->of_object ? TN_WANTED_HIDDEN : 0, NULL};
+    int code = name ? tn_lookup_all(batch->targets, &wanted, 1, err) : tn__fail(err, TN_EUNDEF, "it leads nowhere yet");
+    if (!code) /* by a thread that makes something, too, because it is going to run the function */
+        code = tn__library_initialize(batch->targets, 0, err);
+    if (!code)
+        *address = (uintptr_t)wanted.address;
+    return code;
+}
+
+/* Under the lock, which is given up meanwhile. */
+static int find_target(const struct tn__cell_facts *facts, uint64_t *address, struct tn_error *err)
+{
+    struct tn_session *session = facts->batch->library->session;
+    const char *name;
+    int code;
+    do { /* again if there is another body by now, and this one is being retired */
+        name = facts->looks_up;
+        tn__session_unlock(session);
+        code = look_up(facts->batch, name, address, err);
+        tn__session_lock(session);
+    } while (facts->looks_up != name);
+    return code;
+}
+
+/* Under the lock, after a lookup that answered `code`: leads the cell to what was found, unless it leads elsewhere by
+ * now. *address is where the call continues. */
+static int lead(struct tn__cell *cell, const struct tn__lazy_batch *batch, int code, uint64_t *address,
+                struct tn_error *err)
+{
+    if (batch->removed) /* its stub may have another function by now; this call still has the one it was meant for */
+        return code;
+    if (tn__cell_word(cell) == tn__lazy_pool_of(batch->library->session)->entry)
+        return code ? code : tn__cell_lead(cell, *address, TN__CLAIM_FIRST, err);
+    *address = tn__cell_word(cell);
+    return 0;
+}
+
+static uint64_t resolve(struct tn__cell *cell);
+
+/* Under the lock, which is given up meanwhile: where a call goes on whose function cannot be had. */
+static uint64_t go_on_below(struct tn__cell *cell, const struct tn__cell_facts *facts, struct tn_error *err)
+{
+    const struct tn__lazy_batch *batch = facts->batch;
+    struct tn_session *session = batch->library->session;
+    tn__append(err, ", for a call of '%.*s'", (int)tn__shown_length(name_of(facts)), name_of(facts));
+    tn__session_unlock(session);
+    tn__session_report(session, err);
+    tn__session_lock(session);
+    struct tn__cell *below = batch->removed ? NULL : tn__cell_fail(cell);
+    return below ? resolve(below) : batch->on_failure;
+}
+
+/* Under the lock, which is given up meanwhile. Answers where a call of this function goes on. */
+static uint64_t resolve(struct tn__cell *cell)
+{
+    const struct tn__cell_facts *facts = cell->facts;
+    struct tn__lazy_batch *batch = facts->batch;
+    struct tn_error err;
+    uint64_t address = tn__cell_word(cell);
+    if (address != tn__lazy_pool_of(batch->library->session)->entry)
+        return address;
+    batch->calls++;
+    int code = find_target(facts, &address, &err);
+    code = lead(cell, batch, code, &address, &err);
+    if (code)
+        address = go_on_below(cell, facts, &err);
+    end_call(batch);
+    return address;
+}
+
+uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
+{
+    /* The stub's load acquires, on every machine; this one lets ThreadSanitizer see that. */
+    (void)atomic_load_explicit(&frame->cell->word, memory_order_acquire);
+    const struct tn__cell_facts *facts = frame->cell->facts;
+    TN__KEEP_ERRNO; /* the function that was called may want to know */
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the caller does not expect its thread to end here */
+    frame->managed_registers = facts->managed_registers;
+    frame->managed_stack = facts->managed_stack;
+    const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);
+    bool watched = watch && watch->begin(frame); /* without a lock, because the collector may run then */
+    struct tn_session *session = facts->batch->library->session;
+    tn__session_lock(session);
+    uint64_t address = resolve(frame->cell);
+    tn__session_unlock(session);
+    if (watched)
+        watch->end(frame);
+    pthread_setcancelstate(cancel, NULL);
+    return address;
+}
