@@ -136,8 +136,8 @@ TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, con
  * that are still led to stay until the session ends. `owner` and instances of the module have to be NULL and 0; a kept
  * copy of IR (keep_ir) counts as one of the library.
  *
- * A lazy JIT compiles a function of it at its first call. If that fails, on_error is called, and the call goes on at the
- * code on top of which the module lies, if it rests on assumptions, and so do later calls; otherwise in on_failure, and
+ * A lazy JIT compiles a function of it at its first call. If that fails, on_error is called. If the module rests on
+ * assumptions, the call goes on at the code on top of which it lies, and so do later ones; otherwise in on_failure, and
  * the next call tries again.
  *
  * Any thread. TN_EINVAL (also: the module shows no function), TN_EDUP (the library defines such a name otherwise; a
