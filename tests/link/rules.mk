@@ -288,7 +288,7 @@ $(BUILD)/tests/link/format/corrupt_all: | $(spoiled_objects)
 
 $(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)
 $(BUILD)/tests/link/lazy/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
-$(BUILD)/tests/link/lazy/lazy_steps: | $(call data_of,lazy lazy_once)
+$(BUILD)/tests/link/lazy/lazy_steps $(BUILD)/tests/link/redirect/cell: | $(call data_of,lazy lazy_once)
 $(BUILD)/tests/link/tls/tls_registers: | $(call data_of,lazy_dump lazy_registers tls_asks)
 # GNU as knows descriptors of RISC-V from version 2.42 on.
 assembler = $(if $(filter riscv64-tls_asks,$(machine)-$*),$(llvm_bin)/clang --target=riscv64-linux-gnu,$(CC))
