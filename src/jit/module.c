@@ -330,6 +330,8 @@ static int promise(struct adding *a, size_t part)
 /* For the names that do not stand for what a part's object defines. */
 static int define_stubs(struct adding *a)
 {
+    if (is(a->m, TN__DESCRIBED_WHOLE))
+        return 0;
     size_t parts = a->m->description.parts, all = a->m->description.count, count;
     struct tn_lazy_symbol *stubs = tn__arena_array(&a->arena, all + 1, sizeof *stubs);
     struct tn_reexport *others = tn__arena_array(&a->arena, all + 1, sizeof *others); /* further names of functions */
@@ -354,6 +356,7 @@ static int define_stubs(struct adding *a)
         code = tn_define_lazy(a->library, stubs, stub_count, a->library, &options, a->err);
     if (code == TN_OK && other_count)
         code = tn_reexport(a->library, others, other_count, a->library, a->owner, a->err);
+    tn__count(&a->m->jit->counters.functions, parts - 1);
     return code;
 }
 
@@ -386,24 +389,42 @@ static int note_initializers(struct adding *a)
     return TN_OK;
 }
 
-static int promise_all(struct adding *a)
+static int enter_types(struct adding *a)
+{
+    return tn__jit_enter_types(a->library, a->m, a->owner, a->err);
+}
+
+static int promise_assumptions(struct adding *a)
 {
     struct tn__resting *rests = a->m->rests;
-    int code = tn__jit_enter_types(a->library, a->m, a->owner, a->err);
-    if (code == TN_OK && rests)
-        code = rests->hooks->promise(rests, a->owner, a->err);
-    if (code == TN_OK)
-        code = note_initializers(a);
-    size_t parts = a->m->description.parts;
-    for (size_t part = 0; part < parts && code == TN_OK; part++)
+    return rests ? rests->hooks->promise(rests, a->owner, a->err) : 0;
+}
+
+static int promise_parts(struct adding *a)
+{
+    int code = 0;
+    for (size_t part = 0; part < a->m->description.parts && !code; part++)
         code = promise(a, part);
-    if (code == TN_OK && !is(a->m, TN__DESCRIBED_WHOLE)) {
-        if (a->m->jit->tiering) /* before anything can be called */
-            code = a->m->jit->tiering->promise(a->m, a->library, a->owner, a->err);
-        if (code == TN_OK)
-            code = define_stubs(a);
-        tn__count(&a->m->jit->counters.functions, parts - 1);
-    }
+    return code;
+}
+
+/* Before anything can be called. */
+static int promise_tiers(struct adding *a)
+{
+    const struct tn_tiering *tiering = is(a->m, TN__DESCRIBED_WHOLE) ? NULL : a->m->jit->tiering;
+    return tiering ? tiering->promise(a->m, a->library, a->owner, a->err) : 0;
+}
+
+/* What they add belongs to one owner, by which all of it is undone. */
+static int (*const phases[])(struct adding *a) = {
+    enter_types, promise_assumptions, note_initializers, promise_parts, promise_tiers, define_stubs,
+};
+
+static int promise_all(struct adding *a)
+{
+    int code = 0;
+    for (size_t i = 0; i < TN_COUNT(phases) && !code; i++)
+        code = phases[i](a);
     return code;
 }
 
