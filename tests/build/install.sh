@@ -45,6 +45,7 @@ $(for target in $(echo "${TARGETS:-X86 AArch64 RISCV}" | tr A-Z a-z); do
 done)
 lib/pkgconfig/tenon.pc
 share/man/man1/tenon.1
+share/doc/tenon/gc-report
 share/doc/tenon/examples/calc/Makefile
 share/doc/tenon/examples/catalogue/server.c
 END

@@ -63,6 +63,7 @@ share/doc/tenon/doc/SESSION.md
 share/doc/tenon/doc/TIERS.md
 share/doc/tenon/doc/figures.svg
 share/doc/tenon/examples/heap/Makefile
+share/doc/tenon/gc-report
 share/doc/tenon/examples/heap/host.c
 share/doc/tenon/examples/plugin/Makefile
 share/doc/tenon/examples/plugin/double.c

@@ -144,6 +144,7 @@ for page in doc/*.md doc/figures.svg; do
 done
 # What products contain besides: README says which of them. Where packages are not Debian's, their users have them.
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc
+put 755 tools/gc-report "$DOCDIR"
 for part in ${LLVM_LINK:+llvm-${LLVM_VERSION%%.*}-dev zlib1g-dev libzstd-dev musl-dev libelf-dev}; do
     file=/usr/share/doc/$part/copyright
     [ ! -f "$file" ] || put 644 "$file" "$DOCDIR" "LICENSE.${part%-dev}"

@@ -51,11 +51,6 @@ static const struct command commands[] = {
      "FILE is LLVM IR, text or bitcode; - is standard input. Several are linked first. OUT is complete or not written\n"
      "at all, and does not depend on the number of threads. doc/IMAGE.md describes how programs use it.\n",
      FOR_BUILD, true, command_build},
-    {"gc-report", "LOG [-o OUT.html]", "make a page about the collections of a managed program",
-     "LOG is what a program wrote that ran with TENON_GC_LOG=LOG; - is standard input. The page shows pauses, the "
-     "size\n"
-     "of the heap and the phases of collections over time, and needs no other files.\n",
-     FOR_GC_REPORT, true, command_gc_report},
     {"cache", "show|verify|prune DIR", "look at what 'tenon run --cache=DIR' has kept",
      "show prints a line for each module, verify only those that are damaged: then the status is 1. prune removes\n"
      "these, what killed writers have left, and with --limit what was not used for longest.\n",

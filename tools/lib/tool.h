@@ -79,10 +79,9 @@ enum {
     FOR_DISASM = 256,
     FOR_CPU = 512,
     FOR_BUILD = 1024,
-    FOR_GC_REPORT = 2048,
-    FOR_CACHE = 4096,
-    FOR_IMAGE = 8192,
-    FOR_ALL = 16383
+    FOR_CACHE = 2048,
+    FOR_IMAGE = 4096,
+    FOR_ALL = 8191
 };
 
 struct command {
@@ -354,7 +353,6 @@ int command_opt(struct settings *settings);
 int command_verify(struct settings *settings);
 int command_cpu(struct settings *settings);
 int command_build(struct settings *settings);
-int command_gc_report(struct settings *settings);
 int command_cache(struct settings *settings);
 int command_image(struct settings *settings);
 
