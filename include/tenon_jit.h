@@ -186,8 +186,16 @@ TN_API void tn_assumption_destroy(struct tn_assumption *assumption);
 /* tn_lookup in the main library. Errors as for tn_lookup and tn_compile. */
 TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);
 
-/* Compiles and links the modules of a library (NULL: the main library) that have initializers, and runs these as
- * tn_run_initializers does. Needed where the JIT is lazy: what a module's function needs need not be what its
+/* Links a program as the system's linker does, all at once: the objects of a library (NULL: the main library), its
+ * modules that have initializers, these symbols, and what all of them need. So the same definition of a name wins as
+ * there; of what lookups link one after the other, no later definition can override an earlier one. Runs no
+ * initializers and gives no addresses: tn_jit_run_initializers and lookups come next. Errors as for tn_lookup and
+ * tn_compile; then nothing was linked. */
+TN_API int tn_jit_link(struct tn_jit *jit, struct tn_library *library, const char *const *symbols, size_t count,
+                       struct tn_error *err);
+
+/* Compiles and links the modules of a library (NULL: the main library) that have initializers, in one link, and runs
+ * these as tn_run_initializers does. Needed where the JIT is lazy: what a module's function needs need not be what its
  * initializers are in. After an error of a lookup none was run, and the next call tries all of them again. */
 TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
                                    struct tn_error *err);

@@ -210,22 +210,68 @@ void tn__jit_forget_initializers(struct tn_jit *jit, const struct tn_library *li
     free_initializers(take_initializers(jit, library));
 }
 
-int tn__jit_link_initializers(struct tn_jit *jit, struct tn_library *library, struct tn_error *err)
+/* Asks for the symbols that bring the modules' objects. These need nothing of them, but the request does. */
+static void ask_for_initializers(struct tn__request *request, const struct tn__jit_initializer *all)
 {
-    int code = TN_OK;
-    struct tn__jit_initializer *all = take_initializers(jit, library);
-    for (const struct tn__jit_initializer *each = all; each && code == TN_OK; each = each->next) {
-        struct tn_wanted wanted = {each->symbol, TN_WANTED_WEAK | TN_WANTED_HIDDEN,
-                                   NULL}; /* the module may have been removed */
-        code = *each->symbol ? tn__lookup_only(library, &wanted, 1, err) : tn_link(library, err);
+    request->initializers = true;
+    for (const struct tn__jit_initializer *each = all; each; each = each->next)
+        if (*each->symbol) /* weak: the module may have been removed */
+            request->symbols[request->count++] =
+                (struct tn_wanted){each->symbol, TN_WANTED_WEAK | TN_WANTED_HIDDEN, NULL};
+        else
+            request->everything = true;
+}
+
+/* In one link: what one of several has linked, no definition of the others could override. */
+static int link_with(struct tn_library *library, const struct tn__jit_initializer *all, const char *const *names,
+                     size_t count, struct tn_error *err)
+{
+    size_t most = count + 1;
+    for (const struct tn__jit_initializer *each = all; each; each = each->next)
+        most++;
+    struct tn__request request = {.library = library, .everything = names};
+    request.symbols = tn__alloc_zeroed(NULL, most, sizeof *request.symbols);
+    if (!request.symbols)
+        return tn__fail(err, TN_ENOMEM, "no memory for a lookup");
+    while (request.count < count) {
+        request.symbols[request.count].name = names[request.count];
+        request.count++;
     }
-    if (all && code == TN_OK) /* the symbols have brought the modules' objects, but need nothing of them */
-        code = tn__link_made_initializers(library, err);
+    ask_for_initializers(&request, all);
+    int code = tn__wanted_check(library, request.symbols, request.count, err);
+    if (code == TN_OK)
+        code = tn__query_link(&request, err);
+    tn__free(NULL, request.symbols);
+    return code;
+}
+
+/* With modules that have initializers. `names`, unless it is NULL, asks for everything too. */
+static int link_modules(struct tn_jit *jit, struct tn_library *library, const char *const *names, size_t count,
+                        struct tn_error *err)
+{
+    struct tn__jit_initializer *all = take_initializers(jit, library);
+    int code = all || names ? link_with(library, all, names, count, err) : TN_OK;
     if (code != TN_OK && code != TN_EREMOVED)
         give_back(jit, all);
     else
         free_initializers(all);
     return code;
+}
+
+int tn__jit_link_initializers(struct tn_jit *jit, struct tn_library *library, struct tn_error *err)
+{
+    return link_modules(jit, library, NULL, 0, err);
+}
+
+int tn_jit_link(struct tn_jit *jit, struct tn_library *library, const char *const *symbols, size_t count,
+                struct tn_error *err)
+{
+    static const char *const none[] = {NULL};
+    if (!jit)
+        return tn__no_argument(err);
+    if (count && !symbols)
+        return tn__fail(err, TN_EINVAL, "tn_jit_link: symbols are counted, but there are none");
+    return link_modules(jit, library ? library : jit->library, symbols ? symbols : none, count, err);
 }
 
 int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,

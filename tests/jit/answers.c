@@ -418,6 +418,7 @@ static bool has_perf_map(void)
     X(tn_define_managed_runtime, tn_define_managed_runtime(w->library, &err), IN("tn__gc_block"), 0, TN_EREMOVED)      \
     X(tn_jit_add_module, add_module(w), IN("first"), 0, TN_EREMOVED)                                                   \
     X(tn_jit_replace, replace_module(w), IN("first"), TN_ENOTSUP, TN_EREMOVED)                                         \
+    X(tn_jit_link, tn_jit_link(w->jit, w->library, NULL, 0, &err), is_ready(w->library, "object"), 0, TN_EREMOVED)     \
     X(tn_jit_run_initializers, run_jit_initializers(w), begun(w), TN_ENOTSUP, TN_EREMOVED)                             \
     X(tn_jit_lookup, look_up_in_jit(w), w->address, 0, 0)                                                              \
     X(tn_jit_each_function, tn_jit_each_function(w->jit, count_function, &w->count, &err), w->count, TN_EINVAL,        \

@@ -154,6 +154,7 @@ static void *call_main(void *status)
 static void load(void)
 {
     const struct tn_image_load_options options = {.size = sizeof options, .resolver = tn_resolve_dlsym};
+    const char *main_name = "main";
     if (settings.is_dlopen) {
         client.handle = dlopen(settings.files[0], RTLD_NOW | RTLD_LOCAL);
         if (!client.handle)
@@ -166,7 +167,7 @@ static void load(void)
         for (int i = 0; i < settings.file_count; i++)
             add_file(settings.files[i]);
         if (!settings.is_lazy && !settings.is_stub)
-            check("link", tn_link(client.library, &client.err));
+            check("link", tn_jit_link(client.jit, client.library, &main_name, 1, &client.err));
         check("initializers",
               tn_jit_run_initializers(client.jit, client.library, settings.argc, settings.argv, environ, &client.err));
     }

@@ -323,11 +323,18 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
     return ok;
 }
 
-static int look_up(const char *entry, void **address, struct tn_error *error)
+/* Links all objects and the entry. Initializers run later, with the program's arguments. */
+static int link_with_entry(struct tn_wanted *entry, struct tn_error *error)
 {
-    /* Initializers run later, with the program's arguments. */
+    int rc = tool_program.jit ? tn_jit_link(tool_program.jit, tool_program.library, &entry->name, 1, error)
+                              : tn_link(tool_program.library, error);
+    return rc ? rc : tn__lookup_only(tool_program.library, entry, 1, error);
+}
+
+static int look_up(const char *entry, const char *const *roots, void **address, struct tn_error *error)
+{
     struct tn_wanted wanted = {entry, 0, NULL};
-    int rc = tn__lookup_only(tool_program.library, &wanted, 1, error);
+    int rc = roots ? tn__lookup_only(tool_program.library, &wanted, 1, error) : link_with_entry(&wanted, error);
     if (!rc)
         *address = wanted.address;
     if (rc == TN_EUNDEF && !self.undefined.stream)
@@ -341,12 +348,15 @@ bool tool_program_link(const char *entry, const char *const *roots, size_t root_
 {
     struct tn_error error;
     uint64_t start = tn__os_now_ns();
-    int rc =
-        roots ? tn_link_roots(tool_program.library, roots, root_count, &error) : tn_link(tool_program.library, &error);
+    int rc = 0;
+    if (roots)
+        rc = tn_link_roots(tool_program.library, roots, root_count, &error);
+    else if (!entry)
+        rc = tn_link(tool_program.library, &error);
     if (rc)
         report_link_error(&error);
     else if (entry)
-        rc = look_up(entry, address, &error);
+        rc = look_up(entry, roots, address, &error);
     if (!rc && entry)
         tool_report_crashes(tool_program.stats.command);
     uint64_t end = tn__os_now_ns();

@@ -68,7 +68,7 @@ struct tn__needs {
     const struct tn__entry *failed;
 };
 
-/* What a query wants: exactly one of `symbols`, `everything`, `initializers`, `roots`. */
+/* What a query wants, all of it in one link: `roots` alone, or any of the others. */
 struct tn__request {
     struct tn_library *library;
     struct tn_wanted *symbols; /* these symbols */

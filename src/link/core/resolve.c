@@ -204,7 +204,7 @@ static int resolve_object(struct tn__link *link, struct tn__object *object)
 /* What a promise brings is linked as far as it is needed, but its initializers are needed by no symbol. */
 static bool is_requested(const struct tn__request *request, const struct tn__object *object)
 {
-    if (!request->initializers)
+    if (request->everything || request->roots)
         return true;
     bool any = false;
     for (uint32_t i = 1; object->is_made && i < object->data->section_count && !any; i++)

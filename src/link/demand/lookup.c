@@ -39,11 +39,6 @@ int tn__lookup_only(struct tn_library *library, struct tn_wanted *symbols, size_
     return tn__query_link(&(struct tn__request){.library = library, .symbols = symbols, .count = count}, err);
 }
 
-int tn__link_made_initializers(struct tn_library *library, struct tn_error *err)
-{
-    return tn__query_link(&(struct tn__request){.library = library, .initializers = true}, err);
-}
-
 int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)
 {
     if (!library || !name || !address)

@@ -202,8 +202,6 @@ void tn__query_abandon(struct tn_session *session);
 
 /* lookup.c: tn_lookup_all that leaves initializers to calls and lookups of other threads; for workers. */
 int tn__lookup_only(struct tn_library *library, struct tn_wanted *symbols, size_t count, struct tn_error *err);
-/* Links every object with initializers that a promise of the library has brought, and what these need. */
-int tn__link_made_initializers(struct tn_library *library, struct tn_error *err);
 
 /* ---- initialize.c ---- */
 

@@ -35,6 +35,8 @@ static bool is_in_place(const struct tn__entry *entry)
 
 static bool is_answered(const struct tn__request *request)
 {
+    if (request->everything || request->initializers)
+        return false;
     for (size_t i = 0; i < request->count; i++) {
         const struct tn__entry *entry = find_wanted(request, i);
         if (!entry || !is_in_place(entry))

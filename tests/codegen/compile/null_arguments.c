@@ -22,6 +22,7 @@ static void test_without_any(void **state)
     REFUSED(tn_jit_create(NULL, NULL, &err));
     REFUSED(tn_jit_add_module(NULL, NULL, NULL, &err));
     REFUSED(tn_jit_lookup(NULL, NULL, NULL, &err));
+    REFUSED(tn_jit_link(NULL, NULL, NULL, 0, &err));
     REFUSED(tn_jit_run_initializers(NULL, NULL, 0, NULL, NULL, &err));
     REFUSED(tn_image_build(NULL, 0, NULL, NULL, NULL, &err));
     REFUSED(tn_image_count_shards(NULL, 0, NULL, NULL, &err));
