@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* COMDAT groups of which not just any copy may be kept (enum tn__selection). */
+/* COMDAT groups of which another copy is kept than the one that has come first: because not just any may be
+ * (enum tn__selection), or because an earlier input comes later. */
 
 #include "link/core/shrink.h"
-
-/* True if the object is linked, or is being linked by another link than the one that notes changes in this journal. */
-static bool is_taken(const struct tn__object *object, const struct tn__journal *journal)
-{
-    return !object->data || (object->link && &object->link->journal != journal);
-}
 
 /* Compilers disagree on some: cl.exe's are any or the largest; where gcc's must have one size, clang's are any. */
 static bool agree(uint8_t one, uint8_t other)
@@ -37,16 +32,17 @@ int tn__compare_copies(const struct tn__object *object, const struct tn__group *
         return tn__fail(err, TN_EDUP, "'%s' differs in %s and in %s, but %s", entry->name, other->name, object->name,
                         conditions[selection]);
     *larger = selection == TN__SELECT_LARGEST && group->measure > entry->measure;
-    if (*larger && is_taken(other, journal))
+    if (*larger && tn__object_is_taken(other, journal))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
                         object->name, other->name);
     return 0;
 }
 
-/* Discards what the object had of groups of which a larger copy has come, and its definitions there. */
+/* Discards what the object had of groups of which a better copy has come, and its definitions there. */
 static int drop_lost(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
                      struct tn_error *err)
 {
+    object->has_lost = false;
     tn__object_reclaim_groups(library, object);
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         struct tn__entry *entry = object->data->symbols[i].entry;
@@ -68,18 +64,23 @@ static int drop_lost_of(struct tn_library *library, const struct tn__list *objec
     int code = 0;
     for (struct tn__list *node = objects->next; !code && node != objects; node = node->next) {
         struct tn__object *object = tn__container_of(node, struct tn__object, queued);
-        if (object->owner->library == library && !is_taken(object, journal))
+        if (object->has_lost && object->owner->library == library)
             code = drop_lost(library, object, journal, err);
     }
     return code;
 }
 
-/* Of all objects that can still lose something: those that wait, and those that the same link has loaded. If it is
- * undone, falling back brings it back. */
+/* They wait, or the same link has loaded them. If it is undone, falling back brings back what they had. */
 int tn__drop_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
                   struct tn_error *err)
 {
     library->fall_back_due = true;
     int code = drop_lost_of(library, &library->queue, journal, err);
     return code || members == &library->queue ? code : drop_lost_of(library, members, journal, err);
+}
+
+uint64_t tn__library_number_input(struct tn_library *library)
+{
+    library->drop_lost = tn__drop_lost;
+    return ++library->inputs;
 }

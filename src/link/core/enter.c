@@ -166,31 +166,52 @@ static void discard_followers(const struct tn__object_data *data)
             data->sections[i].discarded = true;
 }
 
-/* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. `queue`: that
- * the object will be in. */
+/* True for a copy that comes with an earlier input than the one that is kept, and has only been made or loaded later.
+ * Functions that have stubs stay. */
+static bool comes_first(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
+                        const struct tn__journal *journal)
+{
+    const struct tn__object *other = entry->group_owner;
+    bool is_size_asked = group->selection == TN__SELECT_LARGEST || entry->selection == TN__SELECT_LARGEST;
+    return object->input < other->input && !tn__object_is_taken(other, journal) && !other->data->split &&
+           (!is_size_asked || group->measure == entry->measure);
+}
+
+static int drop_lost(struct tn_library *library, const struct tn__steps *steps, const struct tn__list *queue,
+                     struct tn__journal *journal, struct tn_error *err)
+{
+    return (library->drop_lost ? library->drop_lost : steps->drop_lost)(library, queue, journal, err);
+}
+
+/* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already: that of the
+ * first input, or the one that its format prefers. `queue`: that the object will be in. */
 static int claim_groups(struct tn_library *library, struct tn__object *object, const struct tn__list *queue,
                         struct tn__journal *journal, struct tn_error *err)
 {
-    bool any = false, any_larger = false;
+    bool any = false, any_better = false;
     const struct tn__steps *steps = object->data->group_count ? object->data->format->steps : NULL;
     for (uint32_t i = 0; i < object->data->group_count; i++) {
         struct tn__group *group = &object->data->groups[i];
         struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
         if (!entry)
             return tn__no_memory(err, object->name);
-        bool larger = false;
+        bool better = false;
         int code = entry->group_owner && steps && steps->compare_copies
-                       ? steps->compare_copies(object, group, entry, journal, &larger, err)
+                       ? steps->compare_copies(object, group, entry, journal, &better, err)
                        : 0;
         if (code)
             return code;
-        if (!entry->group_owner || larger) {
+        if (entry->group_owner && library->drop_lost)
+            better = better || comes_first(object, group, entry, journal);
+        if (!entry->group_owner || better) {
             if (!tn__journal_note(journal, entry))
                 return tn__no_memory(err, object->name);
+            if (better)
+                entry->group_owner->has_lost = true;
             keep_group(object, entry, group);
             mark_copies(object->data, group);
-            any_larger |= larger;
-            entry->overrides |= larger;
+            any_better |= better;
+            entry->overrides |= better;
             continue;
         }
         entry->overrides = any = true;
@@ -198,7 +219,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, c
     }
     if (any)
         discard_followers(object->data);
-    return any_larger ? steps->drop_lost(library, queue, journal, err) : 0;
+    return any_better ? drop_lost(library, steps, queue, journal, err) : 0;
 }
 
 bool tn__object_drop_discarded(const struct tn__object_data *data, struct tn__symbol *symbol)
@@ -352,7 +373,7 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
 }
 
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
-                    const struct tn__promise *keeps, struct tn__journal *journal, struct tn_error *err)
+                    struct tn__origin origin, struct tn__journal *journal, struct tn_error *err)
 {
     struct tn_library *library = owner->library;
     struct tn__object *object = new_object(data);
@@ -362,12 +383,12 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
         return TN_ENOMEM;
     }
     object->owner = owner;
-    object->is_made = keeps != NULL;
-    object->input = keeps ? keeps->input : ++library->inputs;
+    object->is_made = origin.keeps != NULL;
+    object->input = origin.input ? origin.input : ++library->inputs;
     bool has_room = tn__symtab_reserve(&library->symtab, object->data->name_count);
     int code = has_room ? claim_groups(library, object, queue, journal, err) : tn__no_memory(err, object->name);
     if (!code)
-        code = enter_symbols(library, object, keeps, journal, err);
+        code = enter_symbols(library, object, origin.keeps, journal, err);
     if (code) {
         object->data->input.release = NULL; /* what was not added is still the caller's */
         tn__object_release_data(object);

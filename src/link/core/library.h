@@ -171,6 +171,10 @@ struct tn_library {
     uint32_t number;     /* in the session */
     uint64_t sequence;   /* of arrays of initializers and finalizers, in link order */
     uint64_t inputs;     /* so many were added: objects, archives, promises */
+    /* tn__drop_lost, if what promises and archives bring may come later than its place among the inputs. NULL: each
+     * object is the next input, and the program need not contain copies.c. */
+    int (*drop_lost)(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
+                     struct tn_error *err);
 };
 
 /* Iterates over the trackers of a library, its own first. NULL starts and ends the iteration. */
@@ -187,11 +191,18 @@ static inline struct tn_tracker *tn__library_next_tracker(struct tn_library *lib
 /* Reads an input into `data`; needs no lock. On an error, only data->is_refused says anything. */
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
                      struct tn__object_data *data, struct tn_error *err);
+/* What an object comes with: its number among the library's inputs, 0 if it is the next one; and a promise that its
+ * definitions fulfil, which may be NULL. */
+struct tn__origin {
+    uint64_t input;
+    const struct tn__promise *keeps;
+};
 /* Creates an object from `data` and enters its definitions; changed entries are recorded in `journal`. The object
- * belongs to `owner` and is appended to `queue`. `keeps` may be a promise that its definitions fulfil. On an error
- * nothing has changed except the entries in the journal. */
+ * belongs to `owner` and is appended to `queue`. On an error nothing has changed except the entries in the journal. */
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
-                    const struct tn__promise *keeps, struct tn__journal *journal, struct tn_error *err);
+                    struct tn__origin origin, struct tn__journal *journal, struct tn_error *err);
+/* The number of an input that brings objects later (copies.c). */
+uint64_t tn__library_number_input(struct tn_library *library);
 /* Decides whether a new definition of this strength replaces the entry's; of equally strong ones, the first wins.
  * TN_EDUP if both are strong or it is too late; `by` names the new definer. */
 int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err);

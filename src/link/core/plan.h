@@ -79,7 +79,8 @@ struct tn__object {
     uint32_t has_calls : 1;     /* the library's lists may contain these */
     uint32_t has_constants : 1; /* to which data that its code has written may point */
     uint32_t is_made : 1;       /* a promise has brought it */
-    uint32_t thread_exits : 29; /* functions that threads will run when they end */
+    uint32_t has_lost : 1;      /* copies of its groups, to be dropped (copies.c) */
+    uint32_t thread_exits : 28; /* functions that threads will run when they end */
     uint32_t entry_count;
     struct tn__entry **entries; /* those it defined, and those of groups it claimed; allocated behind this struct */
 

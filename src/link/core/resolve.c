@@ -69,7 +69,8 @@ static int load_member(struct tn__link *link, struct tn_library *library, struct
         code = TN__BUSY;
     }
     if (!code)
-        code = tn__library_add(&library->own, &data, &link->members, NULL, &link->journal, link->err);
+        code = tn__library_add(&library->own, &data, &link->members, (struct tn__origin){.input = archive->number},
+                               &link->journal, link->err);
     tn__free(link->session->allocator, name);
     if (code) {
         if (input.release)
@@ -77,7 +78,6 @@ static int load_member(struct tn__link *link, struct tn_library *library, struct
         return code;
     }
     struct tn__object *member = tn__container_of(link->members.previous, struct tn__object, queued);
-    member->input = archive->number;
     if (entry->kind == TN__ENTRY_LAZY)
         tn__entry_reset(entry); /* the archive's index promised what the member does not define */
     /* Objects of this link may refer to what it has taken over from them. */

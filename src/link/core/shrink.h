@@ -39,7 +39,7 @@ struct tn__steps {
     int (*enter_aliases)(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
                          struct tn_error *err);
     /* Compares a copy of a group with that of another object, which is kept. *larger: this one has to be kept instead.
-     * TN_EDUP. If it was so with one of them: discards what objects had of groups of which a larger copy has come:
+     * TN_EDUP. If it was so with one of them: discards what objects had of groups of which a better copy has come:
      * those that wait, and those in the list `members`. TN_ENOMEM (copies.c). */
     int (*compare_copies)(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
                           const struct tn__journal *journal, bool *larger, struct tn_error *err);
@@ -50,6 +50,12 @@ struct tn__steps {
     int (*parse_bound)(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end);
     int (*gather_groups)(struct tn__link *link);
 };
+
+/* True if the object is linked, or is being linked by another link than the one that notes changes in this journal. */
+static inline bool tn__object_is_taken(const struct tn__object *object, const struct tn__journal *journal)
+{
+    return !object->data || (object->link && &object->link->journal != journal);
+}
 
 #define TN__STEPS_ANY .scan = tn__scan_any, .apply = tn__apply_any, .put = tn__put_any
 

@@ -240,7 +240,8 @@ static int enter_staged(struct tn_responsibility *promise, struct tn__journal *j
         struct tn__staged *staged = promise->staged;
         const struct tn_input input = staged->data.input;
         promise->staged = staged->next;
-        code = tn__library_add(promise->owner, &staged->data, &promise->library->queue, &promise->seen, journal, err);
+        code = tn__library_add(promise->owner, &staged->data, &promise->library->queue,
+                               (struct tn__origin){promise->seen.input, &promise->seen}, journal, err);
         if (code && input.release)
             input.release(input.context, input.bytes, input.length);
     }
@@ -283,6 +284,15 @@ static int check_kept(const struct tn_responsibility *promise, const struct tn__
     return code;
 }
 
+/* True if an object has lost a definition with its copy of a group, which the copy that is kept does not have. */
+static bool lacks_any(const struct tn__journal *journal)
+{
+    const struct tn__journal_record *record = journal->last;
+    while (record && (record->entry->kind != TN__ENTRY_UNDEFINED || record->old->kind != TN__ENTRY_OBJECT))
+        record = record->before;
+    return record;
+}
+
 /* Under the lock, which is released while a link holds one of the names. All or nothing. */
 static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
 {
@@ -292,7 +302,9 @@ static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
         tn__session_wait(session);
     if (!promise->owner)
         return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->seen.name);
-    struct tn__list *queue = &promise->library->queue, *last = queue->previous;
+    struct tn_library *library = promise->library;
+    struct tn__list *queue = &library->queue, *last = queue->previous;
+    bool was_due = library->fall_back_due;
     int code = enter_staged(promise, &journal, err);
     if (!code)
         code = check_kept(promise, last, err);
@@ -300,9 +312,11 @@ static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
         tn__journal_undo(&journal);
         while (queue->previous != last)
             tn__object_remove(tn__container_of(queue->previous, struct tn__object, queued));
-        tn__library_fall_back(promise->library); /* they may have taken groups from others */
-    } else
+        tn__library_fall_back(library); /* they may have taken groups from others */
+    } else {
+        library->fall_back_due = was_due || (library->fall_back_due && lacks_any(&journal));
         tn__promises_discard(session, &journal);
+    }
     tn__journal_free(&journal);
     return code;
 }

@@ -75,7 +75,7 @@ void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owne
 {
     promise->owner = owner;
     if (!promise->seen.input)
-        promise->seen.input = ++promise->library->inputs;
+        promise->seen.input = tn__library_number_input(promise->library);
     tn__list_append(&owner->promises, &promise->owned);
 }
 

@@ -113,7 +113,7 @@ static int enter(struct tn_tracker *owner, struct tn__object_data *data, const s
     struct tn_library *library = owner->library;
     struct tn__journal journal = {.arena.from = library->session->allocator};
     struct tn__object *object = NULL;
-    int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
+    int code = tn__library_add(owner, data, &library->queue, (struct tn__origin){0}, &journal, err);
     if (!code) {
         object = tn__container_of(owner->objects.previous, struct tn__object, owned);
         code = define_stubs(library, object->data, options, owner, err);

@@ -32,7 +32,7 @@ static int enter_object(struct tn_library *library, struct tn__object_data *data
 {
     struct tn__journal journal = {.arena.from = library->session->allocator};
     struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
-    int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
+    int code = tn__library_add(owner, data, &library->queue, (struct tn__origin){0}, &journal, err);
     if (code) {
         tn__journal_undo(&journal);
         tn__library_fall_back(library); /* it may have taken groups from others */
@@ -138,7 +138,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
         tn__free(from, archive->name);
         tn__free(from, archive);
     } else {
-        archive->number = ++library->inputs;
+        archive->number = tn__library_number_input(library);
         archive->next = library->archives;
         library->archives = archive;
     }
