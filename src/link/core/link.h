@@ -97,7 +97,10 @@ struct tn__link {
     struct tn__journal journal;
     struct tn__arena arena;
     struct tn__list members;         /* archive members loaded by this link, */
-    struct tn__tree *loaded;         /* and the addresses of their headers */
+    struct tn__tree *loaded;         /* and the addresses of their headers; */
+    struct tn__archive *archives;    /* those that it wants, or has wanted, members of, */
+    struct tn__archive *scanned;     /* the one that it loads members of, */
+    size_t wanted_members;           /* and how many it still has to load */
     struct tn__unwind_table *tables; /* to be registered */
     struct tn__bound *bounds;
     struct tn__bound **bounds_by_entry; /* once they are settled */

@@ -248,6 +248,22 @@ static int enter_staged(struct tn_responsibility *promise, struct tn__journal *j
     return code;
 }
 
+/* Moves what was staged to its place among the inputs. `last`: see check_kept. */
+static void sort_queue(struct tn__list *queue, const struct tn__list *last)
+{
+    for (struct tn__list *node = last->next, *next; node != queue; node = next) {
+        struct tn__list *before = node->previous;
+        uint64_t input = tn__container_of(node, struct tn__object, queued)->input;
+        next = node->next;
+        while (before != queue && tn__container_of(before, struct tn__object, queued)->input > input)
+            before = before->previous;
+        if (before == node->previous)
+            continue;
+        tn__list_remove(node);
+        tn__list_append(before->next, node);
+    }
+}
+
 /* The object whose copy of a group is kept, if the group of another object's defines the entry. */
 static const struct tn__object *other_copy(const struct tn__object *object, const struct tn__entry *entry)
 {
@@ -315,6 +331,7 @@ static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
         tn__library_fall_back(library); /* they may have taken groups from others */
     } else {
         library->fall_back_due = was_due || (library->fall_back_due && lacks_any(&journal));
+        sort_queue(queue, last);
         tn__promises_discard(session, &journal);
     }
     tn__journal_free(&journal);

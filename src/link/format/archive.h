@@ -5,7 +5,7 @@
 #ifndef TENON_ARCHIVE_H
 #define TENON_ARCHIVE_H
 
-#include "base/base.h"
+#include "base/tree.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -27,8 +27,13 @@ struct tn__archive {
     const struct tn_format *const *formats; /* of its members */
     char *name;
     bool thin;
-    uint64_t link, loaded; /* the last link that has loaded members, and their bytes */
-    uint64_t number;       /* among the library's inputs */
+    uint64_t number; /* among the library's inputs */
+    /* For the last link that has wanted members: its number; the bytes of those that it has loaded; the others, and
+     * where it looks for the next one; and the next archive of the link, by number (core/resolve.c). */
+    uint64_t link, loaded;
+    struct tn__tree *wanted;
+    uint64_t at;
+    struct tn__archive *next_wanted;
     struct tn__archive_names {
         const char *text; /* the GNU table of long names */
         size_t size;
