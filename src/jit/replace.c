@@ -115,8 +115,10 @@ static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, 
     return code == TN_OK;
 }
 
-static struct tn__jit_version *take_unused(struct tn_jit *jit)
+/* Looks under the session's lock: a stub that is being led elsewhere leads there by then. */
+static struct tn__jit_version *take_unused(struct tn_jit *jit, struct tn_session *session)
 {
+    tn__session_lock(session);
     tn__jit_lock();
     struct tn__jit_version *version = jit->versions;
     while (version && (version->is_busy || !tn__claims_are_gone(version->claims)))
@@ -124,14 +126,15 @@ static struct tn__jit_version *take_unused(struct tn_jit *jit)
     if (version)
         version->is_busy = true;
     tn__jit_unlock();
+    tn__session_unlock(session);
     return version;
 }
 
-static void remove_unused(struct tn_jit *jit)
+static void remove_unused(struct tn_jit *jit, struct tn_session *session)
 {
     struct tn__jit_version *version;
     do
-        version = take_unused(jit);
+        version = take_unused(jit, session);
     while (version && remove_version(jit, version, true));
 }
 
@@ -362,7 +365,7 @@ int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct 
     code = add(&r, &module);
     tn__resting_end(r.rests, code);
     if (code == TN_OK)
-        remove_unused(jit);
+        remove_unused(jit, r.library->session);
     else if (r.version && !r.is_stuck)
         remove_version(jit, r.version, r.was_seen);
     tn__arena_free(&r.arena);

@@ -10,11 +10,10 @@
 /* Last to first, so that adjacent stubs are adjacent again when they are reused. */
 static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
 {
+    tn__cells_forget(batch);
     for (size_t i = batch->count; i--;)
-        if (batch->facts[i].stub) {
-            tn__cell_forget(batch->library->session, &batch->facts[i]);
+        if (batch->facts[i].stub)
             tn__lazy_give(pool, batch->facts[i].stub);
-        }
 }
 
 static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)

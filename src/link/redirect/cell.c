@@ -182,22 +182,26 @@ static void end_kinds(struct tn__cell *cell, enum tn__claim_kind first, enum tn_
 
 static bool free_claims_to(const struct tn__lazy_pool *pool, struct tn__cell *cell, const void *context)
 {
-    const struct tn__cell_facts *gone = context;
-    (void)pool;
     for (struct tn__claim *claim = has_function(cell) ? cell->facts->top : NULL, *below; claim; claim = below) {
+        const struct tn__cell *to = find_function(pool, claim->address);
         below = claim->below;
-        if (claim->address == gone->stub)
+        if (to && to->facts->batch == context)
             take_out(session_of(cell), cell->facts, claim);
     }
     return false;
 }
 
-void tn__cell_forget(const struct tn_session *session, struct tn__cell_facts *facts)
+void tn__cells_forget(struct tn__lazy_batch *batch)
 {
-    while (facts->top)
-        take_out(session, facts, facts->top);
-    if (facts->is_claimed)
-        tn__cells_each(tn__lazy_pool_of(session), free_claims_to, facts);
+    const struct tn_session *session = batch->library->session;
+    bool are_claimed = false;
+    for (struct tn__cell_facts *facts = batch->facts; facts < batch->facts + batch->count; facts++) {
+        while (facts->top)
+            take_out(session, facts, facts->top);
+        are_claimed |= facts->is_claimed;
+    }
+    if (are_claimed)
+        tn__cells_each(tn__lazy_pool_of(session), free_claims_to, batch);
 }
 
 /* ---- laying them ---- */

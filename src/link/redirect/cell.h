@@ -110,7 +110,7 @@ static inline void tn__claims_release(struct tn__claims *claims)
     if (claims && atomic_fetch_sub(&claims->users, 1) == 1)
         tn__free(NULL, claims);
 }
-/* True if none is left. Without the lock too, by the claimant. */
+/* True if none is left, and so no cell leads there. */
 static inline bool tn__claims_are_gone(const struct tn__claims *claims)
 {
     return atomic_load(&claims->users) == 1;
@@ -144,8 +144,8 @@ bool tn__cell_may_look_up_as(const struct tn__cell *cell);
 /* A call could not be led on from here: claims of other cells that lead here have failed. Returns the cell where such a
  * call goes on, at what lies below; NULL: there is none. */
 struct tn__cell *tn__cell_fail(struct tn__cell *cell);
-/* Frees all claims on it, and those that lead here: its stub is given back. */
-void tn__cell_forget(const struct tn_session *session, struct tn__cell_facts *facts);
+/* Frees all claims on cells of the batch, and those that lead there: their stubs are about to be given back. */
+void tn__cells_forget(struct tn__lazy_batch *batch);
 /* Notes that a word leads to this address from now on: removals that are under way may have to wait again. */
 void tn__cell_note_target(const struct tn_session *session, uint64_t target);
 
