@@ -20,5 +20,5 @@ at_most() {
 echo 'extern int three; int nine(void) { return three * three; }' | $CC -O2 -fPIC -xc -c - -o "$out/nine.o" &&
     musl-gcc -O2 -Wall -Wextra -Werror -static -s -Wl,--gc-sections -Iinclude tests/hosts/footprint.c \
         "$BUILD/musl/libtenon.a" -o "$out/footprint" || exit 1
-at_most "size of a static musl program" 258000 "$(stat -c %s "$out/footprint")" bytes
+at_most "size of a static musl program" 250000 "$(stat -c %s "$out/footprint")" bytes
 at_most "its resident memory" 1500 "$("$out/footprint" "$out/nine.o")" kB

@@ -153,9 +153,9 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
-	$(addprefix src/base/,error.c options.c partial_file.c types_alike.c types_bytes.c \
-		types_known.c) \
-	$(addprefix src/link/core/,gather.c held.c remove.c) \
+	$(addprefix src/base/,error.c fork.c last_thread.c options.c partial_file.c shown_name.c thread_end.c \
+		types_alike.c types_bytes.c types_known.c) \
+	$(addprefix src/link/core/,copies.c gather.c held.c lock.c remove.c) \
 	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c \
 		elf/overlap.c elf/versions.c) \
 	$(addprefix src/link/unwind/,unwind.c unwind_objects.c unwind_sets.c) src/image/format/writer.c \
@@ -166,8 +166,17 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/gc/threads/,await.c overflow.c thread.c world.c) \
 	$(addprefix src/gc/collect/,cards.c collect.c permanent.c verify.c) \
 	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c trim.c walk.c work.c)
+# For musl, also what runs once for a reference to another library: there, size counts more than the time of a link.
+ifeq ($(LIBC),musl)
+seldom += $(addprefix src/link/core/,link.c search.c)
+endif
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)
+
+# Nothing that may throw is called from there.
+ifeq ($(LIBC),musl)
+$(call obj,$(wildcard src/link/format/elf/*.c) src/link/format/identify.c): extra += -fno-asynchronous-unwind-tables
+endif
 
 # Headers, symbols and relocations of ELF files are aligned but for odd ones. gcc reads them byte by byte for RISC-V
 # unless it is told that the processor, or Linux for it, reads what is not aligned as well. Code is read and written by
