@@ -187,6 +187,12 @@ struct tn_image_options {
     const struct tn_save *save;
     const void *objects;
     size_t objects_length;
+    /* Public functions that may be redirected while the image is open (tn_image_redirect): all of them, or these, which
+     * are roots too if there are roots. Their calls cost a load and a jump more; they are not inlined, and nothing is
+     * concluded from their bodies (doc/IMAGE.md, "Replaceable functions"). */
+    int all_replaceable;
+    const char *const *replaceable;
+    size_t replaceable_count;
 };
 
 struct tn_image_stats {
@@ -198,9 +204,9 @@ struct tn_image_stats {
 /* Builds an image. Several inputs are first linked into one module. `out` has TN_IMAGE_OUTPUTS buffers, to be freed
  * with tn_buffer_free; those not requested are empty, and all are after an error. `options` and `stats` may be NULL.
  * TN_EINVAL (options; the target string; unknown triple or name; a shard of another build), TN_EFORMAT (a damaged
- * shard), TN_EUNDEF (a root, or all of them), TN_EDUP (the input defines a symbol with the image's name), TN_ENOTSUP
- * (the input defines a type descriptor that is laid out in another way than the saved objects' type of its name, which
- * the text compares), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
+ * shard), TN_EUNDEF (a root, or all of them; a replaceable function), TN_EDUP (the input defines a symbol with the
+ * image's name), TN_ENOTSUP (the input defines a type descriptor that is laid out in another way than the saved
+ * objects' type of its name, which the text compares), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 

@@ -11,7 +11,8 @@
  * before anything of it is called. Calls before that work too, but get the versions for the image's first target, as
  * its constructors do: on a machine that cannot run these, open it first.
  *
- * Threads: images may be opened by several threads at once; an open image is immutable. Errors as in tenon.h. */
+ * Threads: images may be opened by several threads at once; of an open image, nothing changes but where replaceable
+ * functions lead. Errors as in tenon.h. */
 
 #ifndef TENON_IMAGE_H
 #define TENON_IMAGE_H
@@ -23,7 +24,7 @@ extern "C" {
 #endif
 
 struct tn_format;          /* tenon/format.h */
-struct tn_image;           /* opaque; immutable */
+struct tn_image;           /* opaque */
 struct tn_managed_runtime; /* opaque */
 struct tn_image_heaps;     /* opaque */
 struct tn_heap;            /* tenon_heap.h, as the following */
@@ -177,16 +178,27 @@ TN_API int tn_image_observe_gdb(struct tn_image *image, const char *path, struct
  * Code that is linked in stays. NULL is ignored. */
 TN_API void tn_image_close(struct tn_image *image);
 
-/* Finds the chosen version of a public function, in logarithmic time; NULL if there is none of that name. */
+/* Finds the chosen version of a public function, in logarithmic time; NULL if there is none of that name. Of a
+ * replaceable function, it is the entry, whose address never changes. */
 TN_API void *tn_image_lookup(const struct tn_image *image, const char *name);
+
+/* Leads a replaceable function (`tenon build --replaceable`) to other code of the same calling convention, for calls
+ * from anywhere, those within the image too; NULL: to its chosen version again. Calls that have begun go on where they
+ * are. The code has to stay until the function leads elsewhere and no thread runs it; it may be a stub of a session,
+ * which tn_jit_replace and others lead on (doc/REDIRECT.md). Any number of threads may do this, and call the function.
+ * TN_EUNDEF (no public function has that name), TN_ENOTSUP (the function was built with direct calls), TN_EINVAL (it
+ * would lead to itself, perhaps through other functions of the image). */
+TN_API int tn_image_redirect(struct tn_image *image, const char *name, const void *address, struct tn_error *err);
 
 struct tn_image_function {
     size_t size;      /* in: sizeof(struct tn_image_function) as the caller knows it */
     const char *name; /* valid as long as the image */
-    void *address;    /* of the chosen version */
+    void *address;    /* as tn_image_lookup */
     uint64_t clones;  /* bit N: target N has its own version */
     uint32_t slot;    /* slot number; UINT32_MAX: there is only one version */
     uint32_t is_public;
+    uint32_t is_replaceable; /* tn_image_redirect */
+    void *version;           /* the address of the chosen version, which calls reach unless they are redirected */
 };
 
 /* The functions by index: first those with a slot, by slot number, then public functions with a single version. Both

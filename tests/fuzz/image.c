@@ -34,6 +34,9 @@ static void read_tables(const uint8_t *header, uint64_t available)
         for (size_t t = 0; t < view.tables[TN__IMAGE_TARGET_TABLE].count; t++)
             if (tn__image_version(&view, i, t) >= view.places)
                 __builtin_trap();
+        uint32_t cell = tn__image_cell(&view, i);
+        if (cell != TN__IMAGE_NO_CELL && view.cells_at + 1 + cell >= view.places)
+            __builtin_trap();
     }
     if (good)
         tn__image_check_functions("fuzz", &view, &err);

@@ -170,7 +170,23 @@ struct annotation {
             function.addFnAttr("tenon.mv.weak");
     }
 
-    size_t run()
+    /* In the order of the table of functions. */
+    size_t number_cells()
+    {
+        std::vector<Function *> cells;
+        for (Function &function : module)
+            if (function.hasFnAttribute("tenon.mv.replaceable") && function.hasFnAttribute("tenon.mv.public"))
+                cells.push_back(&function);
+        sort(cells, [](const Function *a, const Function *b) {
+            bool first = a->hasFnAttribute("tenon.mv.slot"), second = b->hasFnAttribute("tenon.mv.slot");
+            return first != second ? first : symbol_of(*a) < symbol_of(*b);
+        });
+        for (size_t cell = 0; cell < cells.size(); cell++)
+            cells[cell]->addFnAttr("tenon.mv.cell", utostr(cell));
+        return cells.size();
+    }
+
+    tn__mv_counts run()
     {
         /* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
         for (GlobalValue &global : module.global_values())
@@ -191,13 +207,37 @@ struct annotation {
         for (Function &function : module)
             if (tn__is_defined(function) && !function.hasLocalLinkage() && !function.hasHiddenVisibility())
                 function.addFnAttr("tenon.mv.public");
-        return slotted.size();
+        return {slotted.size(), number_cells()};
     }
 };
 
 } // namespace
 
-size_t tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)
+/* A resolver of an indirect function is called by loaders, and by nobody else. */
+static bool is_replaceable(const Function &function)
+{
+    return tn__is_defined(function) && !function.hasLocalLinkage() && !function.hasHiddenVisibility() &&
+           none_of(function.users(), [](const User *user) { return isa<GlobalIFunc>(user); });
+}
+
+bool tn__mv_mark_replaceable(LLVMModuleRef module, const char *const *names, size_t count, const char **refused)
+{
+    for (Function &function : *unwrap(module))
+        if (!count && is_replaceable(function))
+            function.addFnAttr("tenon.mv.replaceable");
+    for (size_t i = 0; i < count; i++) {
+        Function *function = unwrap(module)->getFunction(names[i]);
+        function = function ? function : unwrap(module)->getFunction("\1" + std::string(names[i]));
+        if (!function || !is_replaceable(*function)) {
+            *refused = names[i];
+            return false;
+        }
+        function->addFnAttr("tenon.mv.replaceable");
+    }
+    return true;
+}
+
+tn__mv_counts tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)
 {
     return annotation{*unwrap(module), *mv}.run();
 }
@@ -207,10 +247,15 @@ size_t tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)
 bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context)
 {
     for (const Function &function : *unwrap(module)) {
-        tn__mv_function found = {nullptr, 1, TN__MV_NO_SLOT, function.hasFnAttribute("tenon.mv.public"),
+        tn__mv_function found = {nullptr,
+                                 1,
+                                 TN__MV_NO_SLOT,
+                                 TN__MV_NO_SLOT,
+                                 function.hasFnAttribute("tenon.mv.public"),
                                  !function.hasFnAttribute("tenon.mv.entry")};
         tn__attribute_number(function, "tenon.mv.clones", 16, found.clones);
         tn__attribute_number(function, "tenon.mv.slot", 10, found.slot);
+        tn__attribute_number(function, "tenon.mv.cell", 10, found.cell);
         std::string name = symbol_of(function).str();
         found.name = name.c_str();
         if ((found.is_public || found.slot >= 0) && tn__is_defined(function) && !visit(context, &found))

@@ -22,6 +22,7 @@ static int write_metadata(struct tn__image_build *b)
                                           .functions = b->functions,
                                           .function_count = b->function_count,
                                           .slots = b->slots,
+                                          .cells = b->cells,
                                           .dependencies = b->options.dependencies,
                                           .dependency_count = b->options.dependency_count,
                                           .values = b->values,
@@ -39,13 +40,15 @@ static int write_metadata(struct tn__image_build *b)
     if (tn__image_wants(b, TN_IMAGE_OBJECTS))
         code = tn__image_needs(objects, b->shard_count, &b->arena, &needs, &need_count, b->err);
     /* What the tables' own object defines. */
-    char own[2][256];
-    snprintf(own[0], sizeof own[0], "%s.slots", b->options.name);
-    snprintf(own[1], sizeof own[1], "%s.values", b->options.name);
-    size_t kept = 0;
-    for (size_t i = 0; i < need_count; i++)
-        if (strcmp(needs[i], own[0]) != 0 && strcmp(needs[i], own[1]) != 0)
+    static const char *const own[] = {".slots", ".values", ".cells"};
+    size_t kept = 0, length = strlen(b->options.name);
+    for (size_t i = 0; i < need_count; i++) {
+        bool is_own = false;
+        for (size_t k = 0; k < TN_COUNT(own); k++)
+            is_own |= strncmp(needs[i], b->options.name, length) == 0 && strcmp(needs[i] + length, own[k]) == 0;
+        if (!is_own)
             needs[kept++] = needs[i];
+    }
     need_count = kept;
     contents.needs = needs;
     contents.need_count = need_count;
@@ -106,6 +109,9 @@ static int take_options(struct tn__image_build *b)
         if (!taken->values || !taken->values[i].symbol || !taken->values[i].name ||
             taken->values[i].of > TN_IMAGE_VALUE_ROOT)
             return tn__fail(b->err, TN_EINVAL, "value %zu: no symbol, no name, or of an unknown kind", i);
+    for (size_t i = 0; i < taken->replaceable_count; i++)
+        if (!taken->replaceable || !taken->replaceable[i])
+            return tn__fail(b->err, TN_EINVAL, "replaceable function %zu has no name", i);
     if (taken->outputs >> TN_IMAGE_OUTPUTS)
         return tn__fail(b->err, TN_EINVAL, "outputs has bits that stand for nothing");
     if (taken->shards > TN__IMAGE_SHARDS)

@@ -50,7 +50,7 @@ struct tn__image_build {
     char *triple, *layout;   /* in the arena */
     bool is_managed;
     struct tn__saved *saved; /* in the arena; NULL: there are no objects */
-    size_t slots;
+    size_t slots, cells;
     struct tn__image_function *functions;
     size_t function_count, function_capacity;
     uint64_t fingerprint[2]; /* of everything that a shard's contents depend on */

@@ -45,7 +45,7 @@ size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size
 struct tn__image_function {
     const char *name;
     uint64_t clones;
-    int64_t slot;
+    int64_t slot, cell; /* negative: none */
     bool is_public, entry_is_body;
 };
 
@@ -55,7 +55,7 @@ struct tn__image_contents {
     const struct tn_cpu_targets *targets;
     struct tn__image_function *functions; /* which are sorted here */
     size_t function_count;
-    size_t slots;
+    size_t slots, cells;
     const char *const *needs; /* names that nothing in the image defines, sorted */
     size_t need_count;
     const struct tn_image_dependency *dependencies;

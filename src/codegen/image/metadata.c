@@ -40,6 +40,11 @@ static bool has_words(const struct tn__image_contents *c)
     return c->value_count || c->saved;
 }
 
+static size_t cell_places(const struct tn__image_contents *c)
+{
+    return c->cells ? 1 + c->cells : 0;
+}
+
 static size_t directory_end(const struct writer *w)
 {
     return tn__align_up(TN__IMAGE_HEADER + w->tables * TN__IMAGE_ENTRY, 8);
@@ -178,6 +183,12 @@ static void write_tables(struct writer *w)
         tn__put32(row + TN__IMAGE_VALUE_OF, c->values[i].of);
     }
     write_layouts(w);
+    row = c->cells ? begin_table(w, TN__IMAGE_CELL_TABLE, c->cells, TN__IMAGE_CELL_ROW) : NULL;
+    for (size_t i = 0; i < c->function_count; i++)
+        if (c->functions[i].cell >= 0) {
+            tn__put32(row, (uint32_t)i);
+            row += TN__IMAGE_CELL_ROW;
+        }
     w->name = tn__image_add_text(&w->text, c->image);
 }
 
@@ -200,12 +211,13 @@ static size_t count_rows(struct writer *w)
     w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + has_words(c);
     if (c->saved)
         w->places += saved_rows(w, TN__IMAGE_ZONE_TABLE) + 1;
-    w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0);
+    w->places += cell_places(c);
+    w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0) + (c->cells > 0);
     return w->places > limit
                ? 0
                : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE + c->layout_count * TN__IMAGE_LAYOUT +
                      targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 +
-                     c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY;
+                     c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY + c->cells * TN__IMAGE_CELL_ROW;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */
@@ -305,6 +317,23 @@ static LLVMValueRef define_values(const struct module *m)
     return values;
 }
 
+/* Zero: each function leads to its version until it is redirected. */
+static LLVMValueRef define_cells(const struct module *m)
+{
+    LLVMTypeRef type = LLVMArrayType2(m->i8, TN__IMAGE_CELL * m->contents->cells);
+    snprintf(m->name, m->name_size, "%s.cells", m->contents->image);
+    LLVMValueRef cells = hide(LLVMAddGlobal(m->module, type, m->name));
+    LLVMSetInitializer(cells, LLVMConstNull(type));
+    LLVMSetAlignment(cells, TN__IMAGE_CELL);
+    return cells;
+}
+
+static LLVMValueRef declare_entry(const struct module *m, size_t cell)
+{
+    snprintf(m->name, m->name_size, "%s.entry.%zu", m->contents->image, cell);
+    return hide(LLVMAddGlobal(m->module, m->i8, m->name));
+}
+
 /* What the object of saved objects defines. */
 static LLVMValueRef declare_part(const struct module *m, uint32_t part)
 {
@@ -328,12 +357,15 @@ static void list_places(const struct module *m, LLVMValueRef *places)
         places[at++] = distance(m, declare_version(m, &c->functions[i], 0), m->image);
     if (has_words(c))
         places[at++] = distance(m, define_values(m), m->image);
-    if (!c->saved)
-        return;
-    const struct tn__image_rows *zones = &c->saved->view.tables[TN__IMAGE_ZONE_TABLE];
-    for (uint32_t i = 0; i < zones->count; i++)
+    const struct tn__image_rows *zones = c->saved ? &c->saved->view.tables[TN__IMAGE_ZONE_TABLE] : NULL;
+    for (uint32_t i = 0; zones && i < zones->count; i++)
         places[at++] = distance(m, declare_part(m, tn__get32(tn__image_row(zones, i) + TN__IMAGE_ZONE_KIND)), m->image);
-    places[at] = distance(m, declare_part(m, TN__ZONES), m->image);
+    if (zones)
+        places[at++] = distance(m, declare_part(m, TN__ZONES), m->image);
+    if (c->cells)
+        places[at++] = distance(m, define_cells(m), m->image);
+    for (size_t i = 0; i < c->cells; i++)
+        places[at++] = distance(m, declare_entry(m, i), m->image);
 }
 
 /* The note by which a file is searched for its image (format.h). */

@@ -23,6 +23,7 @@
 #include "codegen/image/multiversion.h"
 #include "codegen/llvm/ir.h"
 #include "codegen/managed/ir/gc.h"
+#include "image/format/format.h"
 
 using namespace llvm;
 
@@ -44,6 +45,23 @@ static void compile_for(Function &function, const tn__mv_target &target)
         function.addFnAttr(Attribute::MinSize);
 }
 
+/* What a caller has to know of a function that may be replaced: how values are passed, and nothing else. */
+static AttributeList passing_only(LLVMContext &context, const AttributeList &given, size_t arguments)
+{
+    static const Attribute::AttrKind kept[] = {
+        Attribute::ZExt,      Attribute::SExt,           Attribute::NoExt,        Attribute::InReg,
+        Attribute::ByVal,     Attribute::ByRef,          Attribute::StructRet,    Attribute::InAlloca,
+        Attribute::Nest,      Attribute::SwiftSelf,      Attribute::SwiftAsync,   Attribute::SwiftError,
+        Attribute::Alignment, Attribute::StackAlignment, Attribute::Preallocated, Attribute::ElementType,
+    };
+    AttributeList list;
+    for (unsigned index = 0; index <= arguments; index++) /* of the result, then of the arguments */
+        for (Attribute::AttrKind kind : kept)
+            if (given.hasAttributeAtIndex(index, kind))
+                list = list.addAttributeAtIndex(context, index, given.getAttributeAtIndex(index, kind));
+    return list;
+}
+
 /* A jump through a slot that changes nothing but a register which calls may change, whatever the signature is. */
 static std::string jump_text(const Module &module, const std::string &slot)
 {
@@ -57,14 +75,46 @@ static std::string jump_text(const Module &module, const std::string &slot)
     }
 }
 
+/* The same, to a label. */
+static std::string direct_jump_text(const Module &module, const std::string &to)
+{
+    switch (TN_MODULE_TRIPLE(module).getArch()) {
+    case Triple::aarch64:
+        return "b " + to;
+    case Triple::riscv64:
+        return ".Lentry${:uid}:\n\tauipc t3, %pcrel_hi(" + to + ")\n\tjalr zero, %pcrel_lo(.Lentry${:uid})(t3)";
+    default:
+        return "jmp " + to;
+    }
+}
+
+/* A jump through a cell, or the other one if the cell is zero. On x86-64 no register may be changed, so the cell is
+ * read twice: it never becomes zero again. */
+static std::string cell_text(const Module &module, const std::string &cell, const std::string &otherwise)
+{
+    switch (TN_MODULE_TRIPLE(module).getArch()) {
+    case Triple::aarch64:
+        return "adrp x16, " + cell + "\n\tldr x16, [x16, :lo12:" + cell +
+               "]\n\tcbz x16, .Lbody${:uid}\n\tbr x16\n.Lbody${:uid}:\n\t" + otherwise;
+    case Triple::riscv64:
+        return ".Lcell${:uid}:\n\tauipc t3, %pcrel_hi(" + cell +
+               ")\n\tld t3, %pcrel_lo(.Lcell${:uid})(t3)\n\tbeqz t3, .Lbody${:uid}\n\tjr t3\n.Lbody${:uid}:\n\t" +
+               otherwise;
+    default:
+        return "cmpq $$0, " + cell + "(%rip)\n\tjne .Lcell${:uid}\n\t" + otherwise + "\n.Lcell${:uid}:\n\tjmpq *" +
+               cell + "(%rip)";
+    }
+}
+
 namespace {
 
 /* A function with all its versions. */
 struct family {
     std::string name; /* of the function */
     uint64_t clones;
-    uint64_t slot;
-    bool has_slot, weak;
+    uint64_t slot, cell;
+    bool has_slot, has_cell;
+    bool by_name;                        /* calls use the entry */
     SmallVector<Function *, 8> versions; /* by target; NULL until needed */
 };
 
@@ -83,6 +133,30 @@ struct multiplication {
 
     /* ---- versions ---- */
 
+    std::string name_of(const char *what, uint64_t number) const
+    {
+        return std::string(mv.image) + "." + what + "." + utostr(number);
+    }
+
+    void add_name(Function &function, const std::string &name)
+    {
+        auto *alias = GlobalAlias::create(GlobalValue::ExternalLinkage, name, &function);
+        alias->setVisibility(GlobalValue::HiddenVisibility);
+    }
+
+    /* Of the entry. */
+    std::string text(const family &family)
+    {
+        std::string jump;
+        if (family.has_slot) {
+            slot_array(); /* the text names it */
+            jump = jump_text(module, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
+        } else
+            jump = direct_jump_text(module, name_of("body", family.cell));
+        std::string cell = std::string(mv.image) + ".cells+" + utostr(TN__IMAGE_CELL * family.cell);
+        return family.has_cell ? cell_text(module, cell, jump) : jump;
+    }
+
     /* Takes the place of `body`, which gets another name. */
     Function *make_entry(Function &body, family &family)
     {
@@ -90,6 +164,8 @@ struct multiplication {
         auto *entry = Function::Create(body.getFunctionType(), body.getLinkage(), body.getAddressSpace(), "", &module);
         entry->takeName(&body);
         entry->setAttributes(body.getAttributes().removeFnAttributes(context));
+        if (family.has_cell)
+            entry->setAttributes(passing_only(context, body.getAttributes(), body.arg_size()));
         if (body.hasFnAttribute("gc-leaf-function")) /* which others that are marked may call */
             entry->addFnAttr("gc-leaf-function");
         entry->setCallingConv(body.getCallingConv());
@@ -102,16 +178,19 @@ struct multiplication {
             entry->addFnAttr(Attribute::Naked);
             entry->addFnAttr(Attribute::NoInline);
             entry->addFnAttr(TN__JUMP);
-            if (body.doesNotThrow()) /* or calls of the entry lose their landing pads */
+            if (body.doesNotThrow() && !family.has_cell) /* or calls of the entry lose their landing pads */
                 entry->addFnAttr(Attribute::NoUnwind);
             compile_for(*entry, mv.common);
-            slot_array(); /* the text names it */
-            std::string jump = jump_text(module, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
             IRBuilder<> builder(BasicBlock::Create(context, "", entry));
             auto *type = FunctionType::get(Type::getVoidTy(context), false);
-            builder.CreateCall(InlineAsm::get(type, jump, "", /*hasSideEffects=*/true));
+            builder.CreateCall(InlineAsm::get(type, text(family), "", /*hasSideEffects=*/true));
             builder.CreateUnreachable();
             body.setLinkage(GlobalValue::ExternalLinkage);
+            if (family.has_cell) {
+                add_name(*entry, name_of("entry", family.cell));
+                if (!family.has_slot)
+                    add_name(body, name_of("body", family.cell));
+            }
         } else if (body.hasAvailableExternallyLinkage()) {
             entry->setLinkage(GlobalValue::ExternalLinkage);
         }
@@ -151,13 +230,19 @@ struct multiplication {
 
     void multiply(Function &function)
     {
-        family family = {function.getName().str(), 1, 0, false, function.hasFnAttribute("tenon.mv.weak"), {}};
-        tn__attribute_number(function, "tenon.mv.clones", 16, family.clones);
+        uint64_t clones = 1;
+        bool is_whole = tn__attribute_number(function, "tenon.mv.clones", 16, clones);
+        family family = {function.getName().str(), clones, 0, 0, false, false, false, {}};
         family.has_slot = tn__attribute_number(function, "tenon.mv.slot", 10, family.slot);
+        family.has_cell = tn__attribute_number(function, "tenon.mv.cell", 10, family.cell);
+        family.by_name = family.has_cell || function.hasFnAttribute("tenon.mv.weak");
         family.versions.resize(mv.count);
         family.versions[0] = &function;
-        Function *named = function.hasFnAttribute("tenon.mv.entry") ? make_entry(function, family) : &function;
-        if (!function.isDeclaration()) {
+        bool has_entry = family.has_cell || function.hasFnAttribute("tenon.mv.entry");
+        Function *named = has_entry ? make_entry(function, family) : &function;
+        if (!function.isDeclaration() && !is_whole)
+            compile_for(function, mv.common);
+        else if (!function.isDeclaration()) {
             for (size_t target = 1; target < mv.count; target++)
                 if (family.clones >> target & 1)
                     clone(function, family, target);
@@ -177,9 +262,7 @@ struct multiplication {
             bodies.push_back({&function, 0});
         if (!tn__is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
             return;
-        auto *alias =
-            GlobalAlias::create(GlobalValue::ExternalLinkage, function.getName() + "." + mv.image + ".0", &function);
-        alias->setVisibility(GlobalValue::HiddenVisibility);
+        add_name(function, (function.getName() + "." + mv.image + ".0").str());
     }
 
     /* ---- calls ---- */
@@ -216,7 +299,7 @@ struct multiplication {
     void redirect(CallBase &call, size_t target)
     {
         auto found = family_of.find(call.getCalledOperand());
-        if (found == family_of.end() || families[found->second].weak)
+        if (found == family_of.end() || families[found->second].by_name)
             return;
         family &family = families[found->second];
         if (target && !mv.targets[target].clone_all) { /* only this target runs it */
@@ -243,7 +326,7 @@ struct multiplication {
         for (Function *function : functions) {
             uint64_t clones = 0;
             tn__attribute_number(*function, "tenon.mv.clones", 16, clones);
-            if (clones > 1)
+            if (clones > 1 || function->hasFnAttribute("tenon.mv.cell"))
                 multiply(*function);
             else
                 settle(*function);

@@ -11,8 +11,12 @@
  *     "tenon.mv.entry"          its name stands for whichever version was chosen: it is public, or its address is taken
  *     "tenon.mv.public"         programs may look it up
  *     "tenon.mv.weak"           gives way to definitions elsewhere: never called past its name
+ *     "tenon.mv.replaceable"    the program may redirect it while it runs: the same, and nothing is known of its body
+ *     "tenon.mv.cell"="N"       it is replaceable, and this cell says where it leads: the entry, which it always has,
+ *                               reads the cell first
  *
- * The body for target N is NAME.IMAGE.N, hidden; that for target 0 keeps the name unless that is an entry. */
+ * The body for target N is NAME.IMAGE.N, hidden; that for target 0 keeps the name unless that is an entry. The
+ * function of cell N has more hidden names: its entry IMAGE.entry.N and, without a slot, its body IMAGE.body.N. */
 
 #ifndef TENON_CODEGEN_MULTIVERSION_H
 #define TENON_CODEGEN_MULTIVERSION_H
@@ -70,8 +74,15 @@ void tn__mv_keep(LLVMModuleRef module, const char *const *roots, size_t count);
 bool tn__mv_load_address(LLVMModuleRef module, const char *symbol, const char *words, size_t number, bool *used,
                          const char **owner);
 
-/* Annotates a whole module; answers how many slots there are. */
-size_t tn__mv_annotate(LLVMModuleRef module, const struct tn__mv *mv);
+/* Marks these public functions as replaceable, or all that are public if `count` is 0. False: *refused cannot be. */
+bool tn__mv_mark_replaceable(LLVMModuleRef module, const char *const *names, size_t count, const char **refused);
+
+struct tn__mv_counts {
+    size_t slots, cells;
+};
+
+/* Annotates a whole module. */
+struct tn__mv_counts tn__mv_annotate(LLVMModuleRef module, const struct tn__mv *mv);
 
 /* Multiplies the functions of an annotated module, or of a part of one. */
 void tn__mv_multiply(LLVMModuleRef module, const struct tn__mv *mv);
@@ -81,6 +92,7 @@ struct tn__mv_function {
     const char *name;
     uint64_t clones; /* targets with a body of their own; 1: one for all */
     int64_t slot;    /* or TN__MV_NO_SLOT */
+    int64_t cell;    /* or TN__MV_NO_SLOT */
     bool is_public;
     bool entry_is_body; /* the body of target 0 has the plain name */
 };

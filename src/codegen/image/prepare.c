@@ -88,11 +88,24 @@ static void keep_bound(struct tn__image_build *b, enum tn__image_table kind, uin
     }
 }
 
+static int mark_replaceable(struct tn__image_build *b)
+{
+    const struct tn_image_options *options = &b->options;
+    const char *refused = NULL;
+    if ((options->all_replaceable || options->replaceable_count) &&
+        !tn__mv_mark_replaceable(b->unit.module, options->replaceable,
+                                 options->all_replaceable ? 0 : options->replaceable_count, &refused))
+        return tn__fail(b->err, TN_EUNDEF,
+                        "'%s' cannot be replaceable: the input defines no public function of that name", refused);
+    return 0;
+}
+
 static int keep_roots(struct tn__image_build *b)
 {
     const struct tn_image_options *options = &b->options;
     size_t bound = (size_t)rows_of(b->saved, TN__IMAGE_BINDING_TABLE) + rows_of(b->saved, TN__IMAGE_PATCH_TABLE);
-    b->roots = tn__arena_array(&b->arena, options->root_count + bound + 1, sizeof *b->roots);
+    size_t replaceable = options->all_replaceable ? 0 : options->replaceable_count;
+    b->roots = tn__arena_array(&b->arena, options->root_count + bound + replaceable + 1, sizeof *b->roots);
     if (!b->roots)
         return tn__image_no_memory(b);
     for (size_t i = 0; i < options->root_count; i++) {
@@ -104,6 +117,8 @@ static int keep_roots(struct tn__image_build *b)
     }
     if (options->root_count && !b->root_count)
         return tn__fail(b->err, TN_EUNDEF, "none of the %zu roots is defined and public", options->root_count);
+    for (size_t i = 0; i < replaceable; i++)
+        b->roots[b->root_count++] = options->replaceable[i];
     keep_bound(b, TN__IMAGE_BINDING_TABLE, TN__IMAGE_BINDING_NAME);
     keep_bound(b, TN__IMAGE_PATCH_TABLE, TN__IMAGE_PATCH_INDEX);
     if (options->root_count)
@@ -188,8 +203,8 @@ static bool add_function(void *context, const struct tn__mv_function *function)
     char *name = tn__arena_text(&b->arena, function->name, strlen(function->name));
     if (!name || !tn__grow(NULL, &b->functions, &b->function_capacity, b->function_count + 1, sizeof *b->functions))
         return false;
-    b->functions[b->function_count++] = (struct tn__image_function){name, function->clones, function->slot,
-                                                                    function->is_public, function->entry_is_body};
+    b->functions[b->function_count++] = (struct tn__image_function){
+        name, function->clones, function->slot, function->cell, function->is_public, function->entry_is_body};
     b->stats.versions += (unsigned)__builtin_popcountll(function->clones);
     return true;
 }
@@ -211,9 +226,13 @@ static void mix_text(struct tn__image_build *b, const char *text)
  * differ on another machine. An observer may leave passes out; what it does is unknown, but not that there is one. */
 static int take_fingerprint(struct tn__image_build *b)
 {
-    uint64_t numbers[] = {
-        (uint64_t)b->options.opt_level, b->options.outputs, b->shard_count, b->mv.count, b->newest_counts,
-        b->observer.before_pass != NULL};
+    uint64_t numbers[] = {(uint64_t)b->options.opt_level,
+                          b->options.outputs,
+                          b->shard_count,
+                          b->mv.count,
+                          b->newest_counts,
+                          b->observer.before_pass != NULL,
+                          b->options.all_replaceable != 0};
     mix(b, numbers, sizeof numbers);
     const char *const texts[] = {tn_version(), tn_codegen_llvm_version(), tn__llvm_arguments_taken(), b->options.name,
                                  b->triple};
@@ -228,6 +247,8 @@ static int take_fingerprint(struct tn__image_build *b)
     }
     for (size_t i = 0; i < b->root_count; i++)
         mix_text(b, b->roots[i]);
+    for (size_t i = 0; i < b->options.replaceable_count; i++)
+        mix_text(b, b->options.replaceable[i]);
     for (size_t i = 0; i < b->value_count; i++) {
         mix_text(b, b->values[i].symbol);
         mix_text(b, b->values[i].name);
@@ -267,7 +288,9 @@ static int tell_all_undefined(struct tn__image_build *b)
 
 static int annotate(struct tn__image_build *b)
 {
-    b->slots = tn__mv_annotate(b->unit.module, &b->mv);
+    struct tn__mv_counts counts = tn__mv_annotate(b->unit.module, &b->mv);
+    b->slots = counts.slots;
+    b->cells = counts.cells;
     b->is_managed = b->unit.managed;
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
@@ -285,6 +308,7 @@ static int (*const steps[])(struct tn__image_build *b) = {
     check_name,
     leave_groups,
     tn__image_take_layouts, /* nothing that is kept need refer to the type of a root's object */
+    mark_replaceable,       /* those of a list are roots */
     keep_roots,
     load_values,
     prepare_managed,

@@ -69,6 +69,7 @@ enum tn__image_table {
     TN__IMAGE_HEAP_TABLES,                         /* the end of those of a heap */
     TN__IMAGE_VALUE_TABLE = TN__IMAGE_HEAP_TABLES, /* types and objects that code uses; few images have it */
     TN__IMAGE_LAYOUT_TABLE,                        /* types that code was compiled with; few images have it */
+    TN__IMAGE_CELL_TABLE,                          /* replaceable functions; few images have it */
     TN__IMAGE_TABLES                               /* how many kinds are known */
 };
 
@@ -198,9 +199,15 @@ enum {
     TN__IMAGE_LAYOUT = 56
 };
 
+/* A row of the table of cells, which is in the order of these: the row of the function that cell n leads. A cell has
+ * two words: where calls of the function go on, zero as long as nothing else than its version was asked for, and one
+ * that is zero. */
+enum { TN__IMAGE_CELL_FUNCTION = 0, TN__IMAGE_CELL_ROW = 4, TN__IMAGE_CELL = 16 };
+
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
  * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. If
- * there are values, the last place is theirs. */
+ * there are values, the next place is theirs; then those of zones. If there are cells, the next place is theirs, and
+ * then come the entries of their functions. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
 /* The first bytes of a shard that one process has compiled for another (src/codegen/image/shard.c). */

@@ -189,9 +189,13 @@ size_t tn_image_function_count(const struct tn_image *image)
     return image->view.tables[TN__IMAGE_FUNCTION_TABLE].count;
 }
 
+/* Callers of a replaceable function go through its entry. */
 static void *address_of(const struct tn_image *image, uint32_t index)
 {
-    return tn__image_place(&image->view, tn__image_version(&image->view, index, image->chosen));
+    const struct tn__image_view *view = &image->view;
+    uint32_t cell = view->cells_at ? tn__image_cell(view, index) : TN__IMAGE_NO_CELL;
+    return tn__image_place(view, cell == TN__IMAGE_NO_CELL ? tn__image_version(view, index, image->chosen)
+                                                           : view->cells_at + 1 + cell);
 }
 
 int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
@@ -209,26 +213,33 @@ int tn_image_function(const struct tn_image *image, size_t index, struct tn_imag
         .clones = tn__image_function_clones(view, (uint32_t)index),
         .slot = index < view->slots ? (uint32_t)index : UINT32_MAX,
         .is_public = tn__image_function_is_public(view, (uint32_t)index),
+        .version = tn__image_place(view, tn__image_version(view, (uint32_t)index, image->chosen)),
+        .is_replaceable = tn__image_cell(view, (uint32_t)index) != TN__IMAGE_NO_CELL,
     };
     tn__give_stats(function, sizeof found, &found);
     return TN_OK;
 }
 
 /* Among the rows from `low` to before `high`, which are in order. */
-static void *look_up(const struct tn_image *image, uint32_t low, uint32_t high, const char *name)
+static uint32_t look_up(const struct tn_image *image, uint32_t low, uint32_t high, const char *name)
 {
     uint32_t at =
         (uint32_t)TN_BISECT(low, high, i, strcmp(tn__image_function_name(&image->view, (uint32_t)i), name) < 0);
     if (at == high || strcmp(tn__image_function_name(&image->view, at), name))
-        return NULL;
-    return tn__image_function_is_public(&image->view, at) ? address_of(image, at) : NULL;
+        return UINT32_MAX;
+    return tn__image_function_is_public(&image->view, at) ? at : UINT32_MAX;
+}
+
+uint32_t tn__image_find_function(const struct tn_image *image, const char *name)
+{
+    uint32_t slots = image->view.slots, found = look_up(image, 0, slots, name);
+    return found != UINT32_MAX ? found : look_up(image, slots, (uint32_t)tn_image_function_count(image), name);
 }
 
 void *tn_image_lookup(const struct tn_image *image, const char *name)
 {
-    uint32_t slots = image->view.slots;
-    void *found = look_up(image, 0, slots, name);
-    return found ? found : look_up(image, slots, (uint32_t)tn_image_function_count(image), name);
+    uint32_t found = tn__image_find_function(image, name);
+    return found == UINT32_MAX ? NULL : address_of(image, found);
 }
 
 void *tn__image_resolve(const struct tn_image_load_options *options, const char *name)

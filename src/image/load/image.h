@@ -11,7 +11,8 @@
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory: the phases of opening a file, and of closing it
  *     debugger.c  tn_image_observe_gdb
- *     instances.c tn_image_publish */
+ *     instances.c tn_image_publish
+ *     redirect.c  tn_image_redirect */
 
 #ifndef TENON_IMAGE_IMAGE_H
 #define TENON_IMAGE_IMAGE_H
@@ -57,7 +58,7 @@ static inline const uint8_t *tn__image_row(const struct tn__image_rows *table, u
 struct tn__image_view {
     const uint8_t *header;
     uint32_t size, slots, places;
-    uint32_t values_at, zones_at; /* the first of these places; 0: there is none */
+    uint32_t values_at, zones_at, cells_at; /* the first of these places; 0: there is none */
     uint16_t machine;
     struct tn__image_rows tables[TN__IMAGE_TABLES];
     const char *text;
@@ -83,6 +84,9 @@ bool tn__image_function_is_public(const struct tn__image_view *view, uint32_t in
 uint64_t tn__image_function_clones(const struct tn__image_view *view, uint32_t index);
 /* The index of the place of a function's version for a target. */
 uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function, size_t target);
+/* The cell of a replaceable function; TN__IMAGE_NO_CELL: it is not replaceable. */
+#define TN__IMAGE_NO_CELL UINT32_MAX
+uint32_t tn__image_cell(const struct tn__image_view *view, uint32_t function);
 /* Checks all rows of functions. TN_EFORMAT. */
 int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err);
 
@@ -258,6 +262,8 @@ static inline void tn__image_leave_types(struct tn_image *image)
 void *tn__image_resolve(const struct tn_image_load_options *options, const char *name);
 /* What a place leads to. */
 void *tn__image_place(const struct tn__image_view *view, uint32_t index);
+/* The row of the public function of this name; UINT32_MAX: there is none. */
+uint32_t tn__image_find_function(const struct tn_image *image, const char *name);
 /* Opens its heap, settles its types and restores its objects (struct tn_image_heaps), if it has one. TN_ENOTSUP, and
  * the errors of that. */
 int tn__image_open_heap(const struct tn__image_opening *o);

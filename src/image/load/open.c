@@ -40,6 +40,24 @@ static bool all_code(const struct tn__image_mapping *m, const uint8_t *places, u
     return !outside;
 }
 
+/* Cells have to stay writable when the image is open, and entries have to be code. */
+static int check_cells(const struct tn__image_opening *o, const uint8_t *places)
+{
+    const struct tn__image_view *view = &o->image->view;
+    const struct tn__image_mapping *m = &o->image->file->mapping;
+    uint32_t count = view->tables[TN__IMAGE_CELL_TABLE].count;
+    if (!count)
+        return 0;
+    uint64_t cells = address_at(m, places, view->cells_at), size = TN__IMAGE_CELL * (uint64_t)count;
+    uint64_t page = tn__os_page_size(), sealed = m->relro.address / page * page,
+             end = (m->relro.address + m->relro.size) / page * page;
+    if (cells % 8 || !tn__image_at(m, cells, size, TN__PROT_RW) || (cells < end && cells + size > sealed))
+        return tn__fail(o->err, TN_EFORMAT, "%s: its cells lie outside of its writable memory", m->name);
+    if (!all_code(m, places, view->cells_at + 1, count))
+        return tn__fail(o->err, TN_EFORMAT, "%s: its entries do not all lie in one segment of code", m->name);
+    return 0;
+}
+
 /* Slots have to be writable memory, and versions code; versions for other targets are not checked. */
 static int check_places(const struct tn__image_opening *o)
 {
@@ -65,7 +83,7 @@ static int check_places(const struct tn__image_opening *o)
              size = 8 * ((uint64_t)view->tables[TN__IMAGE_VALUE_TABLE].count + (view->zones_at != 0));
     if (size && (values % 8 || !tn__image_at(m, values, size, TN__PROT_RW)))
         return tn__fail(o->err, TN_EFORMAT, "%s: its values lie outside of its writable memory", m->name);
-    return TN_OK;
+    return check_cells(o, places);
 }
 
 /* Pages that contain nothing but slots are replaced by fresh ones, all at once: those of the file would be copied one

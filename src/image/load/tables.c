@@ -87,7 +87,8 @@ static const struct {
                                     {"uses", TN__IMAGE_USE},
                                     {"patches", TN__IMAGE_PATCH},
                                     {"values", TN__IMAGE_VALUE},
-                                    {"layouts", TN__IMAGE_LAYOUT}};
+                                    {"layouts", TN__IMAGE_LAYOUT},
+                                    {"cells", TN__IMAGE_CELL_ROW}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -201,12 +202,32 @@ static int check_counts(const struct reader *r)
     bool by_places = zones->count && !tn__get64(tn__image_row(zones, 0) + TN__IMAGE_ZONE_PLACE);
     bool has_words = v->tables[TN__IMAGE_VALUE_TABLE].count || by_places;
     uint64_t own = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots),
-             places = own + has_words + (by_places ? zones->count + UINT64_C(1) : 0);
+             before = own + has_words + (by_places ? zones->count + UINT64_C(1) : 0),
+             cells = v->tables[TN__IMAGE_CELL_TABLE].count, places = before + (cells ? 1 + cells : 0);
     if (v->places != places)
         return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
                     targets, functions, (unsigned long long)places);
     v->values_at = has_words ? (uint32_t)own : 0;
     v->zones_at = by_places ? (uint32_t)own + 1 : 0;
+    v->cells_at = cells ? (uint32_t)before : 0;
+    return TN_OK;
+}
+
+static uint32_t cell_function(const struct tn__image_view *view, uint32_t cell)
+{
+    return tn__get32(tn__image_row(&view->tables[TN__IMAGE_CELL_TABLE], cell) + TN__IMAGE_CELL_FUNCTION);
+}
+
+static int check_cells(const struct reader *r)
+{
+    const struct tn__image_view *v = r->view;
+    uint32_t functions = v->tables[TN__IMAGE_FUNCTION_TABLE].count;
+    for (uint32_t i = 0; i < v->tables[TN__IMAGE_CELL_TABLE].count; i++) {
+        uint32_t function = cell_function(v, i);
+        if (function >= functions || (i && cell_function(v, i - 1) >= function))
+            return FAIL(r, "%s: cell %u is that of function %u, out of order or of %u", r->name, i, function,
+                        functions);
+    }
     return TN_OK;
 }
 
@@ -255,6 +276,13 @@ uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function,
     uint32_t targets = view->tables[TN__IMAGE_TARGET_TABLE].count,
              before = function < view->slots ? (uint32_t)target : targets - 1;
     return TN__IMAGE_FIRST_VERSION + before * view->slots + function;
+}
+
+uint32_t tn__image_cell(const struct tn__image_view *view, uint32_t function)
+{
+    uint32_t cells = view->tables[TN__IMAGE_CELL_TABLE].count;
+    uint32_t at = (uint32_t)TN_BISECT(0, cells, i, cell_function(view, (uint32_t)i) < function);
+    return at < cells && cell_function(view, at) == function ? at : TN__IMAGE_NO_CELL;
 }
 
 static int check_function(const struct reader *r, uint32_t index)
@@ -308,5 +336,7 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, "dependency");
     if (code == TN_OK)
         code = check_names(&r, TN__IMAGE_VALUE_TABLE, "value");
+    if (code == TN_OK)
+        code = check_cells(&r);
     return code == TN_OK ? check_names(&r, TN__IMAGE_LAYOUT_TABLE, "layout") : code;
 }

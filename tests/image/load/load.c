@@ -155,6 +155,98 @@ static void survives_signed_nonsense(void **state)
     assert_int_equal(mappings(), before);
 }
 
+static void put(size_t at, uint32_t value)
+{
+    memcpy(bytes + at, &value, sizeof value);
+}
+
+enum {
+    CELL_ROW = SAMPLE_DIRECTORY + 6 * 20, /* of the directory */
+    CELLS = SAMPLE_SLOTS + 64,
+    CELL_PLACES = SAMPLE_PLACES + 4 * 4,
+    ENTRY = SAMPLE_CODE + 48
+};
+
+/* The function with one version gets a cell; the table lies where the sample has no rows. */
+static void make_replaceable(void)
+{
+    const uint32_t row[] = {16, 1, 4, SAMPLE_DEPENDENCY - SAMPLE_IMAGE, 1};
+    memcpy(bytes + CELL_ROW, row, sizeof row);
+    put(SAMPLE_DEPENDENCY, 1);
+    put(SAMPLE_DEPENDENCY + 4, 0);
+    put(SAMPLE_IMAGE + 60, 6);
+    put(CELL_PLACES, CELLS - SAMPLE_IMAGE);
+    put(CELL_PLACES + 4, ENTRY - SAMPLE_IMAGE);
+    sample_sign(bytes);
+}
+
+static uint64_t word_at(const uint8_t *start, size_t index)
+{
+    return ((const uint64_t *)(const void *)(start + CELLS))[index];
+}
+
+static void redirects_by_cells(void **state)
+{
+    (void)state;
+    static char other;
+    struct tn_image *image;
+    struct tn_error err;
+    struct tn_image_function function = {.size = sizeof function};
+    make_replaceable();
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    const uint8_t *start = (uint8_t *)image->file->mapping.start;
+    assert_ptr_equal(tn_image_lookup(image, "one"), start + ENTRY);
+    assert_ptr_equal(tn_image_lookup(image, "two"), start + SAMPLE_CODE + 32);
+    assert_int_equal(tn_image_function(image, 1, &function, &err), TN_OK);
+    assert_true(function.is_replaceable && function.address == start + ENTRY);
+    assert_ptr_equal(function.version, start + SAMPLE_CODE);
+    assert_int_equal(tn_image_function(image, 0, &function, &err), TN_OK);
+    assert_false(function.is_replaceable);
+    assert_ptr_equal(function.version, function.address);
+    assert_int_equal(word_at(start, 0), 0);
+    assert_int_equal(tn_image_redirect(image, "one", &other, &err), TN_OK);
+    assert_int_equal(word_at(start, 0), (uintptr_t)&other);
+    assert_int_equal(tn_image_redirect(image, "one", start + ENTRY, &err), TN_EINVAL);
+    assert_string_equal(err.text, "'one' would lead to itself");
+    assert_int_equal(word_at(start, 0), (uintptr_t)&other);
+    assert_int_equal(tn_image_redirect(image, "one", NULL, &err), TN_OK);
+    assert_int_equal(word_at(start, 0), (uintptr_t)start + SAMPLE_CODE);
+    assert_int_equal(word_at(start, 1), 0);
+    assert_int_equal(tn_image_redirect(image, "two", &other, &err), TN_ENOTSUP);
+    assert_string_equal(err.text, "'two' of image sample was built with direct calls; --replaceable");
+    assert_int_equal(tn_image_redirect(image, "three", &other, &err), TN_EUNDEF);
+    assert_string_equal(err.text, "'three' is not a public function of image sample");
+    assert_int_equal(tn_image_redirect(NULL, "one", &other, &err), TN_EINVAL);
+    assert_int_equal(tn_image_redirect(image, NULL, &other, &err), TN_EINVAL);
+    tn_image_close(image);
+}
+
+/* As above; what is accepted can be redirected. */
+static void survives_signed_nonsense_of_cells(void **state)
+{
+    (void)state;
+    static const uint8_t values[] = {0, 1, 2, 0x7f, 0x80, 0xff};
+    struct tn_image *image;
+    struct tn_error err;
+    make_replaceable();
+    for (size_t at = SAMPLE_IMAGE; at < CELL_PLACES + 8; at++)
+        for (size_t i = 0; i < sizeof values; i++) {
+            uint8_t old = bytes[at];
+            bytes[at] = values[i];
+            if (at - SAMPLE_IMAGE < 12 || at - SAMPLE_IMAGE >= 24)
+                sample_sign(bytes);
+            if (open_sample(SAMPLE_SIZE, &image, &err) == TN_OK) {
+                const void *entry = tn_image_lookup(image, "one");
+                (void)tn_image_redirect(image, "one", &old, &err);
+                (void)tn_image_redirect(image, "two", entry, &err);
+                (void)tn_image_redirect(image, "one", NULL, &err);
+                tn_image_close(image);
+            }
+            bytes[at] = old;
+            sample_sign(bytes);
+        }
+}
+
 static void refuses_every_truncation(void **state)
 {
     (void)state;
@@ -233,9 +325,43 @@ static void names_what_differs(void **state)
     }
 }
 
-static void put(size_t at, uint32_t value)
+/* A row, a place, and what is said of it. */
+static void refuses_wrong_cells(void **state)
 {
-    memcpy(bytes + at, &value, sizeof value);
+    static const struct {
+        size_t at;
+        uint8_t value;
+        const char *text;
+    } rows[] = {
+        {SAMPLE_DEPENDENCY, 2, "cell 0 is that of function 2, out of order or of 2"},
+        {SAMPLE_DEPENDENCY + 3, 0x80, "cell 0 is that of function 2147483649, out of order or of 2"},
+        {CELL_ROW + 8, 3, "table of cells: rows of 3 bytes, not 4"},
+        {CELL_ROW + 16, 2, "6 places; 1 slots, 2 targets and 2 functions need 7"},
+        {CELL_ROW + 16, 0, "6 places; 1 slots, 2 targets and 2 functions need 4"},
+        {CELL_ROW + 19, 0xff, "table of cells: 4278190081 rows of 4 bytes"},
+        {CELL_PLACES, (CELLS - SAMPLE_IMAGE) % 256 + 4, "cells lie outside of its writable memory"},
+        {CELL_PLACES + 1, 0x0c, "cells lie outside of its writable memory"},
+        {CELL_PLACES + 3, 0x80, "cells lie outside of its writable memory"},
+        {CELL_PLACES + 5, 0x1c, "entries do not all lie in one segment of code"},
+        {CELL_PLACES + 7, 0x7f, "entries do not all lie in one segment of code"},
+    };
+    (void)state;
+    make_replaceable();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t old = bytes[rows[i].at];
+        bytes[rows[i].at] = rows[i].value;
+        expect(TN_EFORMAT, rows[i].text);
+        bytes[rows[i].at] = old;
+    }
+    put(CELL_ROW + 16, 2); /* two cells of one function */
+    put(SAMPLE_DEPENDENCY + 4, 1);
+    put(SAMPLE_IMAGE + 60, 7);
+    put(CELL_PLACES + 8, ENTRY - SAMPLE_IMAGE);
+    expect(TN_EFORMAT, "cell 1 is that of function 1, out of order or of 2");
+    make_replaceable();
+    Elf64_Phdr relro = {.p_type = PT_GNU_RELRO, .p_flags = PF_R, .p_vaddr = SAMPLE_DATA, .p_memsz = 0x1000};
+    memcpy(bytes + sizeof(Elf64_Ehdr) + 6 * sizeof relro, &relro, sizeof relro);
+    expect(TN_EFORMAT, "cells lie outside of its writable memory");
 }
 
 /* A later runtime's rows are longer. */
@@ -582,6 +708,9 @@ int main(void)
         cmocka_unit_test_setup(sets_instances, fresh),
         cmocka_unit_test_setup(refuses_every_spoiled_byte, fresh),
         cmocka_unit_test_setup(survives_signed_nonsense, fresh),
+        cmocka_unit_test_setup(redirects_by_cells, fresh),
+        cmocka_unit_test_setup(survives_signed_nonsense_of_cells, fresh),
+        cmocka_unit_test_setup(refuses_wrong_cells, fresh),
         cmocka_unit_test_setup(refuses_every_truncation, fresh),
         cmocka_unit_test_setup(names_what_differs, fresh),
         cmocka_unit_test_setup(reads_what_it_knows_of_rows, fresh),
