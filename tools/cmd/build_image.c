@@ -144,7 +144,7 @@ static bool read_all(struct job *job)
         return tool_fail(STATUS_FAILURE, "there is no LLVM IR among the files, which shards are of"), false;
     job->options.finished = job->finished;
     job->options.finished_count = job->finished_count;
-    return tool_read_roots(job) && tool_read_dependencies(job);
+    return tool_read_roots(job) && tool_read_replaceable(job) && tool_read_dependencies(job);
 }
 
 /* ---- what comes out ---- */
@@ -267,6 +267,7 @@ int command_build(struct settings *settings)
             tool_release(&job.files[i]);
     tool_free_offer(&job);
     tool_free_roots(&job);
+    tool_free_replaceable(&job);
     tool_free_dependencies(&job);
     free(job.files);
     free(job.inputs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_depends.c
- * what it depends on, build_ninja.c the work as a build file,
+ * what it depends on, build_replaceable.c what can be redirected, build_ninja.c the work as a build file,
  * build_undefined.c which executables cannot be built, build_file.c what becomes of the image in the end. */
 
 #ifndef TENON_TOOL_BUILD_IMAGE_H
@@ -23,6 +23,8 @@ struct job {
     char **roots;
     size_t root_count, root_capacity;
     size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
+    char **replaceable;
+    size_t replaceable_count, replaceable_capacity;
     struct tn_image_dependency *dependencies;
     size_t dependency_count;
     char *image_targets; /* of the first one */
@@ -49,6 +51,12 @@ void tool_free_roots(struct job *job);
 /* For struct tn_image_options; the context is the job. */
 int tool_unknown_root(void *context, size_t index, int is_local);
 void tool_warn_unknown_roots(const struct job *job);
+
+/* ---- build_replaceable.c ---- */
+
+/* Reads the lists of --replaceable into the options. False: an error was reported. */
+bool tool_read_replaceable(struct job *job);
+void tool_free_replaceable(struct job *job);
 
 /* ---- build_depends.c ---- */
 

@@ -44,7 +44,7 @@ static bool put_option(void *context, const char *name, const char *value)
             return true;
     fprintf(context, " %s", name);
     if (*value) {
-        putc(' ', context);
+        putc(strncmp(name, "--", 2) == 0 ? '=' : ' ', context);
         put_word(context, value);
     }
     return true;
@@ -100,6 +100,8 @@ static void put_dependencies(FILE *out, const struct settings *settings)
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--trace") || tool_is_item(&settings->items[i], "--depends"))
             before = put_dependency(out, before, settings->items[i].value);
+        else if (tool_is_item(&settings->items[i], "--replaceable") && settings->items[i].value[0] == '@')
+            before = put_dependency(out, before, settings->items[i].value + 1);
 }
 
 static void put_shard_name(FILE *out, const struct settings *settings, size_t shard)

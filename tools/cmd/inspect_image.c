@@ -72,8 +72,9 @@ static void print_function(const struct tn__image_view *view, struct inspect_siz
         printf("  %6u", index);
     else
         printf("  %6s", "-");
-    printf(" %-8s %-10s %s%s\n", clones == 1 ? "one" : versions, bytes, tn__image_function_name(view, index),
-           tn__image_function_is_public(view, index) ? "" : " (local)");
+    printf(" %-8s %-10s %s%s%s\n", clones == 1 ? "one" : versions, bytes, tn__image_function_name(view, index),
+           tn__image_function_is_public(view, index) ? "" : " (local)",
+           tn__image_cell(view, index) == TN__IMAGE_NO_CELL ? "" : " (replaceable)");
 }
 
 static void print_functions(const struct tn__image_view *view, struct inspect_sizes *sizes)

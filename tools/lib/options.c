@@ -11,7 +11,8 @@
 #include "lib/tool.h"
 
 /* With choices the member is an int and gets the index of the word; with another argument it is a text; else it is an
- * int that becomes 1. Arguments may be attached ("-O2", "--emit=asm") or follow ("-O 2", "--emit asm"). */
+ * int that becomes 1. Arguments may be attached ("-O2", "--emit=asm") or follow ("-O 2", "--emit asm"). An argument in
+ * brackets is attached, or is "*". */
 struct option {
     unsigned commands;
     const char *name, *alias;
@@ -41,6 +42,9 @@ static const struct option options[] = {
     {FOR_BUILD, "--trace", NULL, "FILE", NULL, ITEM, "keep the functions that --trace-compile wrote to FILE"},
     {FOR_BUILD, "--workload", NULL, "CMD", NULL, ITEM,
      "run a shell command, and keep the functions that 'tenon run' compiles meanwhile"},
+    {FOR_BUILD, "--replaceable", NULL, "[=LIST]", NULL, ITEM,
+     "the program may redirect public functions while it runs: all of them, those of f,g,... or of @FILE, one per "
+     "line"},
     {FOR_BUILD, "--depends", NULL, "FILE", NULL, ITEM,
      "the image can be opened only while the one in FILE, as it is now, is open"},
     {FOR_BUILD, "--objects", NULL, "FILE", NULL, M(objects),
@@ -185,6 +189,11 @@ static bool is_word_option(const char *name)
     return name[0] == '-' && name[1] == '-';
 }
 
+static bool is_optional(const struct option *option)
+{
+    return option->argument && option->argument[0] == '[';
+}
+
 /* If `argument` spells the option `name`, points *value at an attached value (or NULL) and returns true. */
 static bool matches(const struct option *option, const char *name, const char *argument, const char **value)
 {
@@ -288,6 +297,8 @@ bool tool_parse(const struct command *command, int argc, char **argv, struct set
         const struct option *option = find_option(command, argv[i], &value);
         if (!option)
             return report_unknown(command, argv[i]), false;
+        if (!value && is_optional(option))
+            value = "*";
         if (option->argument && !value && i + 1 == argc)
             return tool_fail(STATUS_USAGE, "option '%s' needs %s", option->name, option->argument), false;
         if (option->argument && !value)
@@ -390,7 +401,7 @@ void tool_print_options(const struct command *command, FILE *out)
             continue;
         char left[64];
         snprintf(left, sizeof left, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
-                 o->argument ? " " : "",
+                 o->argument && !is_optional(o) ? " " : "",
                  o->choices    ? o->choices
                  : o->argument ? o->argument
                                : "");

@@ -81,3 +81,30 @@ for arch in aarch64 riscv64; do
     answers "$arch, callbacks: closed" $'prepare\nfinalizer\nexit\nclosed' \
         timeout 60 "qemu-$arch-static" -L /usr/$arch-linux-gnu "$work/opens" "$work/callbacks.so"
 done
+
+# ---- functions that are replaced, with a slot and without ----
+
+. tests/image/support/replaceable.bash
+while read -r arch targets; do
+    name="$arch, replaceable, $targets"
+    program=$work/$arch.replaceable
+    "$LLVM_BIN/clang" --target=$arch-linux-gnu -nostdlibinc -isystem \
+        "$("$LLVM_BIN/clang" -print-resource-dir)/include" -fPIC -O1 -Xclang -disable-llvm-passes -emit-llvm \
+        -c $source/replaceable.c -o "$program.bc" || exit 1
+    succeeds "$name: it is built" "$BUILD/tenon" build --targets "$targets" -o "$program.a" \
+        --replaceable=leaf,constant,summed,average,shifted,depth "$program.bc"
+    succeeds "$name: it is linked in" "$arch-linux-gnu-gcc" -O1 -DLINKED -Iinclude -static $source/replaceable_host.c \
+        "$program.a" "$BUILD/$arch-linux-gnu/libtenon.a" -pthread -o "$program"
+    answers "$name: it runs" "$said" timeout 120 "qemu-$arch-static" "$program"
+    succeeds "$name: a file" "$BUILD/tenon" build --kind=image --targets "$targets" -o "$program.image" \
+        --replaceable=leaf,constant,summed,average,shifted,depth "$program.bc"
+    succeeds "$name: its program" "$arch-linux-gnu-gcc" -O1 -Iinclude -static $source/replaceable_host.c \
+        "$BUILD/$arch-linux-gnu/libtenon.a" -pthread -o "$program"
+    answers "$name: it runs from a file" "$said" \
+        timeout 120 "qemu-$arch-static" "$program" "$program.image"
+done <<'END'
+aarch64 generic
+aarch64 generic;generic,+lse
+riscv64 generic
+riscv64 generic;generic,+zba
+END
