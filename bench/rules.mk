@@ -13,7 +13,7 @@ compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 tls_models := tls_direct tls_asks tls_descriptor
 objects := $(tls_models:%=%.o) sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol \
 	small_function.o throw_through.o
-.PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus gc image exe size
+.PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus replaceable gc image exe size
 all: start link lazy jit cache tiers passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link calls tls throw lljit $(objects))
@@ -25,6 +25,7 @@ tiers: $(addprefix $(out)/,jit orc corpus/sqlite.o corpus/lua.clang) $(BUILD)/te
 	$(foreach name,$(kernel_names),$(addprefix $(out)/passes/$(name).,twin twin.bc)) $(out)/passes/handlers.o
 passes: $(out)/sqlite3.bc kernels corpus
 corpus: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,ours clang))
+replaceable: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,direct replaceable))
 # With MACHINE=aarch64, those are for that machine.
 kernels_out := $(out)/passes$(MACHINE:%=/%)
 kernels: $(foreach name,$(kernel_names),$(addprefix $(kernels_out)/$(name).,managed polls twin)) \
@@ -147,6 +148,9 @@ $(out)/corpus/%.bc:
 	$(LLVM_BIN)/llvm-link $(@D)/$*/*.bc -o $@
 $(out)/corpus/%.ours: $(out)/corpus/%.bc $(BUILD)/tenon
 	$(BUILD)/tenon compile -O2 $< -o $@.o && $(CC) $@.o -lm -o $@
+$(out)/corpus/%.replaceable: option := --replaceable
+$(out)/corpus/%.direct $(out)/corpus/%.replaceable: $(out)/corpus/%.bc $(BUILD)/tenon
+	$(BUILD)/tenon build $(option) -o $@.a $< && $(CC) -Wl,--whole-archive $@.a -Wl,--no-whole-archive -lm -o $@
 $(out)/corpus/%.o: $(out)/corpus/%.bc
 	$(LLVM_BIN)/clang -O2 -fPIC -c $< -o $@
 $(out)/corpus/%.clang: $(out)/corpus/%.bc
