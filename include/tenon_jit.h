@@ -68,6 +68,13 @@ TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **o
  * modules not yet compiled are still compiled when needed. NULL is ignored. */
 TN_API void tn_jit_destroy(struct tn_jit *jit);
 
+/* `function` is called once when the process ends by exit, before the destructors of static objects that the compiler
+ * has made until then. So it may call what compiles, as tn_run_finalizers may; functions of atexit may not
+ * (doc/SESSION.md, "After exit"). The newest such function comes first; tn_jit_destroy forgets those of its JIT.
+ * Threads of the program that make first calls have to end before the call of exit. TN_EINVAL (no function), TN_ENOMEM.
+ */
+TN_API int tn_jit_at_exit(struct tn_jit *jit, void (*function)(void *context), void *context, struct tn_error *err);
+
 TN_API struct tn_session *tn_jit_session(const struct tn_jit *jit);
 TN_API struct tn_library *tn_jit_library(const struct tn_jit *jit); /* the main library */
 

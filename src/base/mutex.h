@@ -55,6 +55,7 @@ enum tn__level {
     TN__LEVEL_PERMANENT,   /* a heap's permanent objects */
     TN__LEVEL_LOG,         /* what barriers have logged */
     TN__LEVEL_TEAM,        /* what the workers of a collection share */
+    TN__LEVEL_EXIT,        /* what runs at exit */
     TN__LEVELS,
 };
 

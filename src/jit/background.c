@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A function that exit calls waits until no thread compiles in the background any more. Functions that were registered
- * last are called first, and a compiler makes static objects, whose destructors are called then, when it needs one for
- * the first time. So the function is registered again and again, at ever greater distances: most often at the
- * beginning, when compilers make their objects, and seldom enough for a program that compiles for days.
+/* A function that exit calls (base/at_exit.h) waits until no thread compiles in the background any more. It comes
+ * before the destructors of static objects that a finished call of the compiler has made.
  *
  * The thread that ends the program never gives back what it holds. So a background thread counts only while it is in
  * the compiler, and not while it waits for another thread: for a promise, a link, or the lock of a module. */
 
 #include "jit/background.h"
 
-#include <stdlib.h>
-
+#include "base/at_exit.h"
 #include "base/os.h"
 
 /* The process in the upper half, in the lower one how many are in the compiler. After a fork, those of the parent do
  * not count. */
 static uint64_t running;
-static uint32_t ended, begun, left;                /* `left` changes after `running` */
-static __thread uint32_t inside, entered, process; /* in which it entered */
+static uint32_t ended, left;                       /* `left` changes after `running` */
+static __thread uint32_t inside, entered, process; /* that in which this thread counts, or 0 */
 
 static uint32_t count_in(uint64_t word)
 {
@@ -35,12 +32,13 @@ static void change(int by)
 
 static bool is_counted(void)
 {
-    return entered && process == tn__os_process_id();
+    return process == tn__os_process_id();
 }
 
 /* A compiler's caller may end the program itself, in a function of the client. */
-static void wait_at_exit(void)
+static void wait_at_exit(struct tn__at_exit *unused)
 {
+    (void)unused;
     __atomic_store_n(&ended, 1, __ATOMIC_SEQ_CST);
     for (;;) {
         uint32_t before = __atomic_load_n(&left, __ATOMIC_SEQ_CST);
@@ -52,12 +50,11 @@ static void wait_at_exit(void)
 
 bool tn__background_begin(void)
 {
+    static struct tn__at_exit wait = {.function = wait_at_exit};
     if (__atomic_load_n(&ended, __ATOMIC_SEQ_CST))
         return false;
     inside++;
-    uint32_t count = __atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
-    if (!(count & (count - 1)))
-        atexit(wait_at_exit); /* where that fails, there is nothing better */
+    tn__at_exit_add(&wait); /* where that fails, there is nothing better */
     return true;
 }
 
@@ -68,7 +65,7 @@ void tn__background_end(void)
 
 bool tn__compiler_enter(void)
 {
-    if (!inside || entered++)
+    if (entered++ || !inside)
         return true;
     process = tn__os_process_id();
     change(1);
@@ -78,13 +75,19 @@ bool tn__compiler_enter(void)
     return false;
 }
 
-void tn__compiler_leave(void)
+bool tn__compiler_leave(void)
 {
-    if (!entered || --entered || process != tn__os_process_id())
-        return;
+    if (!entered || --entered)
+        return entered;
+    bool counted = is_counted();
+    tn__at_exit_renew();
+    process = 0;
+    if (!counted)
+        return true;
     change(-1);
     __atomic_add_fetch(&left, 1, __ATOMIC_SEQ_CST);
     tn__os_wake(&left);
+    return true;
 }
 
 bool tn__background_is_over(void)

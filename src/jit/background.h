@@ -14,11 +14,11 @@
 /* Around all that may call the compiler. False: the program ends. */
 bool tn__background_begin(void);
 void tn__background_end(void);
-/* Around calls of the compiler, and the other way round where it waits for a lock that a thread may hold when it ends
- * the program. False: the program ends, so the compiler must not be called any more, nor `leave` for this. Threads
- * outside of the two functions above are not concerned. */
+/* Around each call of the compiler by a JIT, in any thread. `leave` says whether the thread was between the two: a
+ * compiler that waits for a lock, which a thread may hold when it ends the program, leaves and enters again if it was.
+ * False from `enter`: the program ends, so this background thread must not call the compiler any more, nor `leave`. */
 bool tn__compiler_enter(void);
-void tn__compiler_leave(void);
+bool tn__compiler_leave(void);
 /* Whether the program ends, and this thread is between these two calls: what it compiles is of no use. */
 bool tn__background_is_over(void);
 

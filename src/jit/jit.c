@@ -143,10 +143,20 @@ void tn__jit_release(struct tn_jit *jit)
     tn__free(NULL, jit);
 }
 
+static void forget_at_exit(const struct tn_jit *jit)
+{
+    for (struct tn__jit_at_exit *each = jit->at_exit, *next; each; each = next) {
+        next = each->next;
+        tn__at_exit_remove(&each->registered);
+        tn__free(NULL, each);
+    }
+}
+
 void tn_jit_destroy(struct tn_jit *jit)
 {
     if (!jit)
         return;
+    forget_at_exit(jit);
     if (jit->tiering)
         jit->tiering->close(jit);
     if (jit->ahead)

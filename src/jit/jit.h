@@ -4,9 +4,10 @@
  * looking up, reports of compilations), module.c (adding and materializing modules), tags.c (what tells modules
  * apart), instance.c (publishing code instances), marker.c (symbols that stand for modules), replace.c (functions that
  * are replaced while threads call them), assumption.c (what such functions and instances rest on, only in programs
- * that name it), what only programs with tiers have: tiers.c (which functions are compiled again, and when),
- * tiers_add.c (modules), tiers_retire.c (bodies that have given way), tiers_queue.c (what counters tell), tiers_view.c
- * (requests, samples, lists of functions), and ahead*.c (compiling ahead), which only programs that call it have.
+ * that name it), at_exit.c (functions of clients), what only programs with tiers have: tiers.c (which functions are
+ * compiled again, and when), tiers_add.c (modules), tiers_retire.c (bodies that have given way), tiers_queue.c (what
+ * counters tell), tiers_view.c (requests, samples, lists of functions), and ahead*.c (compiling ahead), which only
+ * programs that call it have.
  * src/codegen/jit has LLVM as such a compiler, and what else needs LLVM: images of the modules that were added, and
  * views of their functions. */
 
@@ -16,6 +17,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/at_exit.h"
 #include "base/base.h"
 #include "base/sha256/sha256.h"
 #include "base/shown_name.h"
@@ -47,6 +49,14 @@ struct tn_jit {
     const struct tn_tiering *tiering;         /* NULL: no tiers */
     struct tn__tiers *tiers;                  /* tiers.h */
     struct tn__ahead *ahead;                  /* NULL: it does not compile ahead */
+    struct tn__jit_at_exit *at_exit;          /* the same: what the client has registered, also if it was called */
+};
+
+struct tn__jit_at_exit {
+    struct tn__jit_at_exit *next;
+    struct tn__at_exit registered;
+    void (*function)(void *context);
+    void *context;
 };
 
 /* What a JIT that compiles ahead calls (ahead.h); of modules whose `ahead` is set. */

@@ -107,11 +107,16 @@ static bool is_stopped(void *context)
     return stop->cancelled;
 }
 
+static int the_program_ends(const char *name, struct tn_error *err)
+{
+    return tn__fail(err, TN_ECANCELLED, "%s: the program ends", name);
+}
+
 static int call_compiler(const struct tn__jit_module *m, const struct tn_part_request *request,
                          struct tn_buffer *object, struct tn_error *err)
 {
     if (!tn__compiler_enter())
-        return tn__fail(err, TN_ECANCELLED, "%s: the program ends", request->name);
+        return the_program_ends(request->name, err);
     int code = m->jit->compiler.compile(m->module, request, object, err);
     tn__compiler_leave();
     return code;
@@ -460,9 +465,22 @@ static void close_opened(struct given *g)
 {
     if (g->opened.ahead)
         tn__ahead_hooks_of(g->jit)->closing(g->opened.ahead);
-    if (g->opened.module)
+    if (g->opened.module && tn__compiler_enter()) {
         g->jit->compiler.close(g->opened.module);
+        tn__compiler_leave();
+    }
     tn__description_drop(&g->opened.description);
+}
+
+static int call_open(struct given *g, const struct tn_ir *ir, const struct tn_module_description **described,
+                     struct tn_error *err)
+{
+    const struct tn_jit *jit = g->jit;
+    if (!tn__compiler_enter())
+        return the_program_ends(ir->name, err);
+    int code = jit->compiler.open(jit->compiler.context, ir, &jit->compile, &g->opened.module, described, err);
+    tn__compiler_leave();
+    return code;
 }
 
 /* Only parts have names that tags become part of. */
@@ -484,7 +502,7 @@ static int read_module(struct given *g, struct tn_error *err)
     ir.copy = g->tag.copy;
     tn__tag_write(g->tag.digest, g->tag.copy, opened->tag);
     const struct tn_module_description *described;
-    int code = g->jit->compiler.open(g->jit->compiler.context, &ir, &g->jit->compile, &opened->module, &described, err);
+    int code = call_open(g, &ir, &described, err);
     if (code == TN_OK)
         code = tn__description_copy(described, &opened->description, err);
     if (code != TN_OK)
@@ -499,7 +517,11 @@ static int write_module(const struct tn_jit *jit, const struct tn_jit_module *gi
 {
     if (!jit->compiler.write)
         return tn__fail(err, TN_ENOTSUP, "%s: this compiler takes no modules in memory", given->name);
-    return jit->compiler.write(jit->compiler.context, given->llvm_module, out, err);
+    if (!tn__compiler_enter())
+        return the_program_ends(given->name, err);
+    int code = jit->compiler.write(jit->compiler.context, given->llvm_module, out, err);
+    tn__compiler_leave();
+    return code;
 }
 
 static struct tn__jit_kept *copy_ir(const struct tn_jit_module *module)

@@ -221,8 +221,9 @@ static int run(int round)
 
 /* ---- everything ---- */
 
-static void run_finalizers(void)
+static void run_finalizers(void *unused)
 {
+    (void)unused;
     if (client.library)
         tn_run_finalizers(client.library);
 }
@@ -239,8 +240,8 @@ static void start(void)
     client.session = tn_jit_session(client.jit);
     client.library = tn_jit_library(client.jit);
     check("tracker", tn_tracker_create(client.library, &client.owner, &client.err));
-    if (settings.is_once && atexit(run_finalizers))
-        fail("atexit", NULL);
+    if (settings.is_once)
+        check("tn_jit_at_exit", tn_jit_at_exit(client.jit, run_finalizers, NULL, &client.err));
 }
 
 static void parse(char **arguments)

@@ -369,11 +369,12 @@ static int compile_apart(const struct job *job, bool waited)
     struct tn_buffer bitcode = {0};
     struct extracting e = {.module = module, .part = job->part, .how = &job->how->how, .out = &bitcode};
     uint64_t begin = tn__os_now_ns();
-    tn__compiler_leave();
+    bool was_in = tn__compiler_leave();
     tn__mutex_lock(&module->lock);
     module->apart = module->apart || waited;
-    int code = tn__compiler_enter() ? extract(&e, job->err)
-                                    : tn__fail(job->err, TN_ECANCELLED, "%s: the program ends", job->how->name);
+    int code = !was_in || tn__compiler_enter()
+                   ? extract(&e, job->err)
+                   : tn__fail(job->err, TN_ECANCELLED, "%s: the program ends", job->how->name);
     tn__mutex_unlock(&module->lock);
     *job->extract_ns = tn__os_now_ns() - begin;
     if (code != TN_OK)

@@ -168,11 +168,8 @@ void tn__calls_run(struct tn__calls_list *taken);
 /* ending.c: runs, without the lock, what the code of a tracker (NULL: all of the library) runs at its end. `finalizers`
  * were taken before and are left empty; NULL: they are taken from the library when it is their turn. */
 void tn__ending_run(struct tn_library *library, struct tn_tracker *owner, struct tn__calls_list *finalizers);
-/* If one of these functions calls exit, the rest runs within that call. True if the C library has on_exit; if it will
- * tell the status of exit; and what it has told last, 0 before that. */
-bool tn__has_on_exit(void);
-bool tn__exit_knows_status(void);
-int tn__exit_status(void);
+/* If one of these functions calls exit, the rest runs within that call. True if it will get the status of exit. */
+bool tn__ending_knows_status(void);
 
 /* exits.c: atexit, __cxa_atexit, on_exit and __cxa_thread_atexit as seen by loaded code. Return 0, or -1 if memory is
  * out or no object contains the function or the caller. on_exit also if the status will not be known (ending.c). */

@@ -8,12 +8,8 @@
  * such a function is called, the C library is given one to call at exit, which goes on with what the calling thread has
  * begun. It also learns the status, where the C library tells it. */
 
-#include <stdlib.h>
-
-#include "base/os.h"
+#include "base/at_exit.h"
 #include "link/session/contents.h"
-
-int on_exit(void (*function)(int status, void *argument), void *argument) __attribute__((weak)); /* glibc's */
 
 /* In the frame of the thread that runs it. */
 struct ending {
@@ -27,54 +23,24 @@ static __thread struct ending *innermost __attribute__((tls_model("initial-exec"
 
 /* ---- exit ---- */
 
-static bool is_watched; /* the C library has our function; atomic, as the status is */
-static int exit_status;
-
 static void run(const struct ending *ending);
 
-static void go_on(void)
+static void go_on(struct tn__at_exit *unused)
 {
-    __atomic_store_n(&is_watched, false, __ATOMIC_RELEASE);
+    (void)unused;
     for (; innermost; innermost = innermost->outer) /* exit does not return to their frames */
         run(innermost);
 }
 
-static void go_on_with(int status, void *unused)
-{
-    (void)unused;
-    __atomic_store_n(&exit_status, status, __ATOMIC_RELAXED);
-    go_on();
-}
-
-/* What on_exit is given stays in the list of glibc when a shared library that contains us is closed. */
-static bool may_stay(void)
-{
-    return on_exit && tn__os_is_part_of_program();
-}
-
 static bool watch(void)
 {
-    bool watched = __atomic_load_n(&is_watched, __ATOMIC_ACQUIRE) ||
-                   __atomic_exchange_n(&is_watched, true, __ATOMIC_ACQ_REL) ||
-                   !(may_stay() ? on_exit(go_on_with, NULL) : atexit(go_on));
-    if (!watched)
-        __atomic_store_n(&is_watched, false, __ATOMIC_RELEASE);
-    return watched;
+    static struct tn__at_exit rest = {.function = go_on};
+    return tn__at_exit_add(&rest);
 }
 
-bool tn__has_on_exit(void)
+bool tn__ending_knows_status(void)
 {
-    return on_exit;
-}
-
-int tn__exit_status(void)
-{
-    return __atomic_load_n(&exit_status, __ATOMIC_RELAXED);
-}
-
-bool tn__exit_knows_status(void)
-{
-    return may_stay() && watch();
+    return tn__exit_tells_status() && watch();
 }
 
 /* ---- the steps ---- */

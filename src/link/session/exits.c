@@ -5,6 +5,7 @@
  * library is removed, so loaded code gets these instead: what it registers is kept with its library, in one list, and
  * runs before the library's finalizers. */
 
+#include "base/at_exit.h"
 #include "link/session/contents.h"
 
 /* ---- which object ---- */
@@ -170,7 +171,7 @@ int tn__on_exit(void (*function)(int, void *), void *argument)
 {
     const struct tn__exit what = {
         .function = (void (*)(void *))(uintptr_t)function, .argument = argument, .takes_status = true};
-    return tn__exit_knows_status() ? keep(&what, keep_exit, NULL, TN__CALLER) : -1;
+    return tn__ending_knows_status() ? keep(&what, keep_exit, NULL, TN__CALLER) : -1;
 }
 
 /* ---- running ---- */

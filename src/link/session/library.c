@@ -2,6 +2,7 @@
 
 /* The life of libraries, from creation to removal. */
 
+#include "base/at_exit.h"
 #include "link/session/contents.h"
 #include "link/tls/tls.h"
 
