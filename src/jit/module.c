@@ -445,7 +445,7 @@ static int add_in_steps(struct adding *a, struct tn_tracker *owner)
     else if (code == TN_OK)
         code = tn_tracker_transfer(a->owner, owner ? owner : tn_library_tracker(a->library), a->err);
     if (code != TN_OK)
-        tn_tracker_remove(a->owner, NULL);
+        tn__handover_undo(&a->handover, a->owner, NULL);
     tn_tracker_destroy(a->owner);
     return code;
 }

@@ -54,6 +54,9 @@ void tn__tracker_free(struct tn_tracker *tracker);
 bool tn__tracker_is_busy(const struct tn_tracker *tracker);
 /* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */
 void tn__tracker_wait(struct tn_tracker *tracker);
+/* tn_tracker_remove. `instead` may be NULL: it is called under the lock, which has not been given up since the names of
+ * the tracker were removed. */
+int tn__tracker_remove(struct tn_tracker *tracker, void (*instead)(void *context), void *context, struct tn_error *err);
 /* Under the lock: tn_tracker_transfer between two trackers of one library. */
 void tn__tracker_transfer(struct tn_tracker *from, struct tn_tracker *to);
 /* Moves its objects, what these have registered to run at exit, and stubs to another tracker. */
@@ -91,6 +94,9 @@ int tn__handover_begin(struct tn__handover *handover, struct tn_responsibility *
                        const struct tn_library *library, struct tn_error *err);
 /* Gives what `from` owns to the responsibility's owner, as that of what fulfils it. TN_EREMOVED: that is gone. */
 int tn__handover_give(const struct tn__handover *handover, struct tn_tracker *from, struct tn_error *err);
+/* Removes what was added, which belongs to the tracker: at no time in between is a symbol neither its nor owed. As
+ * tn_tracker_remove. */
+int tn__handover_undo(const struct tn__handover *handover, struct tn_tracker *added, struct tn_error *err);
 /* `fails`: what was added has been removed, and the symbols are owed as before. */
 void tn__handover_end(struct tn__handover *handover, bool fails);
 

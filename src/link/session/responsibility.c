@@ -247,6 +247,22 @@ static void owe_again(struct tn_responsibility *promise, const struct tn__owed *
     entry->wanted = owed->was.wanted;
 }
 
+static void owe_all_again(const struct tn__handover *handover)
+{
+    for (size_t i = 0; i < handover->count && handover->promise->owner; i++)
+        owe_again(handover->promise, &handover->owed[i]);
+}
+
+static void owe_instead(void *handover)
+{
+    owe_all_again(handover);
+}
+
+int tn__handover_undo(const struct tn__handover *handover, struct tn_tracker *added, struct tn_error *err)
+{
+    return tn__tracker_remove(added, owe_instead, (void *)handover, err);
+}
+
 void tn__handover_end(struct tn__handover *handover, bool fails)
 {
     struct tn_responsibility *promise = handover->promise;
@@ -255,9 +271,9 @@ void tn__handover_end(struct tn__handover *handover, bool fails)
     struct tn_session *session = promise->library->session;
     tn__session_lock(session);
     promise->seen.is_handed_over = false;
-    for (size_t i = 0; fails && promise->owner && i < handover->count; i++)
-        owe_again(promise, &handover->owed[i]);
-    if (!fails)
+    if (fails)
+        owe_all_again(handover);
+    else
         tn__query_wake(promise);
     tn__session_unlock(session);
     tn__query_continue(session);

@@ -130,10 +130,8 @@ static bool finalize(struct tn_tracker *tracker)
     return taken;
 }
 
-int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
+int tn__tracker_remove(struct tn_tracker *tracker, void (*instead)(void *context), void *context, struct tn_error *err)
 {
-    if (!tracker)
-        return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
     struct tn__withdrawal round = {0};
     while (withdraw(tracker, &round)) { /* again if code was published while we waited */
@@ -148,6 +146,8 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     if (!code) {
         tn__tracker_wait(tracker);
         code = tn__library_dispose(tracker->library, tracker, err);
+        if (instead)
+            instead(context);
         tn__library_fall_back(tracker->library);
         tn__library_sweep_if_due(tracker->library);
         tn__session_sweep_lost(session);
@@ -155,6 +155,13 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     tn__session_unlock(session);
     tn__query_continue(session);
     return code;
+}
+
+int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
+{
+    if (!tracker)
+        return tn__fail(err, TN_EINVAL, "no tracker given");
+    return tn__tracker_remove(tracker, NULL, NULL, err);
 }
 
 static void append_all(struct tn__list *to, struct tn__list *from)
