@@ -126,8 +126,12 @@ int main(int argc, char **argv)
     LLVMMemoryBufferRef ir = LLVMWriteBitcodeToMemoryBuffer(module);
     int code = tn_compile("one", LLVMGetBufferStart(ir), LLVMGetBufferSize(ir), NULL, &object, NULL, &err);
     const char *const *targets = tn_codegen_targets();
+    int count = 0, asked = 0; /* the arguments are the targets that are expected */
+    for (; targets[count]; count++)
+        for (int i = 1; i < argc; i++)
+            asked += !strcasecmp(targets[count], argv[i]);
     printf("%s, %s\n", code ? err.text : "compiled",
-           argc == 2 && !strcasecmp(targets[0], argv[1]) && !targets[1] ? "one target" : "other targets");
+           count != asked || count != argc - 1 ? "other targets" : count == 1 ? "one target" : "two targets");
     return 0;
 }
 END
@@ -164,6 +168,12 @@ ratio() { echo $(($(stat -c %s "$1") * 100 / $(stat -c %s "$2"))); }
 succeeds "C for one target is built" $CC -static -s $strict "$work/c/one.c" \
     $(pkg-config --cflags --libs "tenon-codegen-$target") $small -o "$work/one"
 answers "and compiles IR that LLVM's C interface makes" "compiled, one target" "$work/one" "$target"
+other=$(for each in x86 aarch64; do [ "$each" = "$target" ] || echo "$each"; done | head -1)
+for order in "$target $other" "$other $target"; do
+    succeeds "C for two targets is built, $order" $CC -static -s $strict "$work/c/one.c" \
+        $(pkg-config --cflags --libs $(printf 'tenon-codegen-%s ' $order)) $small -o "$work/two"
+    answers "and has both" "compiled, two targets" "$work/two" $order
+done
 succeeds "C for all targets is built" $CC -static -s $strict "$work/c/one.c" $libs $small -o "$work/all"
 answers "and has more targets" "compiled, other targets" "$work/all" "$target"
 some "which are much of it" "$(ratio "$work/one" "$work/all" | grep -x '[56].')"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* RISC-V alone, for programs whose link asks for this symbol (-Wl,-u, see tenon-codegen-target.pc.in). */
+/* RISC-V, for programs whose link asks for this symbol (-Wl,-u, see tenon-codegen-target.pc.in). Files of other
+ * targets may be in the same link. */
 
 #include "codegen/target/rows.h"
 
-TN__DEFINE_TARGETS(TN__RISCV)
+TN__DEFINE_ONLY(TN__RISCV)
 
 TN_HIDDEN extern const char tn__codegen_only_riscv;
 const char tn__codegen_only_riscv = 1;

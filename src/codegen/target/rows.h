@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The targets of a program: all that are built in (all.c), or one (only_*.c, each in an archive of its own). What a
- * list does not name is not linked. A file that defines the list says TN__DEFINE_TARGETS. */
+/* The targets of a program: all that are built in (all.c), or those that its link asks for (only_*.c, each in an
+ * archive of its own). Other targets are not linked. */
 
 #ifndef TENON_CODEGEN_ROWS_H
 #define TENON_CODEGEN_ROWS_H
@@ -20,12 +20,9 @@ struct tn__target_row {
     bool medium;          /* it has the medium code model */
 };
 
-struct tn__target_list {
-    struct tn__target_row *rows;
-    size_t count;
-    const char *const *names; /* up to NULL */
-};
-TN_HIDDEN extern const struct tn__target_list tn__target_list;
+enum { TN__MOST_TARGETS = 3 };
+/* NULL where a target is not there. */
+TN_HIDDEN extern struct tn__target_row *const tn__targets[TN__MOST_TARGETS];
 
 #define TN__X86(X)     X(X86, "x86", "", true)
 #define TN__AARCH64(X) X(AArch64, "aarch64", "", false)
@@ -44,13 +41,27 @@ TN_HIDDEN extern const struct tn__target_list tn__target_list;
         LLVMInitialize##Name##AsmPrinter();                                                                            \
         return true;                                                                                                   \
     }
-#define TN__TARGET_ROW(Name, ...)  {#Name, init_info_##Name, TN__ONCE(init_##Name), __VA_ARGS__},
-#define TN__TARGET_NAME(Name, ...) #Name,
+#define TN__TARGET_ROW(Name, ...)                                                                                      \
+    .name = #Name, .init_info = init_info_##Name, .init = TN__ONCE(init_##Name), __VA_ARGS__
 
+/* A file that defines all of them. */
+#define TN__ALL_ROW(Name, ...)   static struct tn__target_row row_##Name = {TN__TARGET_ROW(Name, __VA_ARGS__)};
+#define TN__ALL_ENTRY(Name, ...) &row_##Name,
 #define TN__DEFINE_TARGETS(TARGETS)                                                                                    \
     TARGETS(TN__TARGET_INIT)                                                                                           \
-    static struct tn__target_row rows[] = {TARGETS(TN__TARGET_ROW)};                                                   \
-    static const char *const names[] = {TARGETS(TN__TARGET_NAME) NULL};                                                \
-    const struct tn__target_list tn__target_list = {rows, TN_COUNT(rows), names};
+    TARGETS(TN__ALL_ROW)                                                                                               \
+    struct tn__target_row *const tn__targets[TN__MOST_TARGETS] = {TARGETS(TN__ALL_ENTRY)};
+
+/* A file that defines one. Each of them has the same list, of which a program keeps one. */
+#define TN__ONLY_DECLARED(Name, ...) TN_HIDDEN extern struct tn__target_row tn__only_##Name __attribute__((weak));
+#define TN__ONLY_ROW(Name, ...)      struct tn__target_row tn__only_##Name = {TN__TARGET_ROW(Name, __VA_ARGS__)};
+#define TN__ONLY_ENTRY(Name, ...)    &tn__only_##Name,
+#define TN__EACH_TARGET(X)           TN__X86(X) TN__AARCH64(X) TN__RISCV(X)
+#define TN__DEFINE_ONLY(TARGET)                                                                                        \
+    TARGET(TN__TARGET_INIT)                                                                                            \
+    TN__EACH_TARGET(TN__ONLY_DECLARED)                                                                                 \
+    TARGET(TN__ONLY_ROW)                                                                                               \
+    __attribute__((weak)) struct tn__target_row *const tn__targets[TN__MOST_TARGETS] = {                               \
+        TN__EACH_TARGET(TN__ONLY_ENTRY)};
 
 #endif

@@ -15,10 +15,30 @@
 /* LLVM's allocation, for the rest of the process. */
 static char *host_triple;
 
+/* The next target that is there, from *at on; NULL: there are no more. */
+static struct tn__target_row *next_row(size_t *at)
+{
+    struct tn__target_row *row = NULL;
+    while (!row && *at < TN__MOST_TARGETS)
+        row = tn__targets[(*at)++];
+    return row;
+}
+
+static const char *names[TN__MOST_TARGETS + 1]; /* up to NULL */
+
+static bool init_names(void)
+{
+    size_t at = 0, count = 0;
+    for (const struct tn__target_row *row; (row = next_row(&at));)
+        names[count++] = row->name;
+    return true;
+}
+
 static bool init_host(void)
 {
-    for (size_t i = 0; i < tn__target_list.count; i++)
-        tn__target_list.rows[i].init_info();
+    size_t at = 0;
+    for (const struct tn__target_row *row; (row = next_row(&at));)
+        row->init_info();
     char *triple = LLVMGetDefaultTargetTriple();
     host_triple = triple ? LLVMNormalizeTargetTriple(triple) : NULL;
     LLVMDisposeMessage(triple);
@@ -29,7 +49,9 @@ static struct tn__once host = TN__ONCE(init_host);
 
 const char *const *tn_codegen_targets(void)
 {
-    return tn__target_list.names;
+    static struct tn__once named = TN__ONCE(init_names);
+    tn__once(&named);
+    return names;
 }
 
 const char *tn_codegen_host_triple(void)
@@ -58,19 +80,19 @@ LLVMTargetRef tn__find_llvm_target(const char *triple)
 static struct tn__target_row *row_of(LLVMTargetRef llvm)
 {
     const char *name = LLVMGetTargetName(llvm);
-    for (size_t i = 0; i < tn__target_list.count; i++) {
-        const char *prefix = tn__target_list.rows[i].prefix;
-        if (strncmp(name, prefix, strlen(prefix)) == 0)
-            return &tn__target_list.rows[i];
-    }
-    return NULL;
+    size_t at = 0;
+    struct tn__target_row *row;
+    while ((row = next_row(&at)) && strncmp(name, row->prefix, strlen(row->prefix)) != 0)
+        ;
+    return row;
 }
 
 static int unknown_triple(const char *triple, struct tn_error *err)
 {
     int code = tn__fail(err, TN_EINVAL, "unknown target triple '%s'; built in:", triple);
-    for (size_t i = 0; i < tn__target_list.count; i++)
-        tn__append(err, " %s", tn__target_list.rows[i].name);
+    size_t at = 0;
+    for (const struct tn__target_row *row; (row = next_row(&at));)
+        tn__append(err, " %s", row->name);
     return code;
 }
 
