@@ -198,7 +198,7 @@ static void ends_with_the_last_thread(void **state)
 {
     char main_state;
     (void)state;
-    if (!read_threads(&main_state))
+    if (read_threads(&main_state) != 1) /* ThreadSanitizer has a thread of its own, which never ends */
         skip();
     for (size_t i = 0; i < TN_COUNT(cases); i++) {
         char number[16];
