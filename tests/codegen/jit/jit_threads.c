@@ -18,13 +18,11 @@ static const struct tn_instance_entries entries = {.generic = (void *)generic_en
 /* The code of an instance, once there is some. */
 static struct tn_instance_code wait_for(const struct tn_instance *instance)
 {
-    enum { MOST_MS = 60000 };
     struct tn_instance_code code = tn_instance_read(instance, 1);
-    for (int waited = 0; !code.invoke && waited < MOST_MS; waited++) {
+    while (!code.invoke) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         code = tn_instance_read(instance, 1);
     }
-    assert_true(code.invoke != NULL);
     return code;
 }
 

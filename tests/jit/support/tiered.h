@@ -21,8 +21,7 @@ void request(struct tn_jit *jit, const char *name);
 /* Of `first`: whether its body is that of the higher tier. */
 bool is_raised(const void *first);
 
-enum { SECONDS = 100 }; /* for what takes milliseconds on an idle machine */
-/* Fails the test if it does not hold after as many. */
+/* Returns once it holds. */
 void wait_for(bool (*holds)(const void *context), const void *context);
 
 #endif

@@ -177,7 +177,7 @@ static _Atomic int phase;
 
 static void *call_when_told(void *name)
 {
-    for (int i = 0; i < 1000 && !phase; i++)
+    while (!phase)
         sched_yield();
     return call_f(name);
 }

@@ -36,7 +36,7 @@ struct storm {
     struct tn_instance instance;
     void *stub;
     const struct way *way;
-    uint32_t stop, calls;
+    uint32_t stop, calls, wrong; /* `wrong`: a thread has ended before it was told */
 };
 
 struct way {
@@ -122,14 +122,15 @@ static void *call_until_the_end(void *argument)
         usleep(20); /* otherwise they would keep each other, and the removing thread, from the session's lock */
     }
     tn_thread_detach();
-    __atomic_add_fetch(&s->calls, wrong != 0, __ATOMIC_RELAXED);
+    if (wrong)
+        __atomic_store_n(&s->wrong, 1, __ATOMIC_RELAXED);
     return (void *)wrong;
 }
 
 static void await_call(struct storm *s)
 {
     uint32_t before = __atomic_load_n(&s->calls, __ATOMIC_RELAXED);
-    for (int i = 0; __atomic_load_n(&s->calls, __ATOMIC_RELAXED) == before && i < 100000; i++)
+    while (__atomic_load_n(&s->calls, __ATOMIC_RELAXED) == before && !__atomic_load_n(&s->wrong, __ATOMIC_RELAXED))
         sched_yield();
 }
 

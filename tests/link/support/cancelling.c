@@ -29,7 +29,7 @@ static int make_or_wait(void *context, struct tn_responsibility *responsibility,
         m->wanted = (struct tn_wanted){.name = m->needs};
         assert_ok(tn_lookup_async(tn_responsibility_library(responsibility), &m->wanted, 1, note_answer, m, err), err);
     }
-    for (int i = 0; m->polls && !tn_responsibility_is_cancelled(responsibility) && i < 5000; i++)
+    while (m->polls && !tn_responsibility_is_cancelled(responsibility))
         usleep(1000);
     if (m->code < 0)
         snprintf(err->text, sizeof err->text, "%s stops", m->name);

@@ -15,7 +15,7 @@ struct maker {
     int value;
     int (*make)(void *, struct tn_responsibility *, struct tn_error *); /* NULL: the function below */
     int code;   /* what it ends with at once; TN_LATER: the test ends it */
-    bool polls; /* it waits until it is told that it is cancelled, 5 s at most, and returns `code` */
+    bool polls; /* it waits until it is told that it is cancelled, and returns `code` */
     struct tn_responsibility *_Atomic kept;
     _Atomic int made, destroyed, answered;
     struct tn_wanted wanted;
