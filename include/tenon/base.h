@@ -58,7 +58,8 @@ extern "C" {
     X(TN_EFATAL, -11, "the code generator gave up")                                                                    \
     X(TN_ECYCLE, -12, "would wait for itself")                                                                         \
     X(TN_EREMOVED, -13, "removed meanwhile")                                                                           \
-    X(TN_ECANCELLED, -14, "cancelled")
+    X(TN_ECANCELLED, -14, "cancelled")                                                                                 \
+    X(TN_ESTALE, -15, "what it was compiled with has changed")
 
 enum tn_code {
     TN_OK = 0,

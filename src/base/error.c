@@ -6,23 +6,18 @@
 
 #include "base.h"
 
-struct code_text {
-    int code;
+/* Codes are small negative numbers without gaps. */
+static const struct code_text {
     const char *name, *text;
-};
-
-static const struct code_text codes[] = {{TN_OK, "TN_OK", "no error"},
-#define TN_X(name, code, text) {code, #name, text},
-                                         TN_ERROR_LIST(TN_X)
+} codes[] = {{"TN_OK", "no error"},
+#define TN_X(name, code, text) [-(code)] = {#name, text},
+             TN_ERROR_LIST(TN_X)
 #undef TN_X
 };
 
 static const struct code_text *find_code(int code)
 {
-    for (size_t i = 0; i < TN_COUNT(codes); i++)
-        if (codes[i].code == code)
-            return &codes[i];
-    return NULL;
+    return code <= 0 && code > -(int)TN_COUNT(codes) ? &codes[-code] : NULL;
 }
 
 const char *tn_version(void)
