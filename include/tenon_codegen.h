@@ -124,10 +124,13 @@ struct tn_image_shard {
     size_t length;
 };
 
-/* Another image that this one requires: its name, and the exact build. */
+/* Another image that this one requires. With its header and tables, what is used of it is recorded, and every build of
+ * that name satisfies the dependency that has the same (doc/PACKAGES.md); otherwise only the exact build does. */
 struct tn_image_dependency {
     const char *name;
     unsigned char build_id[16]; /* as from tn_image_build_id */
+    const void *header;         /* the bytes that its symbol names; NULL: unknown. Borrowed for the call */
+    size_t header_size;         /* how many bytes there are, at least those of header and tables */
 };
 
 struct tn_save; /* tenon_save.h */
@@ -206,7 +209,9 @@ struct tn_image_stats {
  * TN_EINVAL (options; the target string; unknown triple or name; a shard of another build), TN_EFORMAT (a damaged
  * shard), TN_EUNDEF (a root, or all of them; a replaceable function), TN_EDUP (the input defines a symbol with the
  * image's name), TN_ENOTSUP (the input defines a type descriptor that is laid out in another way than the saved
- * objects' type of its name, which the text compares), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
+ * objects' type of its name, which the text compares), TN_ESTALE (the input was compiled with other types, sizes or
+ * facts than a dependency has), TN_ECYCLE (a dependency depends on an image of this name), TN_ECOMPILE, TN_EFATAL,
+ * TN_ENOMEM. */
 TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 

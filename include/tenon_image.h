@@ -90,19 +90,20 @@ struct tn_image_load_options {
 
 /* Opens an image that is part of this process, either linked in or in a library loaded by dlopen. `options` may be
  * NULL. TN_EFORMAT (damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no
- * target fits, and the text lists what the CPU lacks for each; it depends on an image that has been rebuilt since),
- * TN_EUNDEF (it depends on an image that is not among `images`, or uses types or objects that none of these has),
- * TN_ENOMEM, TN_EINVAL (of `options`). */
+ * target fits, and the text lists what the CPU lacks for each; its saved objects depend on an image that has been
+ * rebuilt since), TN_ESTALE (an image that it depends on has been rebuilt, and something that is used of it has
+ * changed: the text says what was wanted and what was found), TN_EUNDEF (it depends on an image that is not among
+ * `images`, or uses types or objects that none of these has), TN_ENOMEM, TN_EINVAL (of `options`). */
 TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);
 
 /* Loads a shared library that contains an image and opens the image. The file is mapped, its code unmodified; its
- * symbols are bound to public functions of `images`, then by the resolver (libraries that it depends on are not
- * loaded); its initializers are run. Exceptions can pass through its code. Its thread-local variables (x86-64) live in
- * the program's reserve (TN_TLS_RESERVE), like those of linked objects, so threads already running have to be attached
- * to use them. After an error nothing remains. The errors above, and TN_EIO, TN_EPERM (the system refuses to map the
- * code), TN_EUNDEF (the text lists the symbols that the resolver does not know), TN_ENOTSUP (thread-local variables of
- * the program, relocations that shared libraries do not have), TN_ENOMEM (also: the reserve is full). */
+ * symbols are bound to public functions and variables of `images`, then by the resolver (libraries that it depends on
+ * are not loaded); its initializers are run. Exceptions can pass through its code. Its thread-local variables (x86-64)
+ * live in the program's reserve (TN_TLS_RESERVE), like those of linked objects, so threads already running have to be
+ * attached to use them. After an error nothing remains. The errors above, and TN_EIO, TN_EPERM (the system refuses to
+ * map the code), TN_EUNDEF (the text lists the symbols that the resolver does not know), TN_ENOTSUP (thread-local
+ * variables of the program, relocations that shared libraries do not have), TN_ENOMEM (also: the reserve is full). */
 TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                          struct tn_error *err);
 

@@ -40,6 +40,10 @@ static void read_tables(const uint8_t *header, uint64_t available)
     }
     if (good)
         tn__image_check_functions("fuzz", &view, &err);
+    for (uint32_t i = 0; good && i < view.tables[TN__IMAGE_DEPENDENCY_TABLE].count; i++)
+        tn__image_compare_edges("fuzz", &view, i, &view, &err);
+    if (good)
+        tn__image_check_items("fuzz", &view, &err);
     tn__arena_free(&arena);
 }
 

@@ -24,12 +24,18 @@ static bool take(struct job *job, const struct tn__image_view *view)
     if (is_known(job, view))
         return true;
     struct tn_image_dependency *row = &job->dependencies[job->dependency_count];
-    row->name = strdup(tn__image_name(view));
+    void *header = malloc(view->size);
+    row->name = header ? strdup(tn__image_name(view)) : NULL;
+    if (!row->name)
+        return free(header), tool_fail(STATUS_FAILURE, "out of memory"), false;
+    memcpy(header, view->header, view->size);
     memcpy(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id);
-    job->dependency_count += row->name != NULL;
-    if (row->name && !job->image_targets)
+    row->header = header;
+    row->header_size = view->size;
+    job->dependency_count++;
+    if (!job->image_targets)
         job->image_targets = tool_image_targets(view);
-    return row->name || (tool_fail(STATUS_FAILURE, "out of memory"), false);
+    return true;
 }
 
 static bool read_one(struct job *job, const char *name)
@@ -86,8 +92,10 @@ bool tool_read_dependencies(struct job *job)
 
 void tool_free_dependencies(struct job *job)
 {
-    for (size_t i = 0; i < job->dependency_count; i++)
+    for (size_t i = 0; i < job->dependency_count; i++) {
         free((void *)(uintptr_t)job->dependencies[i].name);
+        free((void *)(uintptr_t)job->dependencies[i].header);
+    }
     for (size_t i = 0; i < job->value_count; i++)
         free((void *)(uintptr_t)job->values[i].symbol);
     free(job->values);

@@ -94,6 +94,21 @@ static void print_needs(const struct tn__image_view *view)
         printf("  %s\n", view->text + tn__get32(tn__image_row(table, i)));
 }
 
+/* What it uses of a dependency, as the other image had it. */
+static void print_edges(const struct tn__image_view *view, uint32_t dependency)
+{
+    static const char *const kinds[TN__ITEMS] = {"function", "variable", "thread-local variable", "type", "fact"};
+    for (uint32_t i = 0; i < view->tables[TN__IMAGE_EDGE_TABLE].count; i++) {
+        struct tn__image_item item;
+        if (!tn__image_item(view, TN__IMAGE_EDGE_TABLE, i, &item) || item.dependency != dependency)
+            continue;
+        printf("    %s '%s'", kinds[item.kind], item.name);
+        if (item.kind != TN__ITEM_FUNCTION && item.kind != TN__ITEM_FACT)
+            printf(", %" PRIu64 " bytes, aligned to %u", item.size, item.alignment);
+        printf("%s%s\n", *item.text ? ": " : "", item.text);
+    }
+}
+
 static void print_dependencies(const struct tn__image_view *view)
 {
     const struct tn__image_rows *table = &view->tables[TN__IMAGE_DEPENDENCY_TABLE];
@@ -102,6 +117,7 @@ static void print_dependencies(const struct tn__image_view *view)
         printf("%s  %s, build id ", i ? "" : "\ndepends on\n", view->text + tn__get32(row));
         print_bytes(row + TN__IMAGE_DEPENDENCY_ID);
         putchar('\n');
+        print_edges(view, i);
     }
 }
 

@@ -46,7 +46,7 @@ static const struct option options[] = {
      "the program may redirect public functions while it runs: all of them, those of f,g,... or of @FILE, one per "
      "line"},
     {FOR_BUILD, "--depends", NULL, "FILE", NULL, ITEM,
-     "the image can be opened only while the one in FILE, as it is now, is open"},
+     "the image can be opened only while the one in FILE is open, or another build that has what is used of it now"},
     {FOR_BUILD, "--objects", NULL, "FILE", NULL, M(objects),
      "the image also gets the saved objects of FILE, an image without code"},
     {FOR_BUILD, "--value", NULL, "S=TEXT", NULL, ITEM,

@@ -205,7 +205,7 @@ struct annotation {
         for (size_t slot = 0; slot < slotted.size(); slot++)
             slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
         for (Function &function : module)
-            if (tn__is_defined(function) && !function.hasLocalLinkage() && !function.hasHiddenVisibility())
+            if (tn__is_public(function))
                 function.addFnAttr("tenon.mv.public");
         return {slotted.size(), number_cells()};
     }

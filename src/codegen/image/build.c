@@ -27,6 +27,9 @@ static int write_metadata(struct tn__image_build *b)
                                           .dependency_count = b->options.dependency_count,
                                           .values = b->values,
                                           .value_count = b->value_count,
+                                          .used = b->used,
+                                          .offers = b->offers,
+                                          .edges = b->edges,
                                           .layouts = b->layouts,
                                           .layout_count = b->layout_count,
                                           .saved = b->saved,
@@ -168,6 +171,7 @@ static void end_prepared(struct tn__image_build *b)
     tn__image_dispose_module(b);
     tn_cpu_targets_destroy(b->targets);
     tn__free(NULL, b->functions);
+    tn__image_free_items(b);
     tn__arena_free(&b->gc.arena);
 }
 

@@ -46,6 +46,8 @@ struct tn__image_build {
     size_t value_count;
     struct tn_type *layouts; /* types of the code, in the arena; none if no saved objects can be used */
     size_t layout_count;
+    struct tn__image_view *used; /* tables of the dependencies, in the arena; without a header: not given */
+    struct tn__image_items offers, edges;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     bool is_managed;
@@ -89,6 +91,15 @@ void tn__image_dispose_module(struct tn__image_build *b);
 /* Finds the type descriptors of the joined module, and compares them with the types of the objects that the image is to
  * have. TN_ENOTSUP (one differs), TN_EFORMAT, TN_ENOMEM. */
 int tn__image_take_layouts(struct tn__image_build *b);
+
+/* ---- uses.c ---- */
+
+/* Lists what the image is going to offer, and what it uses of others. TN_ESTALE (the input was compiled with something
+ * else), TN_ECYCLE, TN_EINVAL (facts), TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
+int tn__image_take_items(struct tn__image_build *b);
+/* Leaves out offers of symbols that the module has lost since. */
+int tn__image_keep_offers(struct tn__image_build *b);
+void tn__image_free_items(struct tn__image_build *b);
 
 /* ---- versions.c ---- */
 

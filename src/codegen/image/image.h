@@ -10,6 +10,8 @@
  *     annotate.cpp      which functions get versions of their own, on the whole module
  *     multiversion.cpp  the versions, in each shard
  *     roots.cpp         makes one module of several, and leaves out what the roots do not need
+ *     uses.c            what it offers to other images, and what it uses of others
+ *     items.cpp         what the module says of that
  *     layouts.c         the types that code has, which are compared with those of saved objects
  *     metadata.c        the tables
  *     archive.c         archives of objects
@@ -49,6 +51,12 @@ struct tn__image_function {
     bool is_public, entry_is_body;
 };
 
+/* Sorted by kind and name. */
+struct tn__image_items {
+    struct tn__image_item *rows;
+    size_t count, capacity;
+};
+
 struct tn__image_contents {
     const char *image; /* its symbol */
     const char *triple, *layout;
@@ -60,6 +68,8 @@ struct tn__image_contents {
     size_t need_count;
     const struct tn_image_dependency *dependencies;
     size_t dependency_count;
+    const struct tn__image_view *used; /* tables of the dependencies, or NULL; without a header: unknown */
+    struct tn__image_items offers, edges;
     const struct tn_image_value *values;
     size_t value_count;
     const struct tn_type *layouts; /* types that the code was compiled with */

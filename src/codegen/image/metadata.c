@@ -28,7 +28,37 @@ struct writer {
     size_t size;   /* of header and tables */
     size_t places; /* how many */
     size_t tables, begun;
+    size_t offers;             /* where their table begins */
+    struct interned *interned; /* a hash table of texts: names and descriptions occur often */
+    size_t interned_size;
 };
+
+struct interned {
+    const char *string; /* NULL: free */
+    uint32_t offset;
+};
+
+/* At least twice as many places as there may be texts. False: no memory. */
+static bool make_interned(struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    size_t most = c->function_count + c->need_count + 2 * (c->offers.count + c->edges.count) + 1;
+    for (w->interned_size = 16; w->interned_size < 2 * most;)
+        w->interned_size *= 2;
+    w->interned = tn__alloc_zeroed(NULL, w->interned_size, sizeof *w->interned);
+    return w->interned;
+}
+
+/* The string, which stays where it is, once. */
+static uint32_t add_once(struct writer *w, const char *string)
+{
+    size_t at = tn__image_checksum(string, strlen(string), 0) & (w->interned_size - 1);
+    while (w->interned[at].string && strcmp(w->interned[at].string, string) != 0)
+        at = (at + 1) & (w->interned_size - 1);
+    if (!w->interned[at].string)
+        w->interned[at] = (struct interned){string, tn__image_add_text(&w->text, string)};
+    return w->interned[at].offset;
+}
 
 static size_t saved_rows(const struct writer *w, enum tn__image_table kind)
 {
@@ -43,6 +73,12 @@ static bool has_words(const struct tn__image_contents *c)
 static size_t cell_places(const struct tn__image_contents *c)
 {
     return c->cells ? 1 + c->cells : 0;
+}
+
+/* Bytes of a row. Those of saved objects alone are short. */
+static size_t dependency_size(const struct tn__image_contents *c)
+{
+    return c->dependency_count ? TN__IMAGE_DEPENDENCY_USED : TN__IMAGE_DEPENDENCY;
 }
 
 static size_t directory_end(const struct writer *w)
@@ -108,14 +144,46 @@ static void write_dependencies(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
     size_t first = saved_rows(w, TN__IMAGE_DEPENDENCY_TABLE);
-    uint8_t *row = begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, first + c->dependency_count, TN__IMAGE_DEPENDENCY);
-    for (size_t i = 0; i < first; i++, row += TN__IMAGE_DEPENDENCY)
+    size_t size = dependency_size(c);
+    uint8_t *row = begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, first + c->dependency_count, size);
+    for (size_t i = 0; i < first; i++, row += size)
         memcpy(row, tn__image_row(&c->saved->view.tables[TN__IMAGE_DEPENDENCY_TABLE], (uint32_t)i),
                TN__IMAGE_DEPENDENCY);
-    for (size_t i = 0; i < c->dependency_count; i++, row += TN__IMAGE_DEPENDENCY) {
+    for (size_t i = 0; i < c->dependency_count; i++, row += size) {
+        const uint8_t *header = c->used ? c->used[i].header : NULL;
         tn__put32(row + TN__IMAGE_DEPENDENCY_NAME, tn__image_add_text(&w->text, c->dependencies[i].name));
         memcpy(row + TN__IMAGE_DEPENDENCY_ID, c->dependencies[i].build_id, sizeof c->dependencies[i].build_id);
+        if (!header)
+            continue;
+        tn__put32(row + TN__IMAGE_DEPENDENCY_FLAGS, TN__IMAGE_BY_USE);
+        tn__put64(row + TN__IMAGE_DEPENDENCY_OFFERS, tn__get64(header + TN__IMAGE_AT_OFFERS));
     }
+}
+
+/* Dependencies of the saved objects come first. */
+static void write_items(struct writer *w, enum tn__image_table kind, const struct tn__image_items *items)
+{
+    size_t first = kind == TN__IMAGE_EDGE_TABLE ? saved_rows(w, TN__IMAGE_DEPENDENCY_TABLE) : 0;
+    uint8_t *row = items->count ? begin_table(w, kind, items->count, TN__IMAGE_ITEM) : NULL;
+    for (size_t i = 0; i < items->count; i++, row += TN__IMAGE_ITEM) {
+        const struct tn__image_item *item = &items->rows[i];
+        tn__put32(row + TN__IMAGE_ITEM_KIND, item->kind | (uint32_t)(first + item->dependency) << 8);
+        tn__put32(row + TN__IMAGE_ITEM_NAME, add_once(w, item->name));
+        tn__put32(row + TN__IMAGE_ITEM_TEXT, add_once(w, item->text));
+        tn__put32(row + TN__IMAGE_ITEM_ALIGNMENT, item->alignment);
+        tn__put64(row + TN__IMAGE_ITEM_SIZE, item->size);
+    }
+}
+
+/* As the table of offers has it (tn__image_digest). */
+static uint64_t digest_offers(const struct writer *w)
+{
+    struct tn__image_view view = {.header = w->bytes, .text = w->text.bytes};
+    const struct tn__image_items *offers = &w->contents->offers;
+    view.tables[TN__IMAGE_TEXT_TABLE].count = (uint32_t)w->text.size;
+    view.tables[TN__IMAGE_OFFER_TABLE] =
+        (struct tn__image_rows){w->bytes + w->offers, (uint32_t)offers->count, TN__IMAGE_ITEM};
+    return tn__image_digest(&view);
 }
 
 /* Lists of offsets are among the names, where something precedes them, so that no list is at 0. */
@@ -164,7 +232,7 @@ static void write_tables(struct writer *w)
     row = begin_table(w, TN__IMAGE_FUNCTION_TABLE, c->function_count, TN__IMAGE_FUNCTION);
     for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION) {
         const struct tn__image_function *function = &c->functions[i];
-        tn__put32(row + TN__IMAGE_FUNCTION_NAME, tn__image_add_text(&w->text, function->name));
+        tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_once(w, function->name));
         tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS,
                   add_set(w, function->clones) | (function->is_public ? TN__IMAGE_PUBLIC : 0));
     }
@@ -173,7 +241,7 @@ static void write_tables(struct writer *w)
         tn__put64(row + 8 * i, w->sets[i]);
     row = begin_table(w, TN__IMAGE_NEED_TABLE, c->need_count, 4);
     for (size_t i = 0; i < c->need_count; i++, row += 4)
-        tn__put32(row, tn__image_add_text(&w->text, c->needs[i]));
+        tn__put32(row, add_once(w, c->needs[i]));
     write_dependencies(w);
     write_saved(w);
     if (c->value_count)
@@ -189,6 +257,9 @@ static void write_tables(struct writer *w)
             tn__put32(row, (uint32_t)i);
             row += TN__IMAGE_CELL_ROW;
         }
+    w->offers = w->size;
+    write_items(w, TN__IMAGE_OFFER_TABLE, &c->offers);
+    write_items(w, TN__IMAGE_EDGE_TABLE, &c->edges);
     w->name = tn__image_add_text(&w->text, c->image);
 }
 
@@ -199,25 +270,29 @@ static size_t count_rows(struct writer *w)
     size_t targets = tn_cpu_target_count(c->targets), limit = INT32_MAX / 8, saved = 0, heap_tables = 0;
     for (enum tn__image_table kind = TN__IMAGE_CODE_TABLES; c->saved && kind < TN__IMAGE_HEAP_TABLES; kind++)
         saved += 8 + saved_rows(w, kind) * (size_t)c->saved->view.tables[kind].size;
-    saved += saved_rows(w, TN__IMAGE_DEPENDENCY_TABLE) * TN__IMAGE_DEPENDENCY;
+    saved += saved_rows(w, TN__IMAGE_DEPENDENCY_TABLE) * dependency_size(c);
     if (c->saved)
         heap_tables = TN__IMAGE_HEAP_TABLES - TN__IMAGE_CODE_TABLES;
     if (saved > limit || c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
-        c->dependency_count > limit / TN__IMAGE_DEPENDENCY || c->value_count > limit / TN__IMAGE_VALUE ||
-        c->layout_count > limit / TN__IMAGE_LAYOUT)
+        c->dependency_count > limit / TN__IMAGE_DEPENDENCY_USED || c->dependency_count >= UINT32_C(1) << 20 ||
+        c->offers.count > limit / TN__IMAGE_ITEM || c->edges.count > limit / TN__IMAGE_ITEM ||
+        c->value_count > limit / TN__IMAGE_VALUE || c->layout_count > limit / TN__IMAGE_LAYOUT)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
-    w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + has_words(c);
+    w->places =
+        TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + c->offers.count + has_words(c);
     if (c->saved)
         w->places += saved_rows(w, TN__IMAGE_ZONE_TABLE) + 1;
     w->places += cell_places(c);
-    w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0) + (c->cells > 0);
+    w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0) + (c->cells > 0) +
+                (c->offers.count > 0) + (c->edges.count > 0);
     return w->places > limit
                ? 0
                : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE + c->layout_count * TN__IMAGE_LAYOUT +
                      targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 +
-                     c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY + c->cells * TN__IMAGE_CELL_ROW;
+                     c->need_count * 4 + c->dependency_count * dependency_size(c) + c->cells * TN__IMAGE_CELL_ROW +
+                     (c->offers.count + c->edges.count) * TN__IMAGE_ITEM;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */
@@ -229,7 +304,7 @@ static int write_bytes(struct writer *w, struct tn_error *err)
         return tn__fail(err, TN_ENOTSUP, "%zu functions for %zu targets are too many for one image", c->function_count,
                         tn_cpu_target_count(c->targets));
     w->bytes = tn__alloc_zeroed(NULL, rows, 1);
-    if (!w->bytes)
+    if (!w->bytes || !make_interned(w))
         return TN_ENOMEM;
     write_tables(w);
     if (w->text.full)
@@ -245,6 +320,7 @@ static int write_bytes(struct writer *w, struct tn_error *err)
     memcpy(begin_table(w, TN__IMAGE_TEXT_TABLE, w->text.size, 1), w->text.bytes, w->text.size);
     w->size = size;
     write_header(w);
+    tn__put64(bytes + TN__IMAGE_AT_OFFERS, digest_offers(w));
     tn__put64(bytes + TN__IMAGE_AT_BUILD_ID, c->build_id[0] ^ tn__image_checksum(bytes, size, 1));
     tn__put64(bytes + TN__IMAGE_AT_BUILD_ID + 8, c->build_id[1]);
     tn__put64(bytes + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(bytes, size));
@@ -341,6 +417,27 @@ static LLVMValueRef declare_part(const struct module *m, uint32_t part)
     return hide(LLVMAddGlobal(m->module, m->i8, m->name));
 }
 
+/* The function of this name, in one of the two parts of the table. */
+static const struct tn__image_function *find_function(const struct tn__image_contents *c, size_t low, size_t high,
+                                                      const char *name)
+{
+    size_t at = TN_BISECT(low, high, i, strcmp(c->functions[i].name, name) < 0);
+    return at < high && strcmp(c->functions[at].name, name) == 0 ? &c->functions[at] : NULL;
+}
+
+/* A function with one version is its own entry; what else has an address has a name for it (multiversion.h). */
+static LLVMValueRef place_offer(const struct module *m, const struct tn__image_item *item)
+{
+    const struct tn__image_contents *c = m->contents;
+    if (item->kind > TN__ITEM_VARIABLE)
+        return LLVMConstInt(m->i32, 0, 0);
+    const struct tn__image_function *single = find_function(c, c->slots, c->function_count, item->name);
+    if (item->kind == TN__ITEM_FUNCTION && single && single->cell < 0)
+        return distance(m, declare_version(m, single, 0), m->image);
+    snprintf(m->name, m->name_size, "%s.%s.entry", item->name, c->image);
+    return distance(m, hide(LLVMAddGlobal(m->module, m->i8, m->name)), m->image);
+}
+
 /* Fills places[] as format.h says; there are more of them than slots. */
 static void list_places(const struct module *m, LLVMValueRef *places)
 {
@@ -355,6 +452,8 @@ static void list_places(const struct module *m, LLVMValueRef *places)
         }
     for (size_t i = c->slots; i < c->function_count; i++)
         places[at++] = distance(m, declare_version(m, &c->functions[i], 0), m->image);
+    for (size_t i = 0; i < c->offers.count; i++)
+        places[at++] = place_offer(m, &c->offers.rows[i]);
     if (has_words(c))
         places[at++] = distance(m, define_values(m), m->image);
     const struct tn__image_rows *zones = c->saved ? &c->saved->view.tables[TN__IMAGE_ZONE_TABLE] : NULL;
@@ -423,6 +522,8 @@ static int make_module(void *user)
     size_t longest = 0;
     for (size_t i = 0; i < m.contents->function_count; i++)
         longest = (size_t)tn__max64(longest, strlen(m.contents->functions[i].name));
+    for (size_t i = 0; i < m.contents->offers.count; i++)
+        longest = (size_t)tn__max64(longest, strlen(m.contents->offers.rows[i].name));
     m.name_size = longest + strlen(m.contents->image) + 32;
     m.name = tn__alloc(NULL, m.name_size);
     LLVMValueRef *places = tn__alloc(NULL, job->w->places * sizeof *places);
@@ -447,5 +548,6 @@ int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buff
     tn__free(NULL, w.bytes);
     tn__free(NULL, w.text.bytes);
     tn__free(NULL, w.sets);
+    tn__free(NULL, w.interned);
     return code == TN_ENOMEM ? tn__fail(err, code, "out of memory while writing the image's tables") : code;
 }

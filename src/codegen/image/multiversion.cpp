@@ -238,8 +238,11 @@ struct multiplication {
         family.by_name = family.has_cell || function.hasFnAttribute("tenon.mv.weak");
         family.versions.resize(mv.count);
         family.versions[0] = &function;
+        bool is_public = function.hasFnAttribute("tenon.mv.public") && tn__is_defined(function);
         bool has_entry = family.has_cell || function.hasFnAttribute("tenon.mv.entry");
         Function *named = has_entry ? make_entry(function, family) : &function;
+        if (is_public && (family.has_slot || family.has_cell))
+            name_entry(*named);
         if (!function.isDeclaration() && !is_whole)
             compile_for(function, mv.common);
         else if (!function.isDeclaration()) {
@@ -263,6 +266,27 @@ struct multiplication {
         if (!tn__is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
             return;
         add_name(function, (function.getName() + "." + mv.image + ".0").str());
+    }
+
+    /* A name that no other file may define, for the table of offers. */
+    void name_entry(GlobalValue &global)
+    {
+        auto *alias = GlobalAlias::create(global.getValueType(), global.getAddressSpace(), GlobalValue::ExternalLinkage,
+                                          global.getName() + "." + mv.image + ".entry", &global, &module);
+        alias->setVisibility(GlobalValue::HiddenVisibility);
+    }
+
+    void name_variables()
+    {
+        SmallVector<GlobalValue *, 32> found;
+        for (GlobalVariable &global : module.globals())
+            if (tn__is_offered(global))
+                found.push_back(&global);
+        for (GlobalAlias &alias : module.aliases())
+            if (tn__is_offered(alias))
+                found.push_back(&alias);
+        for (GlobalValue *global : found)
+            name_entry(*global);
     }
 
     /* ---- calls ---- */
@@ -320,6 +344,7 @@ struct multiplication {
     void run()
     {
         std::vector<Function *> functions;
+        name_variables();
         for (Function &function : module)
             if (!function.isIntrinsic())
                 functions.push_back(&function);

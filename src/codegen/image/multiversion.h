@@ -15,8 +15,9 @@
  *     "tenon.mv.cell"="N"       it is replaceable, and this cell says where it leads: the entry, which it always has,
  *                               reads the cell first
  *
- * The body for target N is NAME.IMAGE.N, hidden; that for target 0 keeps the name unless that is an entry. The
- * function of cell N has more hidden names: its entry IMAGE.entry.N and, without a slot, its body IMAGE.body.N. */
+ * The body for target N is NAME.IMAGE.N, hidden; that for target 0 keeps the name unless that is an entry. Public
+ * entries and variables have a second name, which no other file may define: NAME.IMAGE.entry, hidden. The function of
+ * cell N has more hidden names: its entry IMAGE.entry.N and, without a slot, its body IMAGE.body.N. */
 
 #ifndef TENON_CODEGEN_MULTIVERSION_H
 #define TENON_CODEGEN_MULTIVERSION_H
@@ -99,6 +100,29 @@ struct tn__mv_function {
 typedef bool tn__mv_visit(void *context, const struct tn__mv_function *function);
 /* Visits them in the module's order until `visit` answers false. */
 bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context);
+
+/* ---- items.cpp ---- */
+
+/* A public symbol that the module defines, or one that it declares and uses. */
+struct tn__mv_symbol {
+    const char *name;
+    const char
+        *text;     /* of a function: its type, with what its ABI depends on; else the model of thread-local storage */
+    uint64_t size; /* of a variable; of one that is declared, 0: unknown */
+    uint32_t alignment;
+    bool is_function, is_thread_local, is_defined;
+    bool is_open; /* a declaration that does not tell the function's type */
+};
+typedef bool tn__mv_visit_symbol(void *context, const struct tn__mv_symbol *symbol);
+/* Visits them in the module's order until `visit` answers false. */
+bool tn__mv_each_symbol(LLVMModuleRef module, tn__mv_visit_symbol *visit, void *context);
+
+/* Whether the module defines this public symbol. */
+bool tn__mv_has_public(LLVMModuleRef module, const char *name);
+
+/* Visits the nodes of `!tenon.facts` until `visit` answers false. NULL: one does not consist of two strings. */
+typedef bool tn__mv_visit_fact(void *context, const char *key, const char *digest);
+bool tn__mv_each_fact(LLVMModuleRef module, tn__mv_visit_fact *visit, void *context);
 
 #ifdef __cplusplus
 }

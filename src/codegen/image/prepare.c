@@ -311,9 +311,11 @@ static int (*const steps[])(struct tn__image_build *b) = {
     mark_replaceable,       /* those of a list are roots */
     keep_roots,
     load_values,
+    tn__image_take_items,
     prepare_managed,
     tell_all_undefined,
     annotate,
+    tn__image_keep_offers,
     divide,
     take_fingerprint,
 };

@@ -5,6 +5,8 @@
 #ifndef TENON_CODEGEN_IR_H
 #define TENON_CODEGEN_IR_H
 
+#include "llvm/IR/GlobalIFunc.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
 
@@ -18,6 +20,21 @@ static inline bool tn__is_defined(const llvm::GlobalValue &global)
 static inline bool tn__is_llvms(const llvm::GlobalValue &global)
 {
     return global.getName().starts_with("llvm.");
+}
+
+/* True if others than the module may name it. */
+static inline bool tn__is_public(const llvm::GlobalValue &global)
+{
+    return tn__is_defined(global) && !global.hasLocalLinkage() && !global.hasHiddenVisibility();
+}
+
+/* True for variables and aliases whose address images offer to others. A variable that the linker may discard is not
+ * kept for that. */
+static inline bool tn__is_offered(const llvm::GlobalValue &global)
+{
+    const llvm::GlobalObject *object = global.getAliaseeObject();
+    return tn__is_public(global) && !tn__is_llvms(global) && !global.isThreadLocal() && !global.hasCommonLinkage() &&
+           !global.isDiscardableIfUnused() && object && !llvm::isa<llvm::GlobalIFunc>(object);
 }
 
 /* Reads and verifies the body of a function that was left unread (TN__READ_LAZILY). False with a message: the body is

@@ -33,7 +33,8 @@ enum {
     TN__IMAGE_AT_ROW = 68,       /* bytes of each of these rows */
     TN__IMAGE_AT_NAME = 72,      /* of the image: its symbol */
     TN__IMAGE_AT_GC_ABI = 76,    /* TN_GC_ABI of its managed code; 0: it has none */
-    TN__IMAGE_AT_ZEROS = 80,
+    TN__IMAGE_AT_OFFERS = 80,    /* digest of all that it offers to other images; 0: nothing */
+    TN__IMAGE_AT_ZEROS = 88,
     TN__IMAGE_HEADER = 128
 };
 
@@ -70,6 +71,8 @@ enum tn__image_table {
     TN__IMAGE_VALUE_TABLE = TN__IMAGE_HEAP_TABLES, /* types and objects that code uses; few images have it */
     TN__IMAGE_LAYOUT_TABLE,                        /* types that code was compiled with; few images have it */
     TN__IMAGE_CELL_TABLE,                          /* replaceable functions; few images have it */
+    TN__IMAGE_OFFER_TABLE,                         /* what other images may use: items */
+    TN__IMAGE_EDGE_TABLE,                          /* what it uses of other images: items */
     TN__IMAGE_TABLES                               /* how many kinds are known */
 };
 
@@ -94,8 +97,37 @@ enum {
 
 #define TN__IMAGE_PUBLIC UINT32_C(0x80000000) /* may be looked up */
 
-/* A row of the dependency table. */
-enum { TN__IMAGE_DEPENDENCY_NAME = 0, TN__IMAGE_DEPENDENCY_ID = 4, TN__IMAGE_DEPENDENCY = 20 };
+/* A row of the dependency table. Rows without the last two fields are of images that have to be the same build. */
+enum {
+    TN__IMAGE_DEPENDENCY_NAME = 0,
+    TN__IMAGE_DEPENDENCY_ID = 4,
+    TN__IMAGE_DEPENDENCY = 20,
+    TN__IMAGE_DEPENDENCY_FLAGS = 20,
+    TN__IMAGE_DEPENDENCY_OFFERS = 24, /* digest of all that the image offered */
+    TN__IMAGE_DEPENDENCY_USED = 32
+};
+#define TN__IMAGE_BY_USE UINT32_C(1) /* another build will do if what the edges say is the same there */
+
+/* A row of the tables of offers and of edges, sorted by kind and name. The description of an item is its text,
+ * alignment and size; these are equal where a user of the item need not be compiled again. */
+enum {
+    TN__IMAGE_ITEM_KIND = 0,       /* 8 bits: enum tn__image_item_kind */
+    TN__IMAGE_ITEM_DEPENDENCY = 1, /* of an edge, 24 bits: row of the dependency */
+    TN__IMAGE_ITEM_NAME = 4,
+    TN__IMAGE_ITEM_TEXT = 8,
+    TN__IMAGE_ITEM_ALIGNMENT = 12,
+    TN__IMAGE_ITEM_SIZE = 16, /* of an edge to a function: where its row was in the table of offers */
+    TN__IMAGE_ITEM = 24
+};
+
+enum tn__image_item_kind {
+    TN__ITEM_FUNCTION,        /* no alignment and size; text: its type, with all that the ABI depends on */
+    TN__ITEM_VARIABLE,        /* text: the layout that it describes, if it is the descriptor of a type */
+    TN__ITEM_THREAD_VARIABLE, /* text: the model of thread-local storage */
+    TN__ITEM_TYPE,            /* text: digest of the descriptor */
+    TN__ITEM_FACT,            /* text: digest */
+    TN__ITEMS
+};
 
 /* ---- heaps: places in these tables are distances from the beginning of the first zone ---- */
 
@@ -205,9 +237,10 @@ enum {
 enum { TN__IMAGE_CELL_FUNCTION = 0, TN__IMAGE_CELL_ROW = 4, TN__IMAGE_CELL = 16 };
 
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
- * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. If
- * there are values, the next place is theirs; then those of zones. If there are cells, the next place is theirs, and
- * then come the entries of their functions. */
+ * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together.
+ * Then come the places of the table of offers, one for each row: the entry of a function, a variable, or 0. If there
+ * are values, the next place is theirs; then those of zones. If there are cells, the next place is theirs, and then
+ * come the entries of their functions. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
 /* The first bytes of a shard that one process has compiled for another (src/codegen/image/shard.c). */

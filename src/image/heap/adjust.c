@@ -161,7 +161,7 @@ const void *tn__image_symbol(const struct tn_image *image, const struct tn_image
                              const char *name)
 {
     const void *own = tn_image_lookup(image, name);
-    return own ? own : tn__image_resolve(options, name);
+    return own ? own : tn__image_resolve(image, options, name);
 }
 
 static int bind_all(struct adjustment *a)

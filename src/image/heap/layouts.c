@@ -76,7 +76,7 @@ int tn__image_check_layouts(const struct tn_image *image, const char *file, cons
         uint32_t *offsets = NULL;
         code = read_layout(&image->view, file, i, &type, &offsets, err);
         for (uint32_t other = 0; other < images && code == TN_OK; other++)
-            code = compare(&type, tn__image_dependency(image, other, options), file, options, err);
+            code = compare(&type, image->dependencies[other], file, options, err);
         tn__free(NULL, offsets);
     }
     return code;

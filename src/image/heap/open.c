@@ -14,19 +14,13 @@
 
 /* ---- other images ---- */
 
-static int find_dependencies(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+static int check_heaps(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
-    const struct tn__image_rows *rows = &image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
-    struct tn_image **found = tn__arena_array(&image->arena, rows->count + 1, sizeof *found);
-    if (!found)
-        return tn__no_memory(err, tn__image_label(image));
-    for (uint32_t i = 0; i < rows->count; i++) {
-        found[i] = tn__image_dependency(image, i, options);
-        if (found[i]->heap && !tn__image_heap_of(found[i], options->heap))
+    image->heap->dependencies = image->dependencies;
+    for (uint32_t i = 0; i < image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count; i++)
+        if (image->dependencies[i]->heap && !tn__image_heap_of(image->dependencies[i], options->heap))
             return tn__fail(err, TN_ENOTSUP, "%s: it depends on the image '%s', which is part of another heap",
-                            tn__image_label(image), tn__image_name(&found[i]->view));
-    }
-    image->heap->dependencies = found;
+                            tn__image_label(image), tn__image_name(&image->dependencies[i]->view));
     return TN_OK;
 }
 
@@ -125,7 +119,7 @@ int tn__image_heap_open(struct tn_image *image, const struct tn_image_load_optio
     if (code == TN_OK)
         code = tn__image_find_zones(image, options, err);
     if (code == TN_OK)
-        code = find_dependencies(image, options, err);
+        code = check_heaps(image, options, err);
     if (code == TN_OK)
         code = check_roots(image, err);
     const struct tn__heap_parts *parts = options->heaps->parts;

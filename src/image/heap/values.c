@@ -21,7 +21,7 @@ static const void *find_anywhere(const struct tn_image *image, const char *name,
 {
     const void *found = tn__image_heap_of(image, options->heap) ? find(image, name, of) : NULL;
     for (uint32_t i = 0; i < image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count && !found; i++) {
-        const struct tn_image *other = tn__image_dependency(image, i, options);
+        const struct tn_image *other = image->dependencies[i];
         if (tn__image_heap_of(other, options->heap))
             found = find(other, name, of);
     }

@@ -62,66 +62,6 @@ int tn__image_choose(const struct tn__image_opening *o)
     return code;
 }
 
-/* ---- dependencies ---- */
-
-enum { ID = 16, ID_TEXT = 2 * ID + 1 };
-
-static void write_id(const uint8_t *id, char text[ID_TEXT])
-{
-    for (size_t i = 0; i < ID; i++)
-        snprintf(text + 2 * i, 3, "%02x", id[i]);
-}
-
-/* The open image of that name: the one with this build id if there is one. */
-static struct tn_image *find_dependency(const char *name, const uint8_t *id,
-                                        const struct tn_image_load_options *options)
-{
-    struct tn_image *other = NULL;
-    for (size_t i = 0; i < options->image_count; i++) {
-        struct tn_image *open = options->images[i];
-        if (strcmp(tn__image_name(&open->view), name) != 0)
-            continue;
-        other = open;
-        if (memcmp(tn_image_build_id(open), id, ID) == 0)
-            break;
-    }
-    return other;
-}
-
-struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t index,
-                                      const struct tn_image_load_options *options)
-{
-    const uint8_t *row = tn__image_row(&image->view.tables[TN__IMAGE_DEPENDENCY_TABLE], index);
-    return find_dependency(image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME), row + TN__IMAGE_DEPENDENCY_ID,
-                           options);
-}
-
-static int check_dependency(const struct tn__image_opening *o, const uint8_t *row)
-{
-    const char *name = tn__image_label(o->image);
-    const char *wanted = o->image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME);
-    const struct tn_image *other = find_dependency(wanted, row + TN__IMAGE_DEPENDENCY_ID, o->options);
-    if (other && memcmp(tn_image_build_id(other), row + TN__IMAGE_DEPENDENCY_ID, ID) == 0)
-        return TN_OK;
-    if (!other)
-        return tn__fail(o->err, TN_EUNDEF, "%s: it depends on the image '%s', which is not among the open ones", name,
-                        wanted);
-    char ids[2][ID_TEXT];
-    write_id(row + TN__IMAGE_DEPENDENCY_ID, ids[0]);
-    write_id(tn_image_build_id(other), ids[1]);
-    return tn__fail(o->err, TN_ENOTSUP, "%s: it depends on the image '%s' with the build id %s; the open one has %s",
-                    name, wanted, ids[0], ids[1]);
-}
-
-int tn__image_check_dependencies(const struct tn__image_opening *o)
-{
-    const struct tn__image_rows *table = &o->image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
-    int code = TN_OK;
-    for (uint32_t i = 0; i < table->count && code == TN_OK; i++)
-        code = check_dependency(o, tn__image_row(table, i));
-    return code;
-}
-
 /* ---- places ---- */
 
 static const uint8_t *place_at(const struct tn__image_view *view, uint32_t index)
@@ -240,14 +180,6 @@ void *tn_image_lookup(const struct tn_image *image, const char *name)
 {
     uint32_t found = tn__image_find_function(image, name);
     return found == UINT32_MAX ? NULL : address_of(image, found);
-}
-
-void *tn__image_resolve(const struct tn_image_load_options *options, const char *name)
-{
-    void *address = NULL;
-    for (size_t i = 0; i < options->image_count && !address; i++)
-        address = tn_image_lookup(options->images[i], name);
-    return address || !options->resolver ? address : options->resolver(options->context, name);
 }
 
 /* ---- what it is ---- */

@@ -2,7 +2,9 @@
 
 /* Loading an image (doc/IMAGE.md), the parts and their interfaces:
  *     tables.c    header and tables; every count and offset is checked here, once
+ *     items.c     what images offer to others, and what they use of others
  *     image.c     tn_image: the choice of a target, slots, lookups
+ *     dependencies.c  the images that an image depends on
  *     mapping.c   a file's segments in memory
  *     relocate.c  relocations and thread-local variables, as its dynamic section says
  *     frames.c    its unwind table
@@ -58,6 +60,7 @@ static inline const uint8_t *tn__image_row(const struct tn__image_rows *table, u
 struct tn__image_view {
     const uint8_t *header;
     uint32_t size, slots, places;
+    uint32_t offers_at;                     /* the first of these places, if there are any */
     uint32_t values_at, zones_at, cells_at; /* the first of these places; 0: there is none */
     uint16_t machine;
     struct tn__image_rows tables[TN__IMAGE_TABLES];
@@ -89,6 +92,36 @@ uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function,
 uint32_t tn__image_cell(const struct tn__image_view *view, uint32_t function);
 /* Checks all rows of functions. TN_EFORMAT. */
 int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err);
+
+/* ---- items.c ---- */
+
+/* Something that an image offers, or uses of another one. */
+struct tn__image_item {
+    enum tn__image_item_kind kind;
+    uint32_t dependency; /* of an edge: row of its table */
+    const char *name, *text;
+    uint32_t alignment;
+    uint64_t size;
+};
+
+/* Reads a row of the table of offers or of edges; rows are checked when they are read, as those of functions. False: it
+ * is wrong. */
+bool tn__image_item(const struct tn__image_view *view, enum tn__image_table table, uint32_t index,
+                    struct tn__image_item *item);
+/* Finds the row of this kind and name; *index: which one it may be. False: there is none, or it is wrong. */
+enum { TN__IMAGE_ANYWHERE = INT32_MAX };
+bool tn__image_find_item(const struct tn__image_view *view, enum tn__image_table table, enum tn__image_item_kind kind,
+                         const char *name, uint32_t *index, struct tn__image_item *item);
+/* Compares what the image `name` wants of `other` with what that has: TN_ESTALE if they differ. */
+int tn__image_compare_item(const char *name, const struct tn__image_item *wanted, const struct tn__image_view *other,
+                           struct tn_error *err);
+/* The same for all edges to one dependency. TN_ESTALE, TN_EFORMAT. */
+int tn__image_compare_edges(const char *name, const struct tn__image_view *view, uint32_t dependency,
+                            const struct tn__image_view *other, struct tn_error *err);
+/* The digest of all that it offers, for the header. */
+uint64_t tn__image_digest(const struct tn__image_view *view);
+/* Checks all rows of both tables, and the digest. TN_EFORMAT. */
+int tn__image_check_items(const char *name, const struct tn__image_view *view, struct tn_error *err);
 
 /* ---- mapping.c ---- */
 
@@ -216,6 +249,7 @@ struct tn_image {
     struct tn__image_view view;
     size_t chosen;
     struct tn__arena arena;
+    struct tn_image **dependencies;      /* by row of their table, in the arena; NULL: there are none */
     struct tn__image_file *file;         /* in the arena; NULL: it is linked in */
     const struct tn__image_files *files; /* how to look at it */
     /* Unloads the file, now or later, and frees the image. NULL: it is linked in, without a heap. A pointer, so that
@@ -243,9 +277,6 @@ void tn__image_free(struct tn_image *image);
 int tn__image_run(const struct tn__image_phase *phases, size_t count, const struct tn__image_opening *o);
 /* Checks that the image fits this process, and chooses a target. */
 int tn__image_choose(const struct tn__image_opening *o);
-/* The open image that a row of the table of dependencies names, or NULL. */
-struct tn_image *tn__image_dependency(const struct tn_image *image, uint32_t index,
-                                      const struct tn_image_load_options *options);
 /* Its name in errors: the file's while it is being opened. */
 static inline const char *tn__image_label(const struct tn_image *image)
 {
@@ -258,8 +289,6 @@ static inline void tn__image_leave_types(struct tn_image *image)
     if (leave_types)
         leave_types(image);
 }
-/* What the images of the options have under this name, or else their resolver; NULL: nothing. */
-void *tn__image_resolve(const struct tn_image_load_options *options, const char *name);
 /* What a place leads to. */
 void *tn__image_place(const struct tn__image_view *view, uint32_t index);
 /* The row of the public function of this name; UINT32_MAX: there is none. */
@@ -269,12 +298,22 @@ uint32_t tn__image_find_function(const struct tn_image *image, const char *name)
 int tn__image_open_heap(const struct tn__image_opening *o);
 int tn__image_settle(const struct tn__image_opening *o);
 int tn__image_restore(const struct tn__image_opening *o);
-/* Checks that the images it depends on are open. TN_EUNDEF, TN_ENOTSUP. */
-int tn__image_check_dependencies(const struct tn__image_opening *o);
 /* Writes the slots. The places were checked, or are those of the program itself. */
 int tn__image_fill_slots(const struct tn__image_opening *o);
 /* Writes the values, if there are any, and compares types. TN_ENOTSUP, TN_EUNDEF, TN_EFORMAT, TN_ENOMEM. */
 int tn__image_fill_values(const struct tn__image_opening *o);
+
+/* ---- dependencies.c ---- */
+
+/* Finds the images it depends on among the open ones, and compares what it uses of them. TN_EUNDEF, TN_ENOTSUP,
+ * TN_ESTALE, TN_EFORMAT, TN_ENOMEM. */
+int tn__image_check_dependencies(const struct tn__image_opening *o);
+/* Where other images reach the public function or variable: a function's entry, which leads to the version that is
+ * chosen. NULL: the image has none. */
+void *tn__image_entry(const struct tn_image *image, const char *name);
+/* What this name means to an image: an edge's item, or else what the images of the options have, or else what their
+ * resolver answers; NULL: nothing. */
+void *tn__image_resolve(const struct tn_image *image, const struct tn_image_load_options *options, const char *name);
 
 /* ---- thread_exits.c ---- */
 

@@ -61,6 +61,7 @@ static const struct row {
 };
 
 struct relocator {
+    const struct tn_image *image;
     const struct tn__image_file *file;
     const struct tn__image_mapping *mapping; /* the file's */
     uint64_t tls; /* how far the file's block of thread-local variables is from the thread pointer */
@@ -220,7 +221,7 @@ static uint64_t ask(const struct relocator *r, const char *name)
     for (size_t i = 0; i < TN_COUNT(own_names); i++)
         if (own_names[i].address && strcmp(name, own_names[i].name) == 0)
             return (uintptr_t)own_names[i].address;
-    const void *address = tn__image_resolve(r->options, name);
+    const void *address = tn__image_resolve(r->image, r->options, name);
     return address ? (uintptr_t)address : ask_collector(r, name, false);
 }
 
@@ -461,7 +462,8 @@ static int apply_all(struct relocator *r)
 int tn__image_relocate(const struct tn__image_opening *o)
 {
     struct tn__image_file *file = o->image->file;
-    struct relocator r = {.file = file, .mapping = &file->mapping, .options = o->options, .err = o->err};
+    struct relocator r = {
+        .image = o->image, .file = file, .mapping = &file->mapping, .options = o->options, .err = o->err};
     int code = read_dynamic(&r);
     if (code == TN_OK)
         code = find_managed(&r, &file->managed);

@@ -88,7 +88,9 @@ static const struct {
                                     {"patches", TN__IMAGE_PATCH},
                                     {"values", TN__IMAGE_VALUE},
                                     {"layouts", TN__IMAGE_LAYOUT},
-                                    {"cells", TN__IMAGE_CELL_ROW}};
+                                    {"cells", TN__IMAGE_CELL_ROW},
+                                    {"offers", TN__IMAGE_ITEM},
+                                    {"edges", TN__IMAGE_ITEM}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -201,12 +203,14 @@ static int check_counts(const struct reader *r)
     const struct tn__image_rows *zones = &v->tables[TN__IMAGE_ZONE_TABLE];
     bool by_places = zones->count && !tn__get64(tn__image_row(zones, 0) + TN__IMAGE_ZONE_PLACE);
     bool has_words = v->tables[TN__IMAGE_VALUE_TABLE].count || by_places;
-    uint64_t own = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots),
+    uint64_t offers = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots),
+             own = offers + v->tables[TN__IMAGE_OFFER_TABLE].count,
              before = own + has_words + (by_places ? zones->count + UINT64_C(1) : 0),
              cells = v->tables[TN__IMAGE_CELL_TABLE].count, places = before + (cells ? 1 + cells : 0);
     if (v->places != places)
         return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
                     targets, functions, (unsigned long long)places);
+    v->offers_at = (uint32_t)offers;
     v->values_at = has_words ? (uint32_t)own : 0;
     v->zones_at = by_places ? (uint32_t)own + 1 : 0;
     v->cells_at = cells ? (uint32_t)before : 0;

@@ -32,7 +32,7 @@ static const char ir[] = "@table = constant [1 x ptr] [ptr @looping]\n"
 
 static const char *const roots[] = {"first", "second", "table"};
 static const struct tn_image_input input = {"image.ll", ir, sizeof ir - 1};
-static const struct tn_image_dependency dependency = {"base", {1}};
+static const struct tn_image_dependency dependency = {.name = "base", .build_id = {1}};
 static struct tn_image_options options = {.size = sizeof options,
                                           .targets = "x86-64;x86-64-v3,-avx2;haswell,clone_all",
                                           .triple = "x86_64-linux-gnu",

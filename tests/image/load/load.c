@@ -163,7 +163,7 @@ static void put(size_t at, uint32_t value)
 enum {
     CELL_ROW = SAMPLE_DIRECTORY + 6 * 20, /* of the directory */
     CELLS = SAMPLE_SLOTS + 64,
-    CELL_PLACES = SAMPLE_PLACES + 4 * 4,
+    CELL_PLACES = SAMPLE_PLACES + 5 * 4,
     ENTRY = SAMPLE_CODE + 48
 };
 
@@ -174,7 +174,7 @@ static void make_replaceable(void)
     memcpy(bytes + CELL_ROW, row, sizeof row);
     put(SAMPLE_DEPENDENCY, 1);
     put(SAMPLE_DEPENDENCY + 4, 0);
-    put(SAMPLE_IMAGE + 60, 6);
+    put(SAMPLE_IMAGE + 60, 7);
     put(CELL_PLACES, CELLS - SAMPLE_IMAGE);
     put(CELL_PLACES + 4, ENTRY - SAMPLE_IMAGE);
     sample_sign(bytes);
@@ -286,13 +286,13 @@ static void names_what_differs(void **state)
         {SAMPLE_IMAGE + 31, 2, TN_ENOTSUP, "system 2"},
         {SAMPLE_IMAGE + 32, TN_RUNTIME_ABI + 1, TN_ENOTSUP, "runtime ABI"},
         {SAMPLE_IMAGE + 56, 3, TN_EFORMAT, "3 slots for 2 functions"},
-        {SAMPLE_IMAGE + 60, 5, TN_EFORMAT, "5 places; 1 slots, 2 targets and 2 functions need 4"},
+        {SAMPLE_IMAGE + 60, 6, TN_EFORMAT, "6 places; 1 slots, 2 targets and 2 functions need 5"},
         {SAMPLE_IMAGE + 64, 5, TN_EFORMAT, "no table of text"},
-        {SAMPLE_IMAGE + 64 + 3, 1, TN_EFORMAT, "directory of 16777223 rows of 20 bytes"},
-        {SAMPLE_IMAGE + 68, 16, TN_EFORMAT, "directory of 7 rows of 16 bytes"},
+        {SAMPLE_IMAGE + 64 + 3, 1, TN_EFORMAT, "directory of 16777225 rows of 20 bytes"},
+        {SAMPLE_IMAGE + 68, 16, TN_EFORMAT, "directory of 9 rows of 16 bytes"},
         {SAMPLE_IMAGE + 72, 40, TN_EFORMAT, "the image's name lies outside"},
         {SAMPLE_IMAGE + 76, TN_GC_ABI - 1, TN_ENOTSUP, "of the collector's ABI; this runtime's is"},
-        {SAMPLE_IMAGE + 80, 1, TN_EFORMAT, "byte 80 of the header is not zero"},
+        {SAMPLE_IMAGE + 88, 1, TN_EFORMAT, "byte 88 of the header is not zero"},
         {SAMPLE_DIRECTORY, 5, TN_EFORMAT, "table of text: rows of 80 bytes, not 1"},
         {SAMPLE_DIRECTORY + 6 * 20 + 4, 1, TN_ENOTSUP, "table of kind 77, without which it cannot be opened"},
         {SAMPLE_DIRECTORY + 6 * 20, 14, TN_EFORMAT, "table of values: rows of 3 bytes, not 8"},
@@ -303,12 +303,16 @@ static void names_what_differs(void **state)
         {SAMPLE_DIRECTORY, 6, TN_EFORMAT, "no table of targets"},
         {SAMPLE_DIRECTORY + 4, 3, TN_EFORMAT, "table of targets: flags 0x3, of which 0x1 are known"},
         {SAMPLE_DIRECTORY + 8, 79, TN_EFORMAT, "table of targets: rows of 79 bytes, not 80"},
-        {SAMPLE_DIRECTORY + 12, 127, TN_EFORMAT, "table of targets"},
+        {SAMPLE_DIRECTORY + 13, 2, TN_EFORMAT, "table of targets"},
         {SAMPLE_DIRECTORY + 16, 65, TN_EFORMAT, "table of targets"},
         {SAMPLE_DIRECTORY + 4 * 20 + 16, 1, TN_EUNDEF,
          "depends on the image 'sample', which is not among the open ones"},
         {SAMPLE_DIRECTORY + 4 * 20 + 16, 2, TN_EFORMAT, "table of dependencies"},
         {SAMPLE_DIRECTORY + 5 * 20 + 8, 2, TN_EFORMAT, "table of text"},
+        {SAMPLE_DIRECTORY + 7 * 20 + 8, 23, TN_EFORMAT, "table of offers: rows of 23 bytes, not 24"},
+        {SAMPLE_DIRECTORY + 7 * 20 + 16, 200, TN_EFORMAT, "table of offers: 200 rows of 24 bytes"},
+        {SAMPLE_DIRECTORY + 7 * 20 + 16, 0, TN_EFORMAT, "5 places; 1 slots, 2 targets and 2 functions need 4"},
+        {SAMPLE_DIRECTORY + 8 * 20 + 8, 23, TN_EFORMAT, "table of edges: rows of 23 bytes, not 24"},
         {SAMPLE_TARGETS, 40, TN_EFORMAT, "target 0: its name lies outside"},
         {SAMPLE_TARGETS + 80 + 8, 1, TN_ENOTSUP, "target 1: flags 0x1"},
         {SAMPLE_TARGETS + 80 + 12, 1, TN_EFORMAT, "target 1: base 1"},
@@ -336,8 +340,8 @@ static void refuses_wrong_cells(void **state)
         {SAMPLE_DEPENDENCY, 2, "cell 0 is that of function 2, out of order or of 2"},
         {SAMPLE_DEPENDENCY + 3, 0x80, "cell 0 is that of function 2147483649, out of order or of 2"},
         {CELL_ROW + 8, 3, "table of cells: rows of 3 bytes, not 4"},
-        {CELL_ROW + 16, 2, "6 places; 1 slots, 2 targets and 2 functions need 7"},
-        {CELL_ROW + 16, 0, "6 places; 1 slots, 2 targets and 2 functions need 4"},
+        {CELL_ROW + 16, 2, "7 places; 1 slots, 2 targets and 2 functions need 8"},
+        {CELL_ROW + 16, 0, "7 places; 1 slots, 2 targets and 2 functions need 5"},
         {CELL_ROW + 19, 0xff, "table of cells: 4278190081 rows of 4 bytes"},
         {CELL_PLACES, (CELLS - SAMPLE_IMAGE) % 256 + 4, "cells lie outside of its writable memory"},
         {CELL_PLACES + 1, 0x0c, "cells lie outside of its writable memory"},
@@ -355,7 +359,7 @@ static void refuses_wrong_cells(void **state)
     }
     put(CELL_ROW + 16, 2); /* two cells of one function */
     put(SAMPLE_DEPENDENCY + 4, 1);
-    put(SAMPLE_IMAGE + 60, 7);
+    put(SAMPLE_IMAGE + 60, 8);
     put(CELL_PLACES + 8, ENTRY - SAMPLE_IMAGE);
     expect(TN_EFORMAT, "cell 1 is that of function 1, out of order or of 2");
     make_replaceable();
@@ -436,6 +440,90 @@ static void checks_what_it_depends_on(void **state)
     bytes[SAMPLE_DEPENDENCY] = 40;
     expect(TN_EFORMAT, "dependency 0: its name lies outside of the text");
     tn_image_close(other);
+}
+
+/* Another build, of which the edge wants what it has; what it has not is named; and an edge that is wrong. */
+static void compares_what_it_uses(void **state)
+{
+    static const struct {
+        size_t at;
+        uint8_t value;
+        int code;
+        const char *text;
+    } rows[] = {
+        {SAMPLE_EDGE, 0, TN_OK, ""},
+        {SAMPLE_EDGE + 8, 6, TN_ESTALE,
+         "sample: it uses 'one' of the image 'sample': wanted the function wide; found the function"},
+        {SAMPLE_EDGE + 4, 15, TN_ESTALE,
+         "'two' of the image 'sample': wanted the function; found nothing of this name"},
+        {SAMPLE_EDGE, 1, TN_ESTALE, "wanted a variable of 0 bytes, aligned to 0; found the function"},
+        {SAMPLE_EDGE, 3, TN_ESTALE, "wanted a type of 0 bytes, aligned to 0; found nothing of this name"},
+        {SAMPLE_EDGE + 16, 8, TN_OK, ""}, /* the row that it was in */
+        {SAMPLE_EDGE, 5, TN_EFORMAT, "sample: edge 0 is wrong"},
+        {SAMPLE_EDGE + 1, 1, TN_EFORMAT, "sample: edge 0 is wrong"},
+        {SAMPLE_EDGE + 4, 40, TN_EFORMAT, "sample: edge 0 is wrong"},
+        {SAMPLE_EDGE + 11, 0x80, TN_EFORMAT, "sample: edge 0 is wrong"},
+    };
+    (void)state;
+    struct tn_image *other, *image;
+    struct tn_error err;
+    struct tn_image_load_options options = {.size = sizeof options, .images = &other, .image_count = 1};
+    assert_int_equal(open_sample(SAMPLE_SIZE, &other, &err), TN_OK);
+    put(SAMPLE_DIRECTORY + 4 * 20 + 16, 1);
+    put(SAMPLE_DIRECTORY + 4 * 20 + 8, 32);
+    put(SAMPLE_DEPENDENCY + 4, 1); /* another build id */
+    put(SAMPLE_DEPENDENCY + 20, 1);
+    size_t before = mappings();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t old = bytes[rows[i].at];
+        bytes[rows[i].at] = rows[i].value;
+        sample_sign(bytes);
+        err.text[0] = 0;
+        assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), rows[i].code);
+        if (!strstr(err.text, rows[i].text))
+            fail_msg("'%s' does not say '%s'", err.text, rows[i].text);
+        tn_image_close(image);
+        assert_int_equal(mappings(), before);
+        bytes[rows[i].at] = old;
+    }
+    put(SAMPLE_DEPENDENCY + 4, 0); /* the build id that is wanted: edges are not looked at */
+    bytes[SAMPLE_EDGE] = 5;
+    sample_sign(bytes);
+    assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), TN_OK);
+    tn_image_close(image);
+    tn_image_close(other);
+}
+
+/* Rows of offers are not looked at before they are needed, and a place that leads out of the code is none. */
+static void finds_wrong_offers(void **state)
+{
+    (void)state;
+    struct tn_image *image;
+    struct tn_error err;
+    put(SAMPLE_DIRECTORY + 8 * 20 + 16, 0); /* no edge */
+    sample_sign(bytes);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_ptr_equal(tn__image_entry(image, "one"), tn_image_lookup(image, "one"));
+    assert_int_equal(tn__image_check_items("sample", &image->view, &err), TN_EFORMAT);
+    assert_non_null(strstr(err.text, "the digest of what it offers is 0000000000000000, should be"));
+    uint64_t digest = tn__image_digest(&image->view);
+    tn_image_close(image);
+    memcpy(bytes + SAMPLE_IMAGE + 80, &digest, sizeof digest);
+    for (size_t at = SAMPLE_OFFER; at <= SAMPLE_EDGE; at++) {
+        uint8_t old = bytes[at];
+        bytes[at] = 0xff;
+        sample_sign(bytes);
+        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+        (void)tn__image_entry(image, "one");
+        assert_int_equal(tn__image_check_items("sample", &image->view, &err), at < SAMPLE_EDGE ? TN_EFORMAT : TN_OK);
+        tn_image_close(image);
+        bytes[at] = old;
+    }
+    put(SAMPLE_PLACES + 4 * 4, SAMPLE_DATA - SAMPLE_IMAGE);
+    sample_sign(bytes);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_null(tn__image_entry(image, "one"));
+    tn_image_close(image);
 }
 
 /* Both targets ask for a feature that no table has. */
@@ -716,6 +804,8 @@ int main(void)
         cmocka_unit_test_setup(reads_what_it_knows_of_rows, fresh),
         cmocka_unit_test_setup(finds_wrong_functions, fresh),
         cmocka_unit_test_setup(checks_what_it_depends_on, fresh),
+        cmocka_unit_test_setup(compares_what_it_uses, fresh),
+        cmocka_unit_test_setup(finds_wrong_offers, fresh),
         cmocka_unit_test_setup(lists_what_is_missing, fresh),
         cmocka_unit_test_setup(refuses_bad_files, fresh),
         cmocka_unit_test_setup(seals_what_it_filled, fresh),

@@ -75,15 +75,19 @@ static void write_image(uint8_t *bytes, uint16_t machine)
     put(h + 32, TN_RUNTIME_ABI, 4);
     put(h + 36, TN_CPU_TABLES, 4);
     put(h + 56, 1, 4);
-    put(h + 60, 4, 4);
-    put(h + 64, 7, 4);
+    put(h + 60, 5, 4);
+    put(h + 64, 9, 4);
     put(h + 68, 20, 4);
     put(h + 72, 19, 4);
     const uint32_t tables[][5] = {
         {0, 1, 80, SAMPLE_TARGETS - SAMPLE_IMAGE, 2},    {1, 1, 8, SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
         {2, 1, 8, SAMPLE_SETS - SAMPLE_IMAGE, 2},        {3, 1, 4, SAMPLE_TEXT - SAMPLE_IMAGE, 0},
         {4, 1, 20, SAMPLE_DEPENDENCY - SAMPLE_IMAGE, 0}, {5, 1, 1, SAMPLE_TEXT - SAMPLE_IMAGE, 40},
-        {77, 0, 3, SAMPLE_TEXT - SAMPLE_IMAGE, 5}};
+        {77, 0, 3, SAMPLE_TEXT - SAMPLE_IMAGE, 5},       {17, 1, 24, SAMPLE_OFFER - SAMPLE_IMAGE, 1},
+        {18, 1, 24, SAMPLE_EDGE - SAMPLE_IMAGE, 1}};
+    const uint32_t item[] = {0, 11, 5};
+    memcpy(bytes + SAMPLE_OFFER, item, sizeof item);
+    memcpy(bytes + SAMPLE_EDGE, item, sizeof item);
     put(bytes + SAMPLE_DEPENDENCY, 19, 4);
     memcpy(bytes + SAMPLE_DIRECTORY, tables, sizeof tables);
     write_target(bytes + SAMPLE_TARGETS, 0, 0);
@@ -94,7 +98,7 @@ static void write_image(uint8_t *bytes, uint16_t machine)
     memcpy(bytes + SAMPLE_SETS, sets, sizeof sets);
     memcpy(bytes + SAMPLE_TEXT, text, sizeof text);
     const int32_t places[] = {SAMPLE_SLOTS - SAMPLE_IMAGE, SAMPLE_CODE + 16 - SAMPLE_IMAGE,
-                              SAMPLE_CODE + 32 - SAMPLE_IMAGE, SAMPLE_CODE - SAMPLE_IMAGE};
+                              SAMPLE_CODE + 32 - SAMPLE_IMAGE, SAMPLE_CODE - SAMPLE_IMAGE, SAMPLE_CODE - SAMPLE_IMAGE};
     memcpy(bytes + SAMPLE_PLACES, places, sizeof places);
 }
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What images offer to others and use of others (doc/PACKAGES.md): reading and comparing items. */
+
+#include <string.h>
+
+#include "image/load/image.h"
+
+static const uint8_t *item_row(const struct tn__image_view *view, enum tn__image_table table, uint32_t index)
+{
+    return tn__image_row(&view->tables[table], index);
+}
+
+bool tn__image_item(const struct tn__image_view *view, enum tn__image_table table, uint32_t index,
+                    struct tn__image_item *item)
+{
+    const uint8_t *row = item_row(view, table, index);
+    uint32_t first = tn__get32(row + TN__IMAGE_ITEM_KIND);
+    *item = (struct tn__image_item){.kind = (enum tn__image_item_kind)(first & 0xff),
+                                    .dependency = first >> 8,
+                                    .name = tn__image_text(view, row + TN__IMAGE_ITEM_NAME),
+                                    .text = tn__image_text(view, row + TN__IMAGE_ITEM_TEXT),
+                                    .alignment = tn__get32(row + TN__IMAGE_ITEM_ALIGNMENT),
+                                    .size = tn__get64(row + TN__IMAGE_ITEM_SIZE)};
+    uint32_t dependencies =
+        table == TN__IMAGE_EDGE_TABLE ? view->tables[TN__IMAGE_DEPENDENCY_TABLE].count : UINT32_C(1);
+    return item->kind < TN__ITEMS && item->dependency < dependencies && item->name && item->text;
+}
+
+/* The order of rows: kind, then name in strcmp's order. */
+static bool is_before(const struct tn__image_view *view, enum tn__image_table table, uint32_t index,
+                      enum tn__image_item_kind kind, const char *name)
+{
+    const uint8_t *row = item_row(view, table, index);
+    const char *text = tn__image_text(view, row + TN__IMAGE_ITEM_NAME);
+    if (row[TN__IMAGE_ITEM_KIND] != kind)
+        return row[TN__IMAGE_ITEM_KIND] < kind;
+    return text && strcmp(text, name) < 0;
+}
+
+static bool is_item(const struct tn__image_view *view, enum tn__image_table table, uint32_t index,
+                    enum tn__image_item_kind kind, const char *name, struct tn__image_item *item)
+{
+    return index < view->tables[table].count && tn__image_item(view, table, index, item) && item->kind == kind &&
+           strcmp(item->name, name) == 0;
+}
+
+bool tn__image_find_item(const struct tn__image_view *view, enum tn__image_table table, enum tn__image_item_kind kind,
+                         const char *name, uint32_t *index, struct tn__image_item *item)
+{
+    uint32_t count = view->tables[table].count;
+    if (is_item(view, table, *index, kind, name, item))
+        return true;
+    *index = (uint32_t)TN_BISECT(0, count, i, is_before(view, table, (uint32_t)i, kind, name));
+    return is_item(view, table, *index, kind, name, item);
+}
+
+/* ---- comparing ---- */
+
+static void append_item(struct tn_error *err, const struct tn__image_item *item)
+{
+    static const char *const names[TN__ITEMS] = {"the function", "a variable", "a thread-local variable", "a type",
+                                                 "the fact"};
+    tn__append(err, "%s", names[item->kind]);
+    if (item->kind == TN__ITEM_VARIABLE || item->kind == TN__ITEM_THREAD_VARIABLE || item->kind == TN__ITEM_TYPE)
+        tn__append(err, " of %llu bytes, aligned to %u", (unsigned long long)item->size, item->alignment);
+    if (*item->text)
+        tn__append(err, "%s %s", item->kind == TN__ITEM_FUNCTION || item->kind == TN__ITEM_FACT ? "" : ",", item->text);
+}
+
+/* What has the name of an item that is not there; NULL: nothing. */
+static const struct tn__image_item *find_other(const struct tn__image_view *view, const struct tn__image_item *wanted,
+                                               struct tn__image_item *item)
+{
+    uint32_t index = TN__IMAGE_ANYWHERE;
+    bool is_symbol = wanted->kind <= TN__ITEM_THREAD_VARIABLE;
+    for (enum tn__image_item_kind kind = TN__ITEM_FUNCTION; is_symbol && kind <= TN__ITEM_THREAD_VARIABLE; kind++)
+        if (tn__image_find_item(view, TN__IMAGE_OFFER_TABLE, kind, wanted->name, &index, item))
+            return item;
+    return NULL;
+}
+
+int tn__image_compare_item(const char *name, const struct tn__image_item *wanted, const struct tn__image_view *other,
+                           struct tn_error *err)
+{
+    struct tn__image_item item;
+    const struct tn__image_item *found = &item;
+    uint32_t index = TN__IMAGE_ANYWHERE;
+    bool sized = wanted->kind != TN__ITEM_FUNCTION;
+    if (!tn__image_find_item(other, TN__IMAGE_OFFER_TABLE, wanted->kind, wanted->name, &index, &item))
+        found = find_other(other, wanted, &item);
+    else if (strcmp(item.text, wanted->text) == 0 &&
+             (!sized || (item.alignment == wanted->alignment && item.size == wanted->size)))
+        return 0;
+    tn__fail(err, TN_ESTALE, "%s: it uses '%s' of the image '%s': wanted ", name, wanted->name, tn__image_name(other));
+    append_item(err, wanted);
+    tn__append(err, "; found ");
+    if (found)
+        append_item(err, found);
+    else
+        tn__append(err, "nothing of this name");
+    return TN_ESTALE;
+}
+
+int tn__image_compare_edges(const char *name, const struct tn__image_view *view, uint32_t dependency,
+                            const struct tn__image_view *other, struct tn_error *err)
+{
+    int code = 0;
+    for (uint32_t i = 0; i < view->tables[TN__IMAGE_EDGE_TABLE].count && !code; i++) {
+        struct tn__image_item wanted;
+        if (!tn__image_item(view, TN__IMAGE_EDGE_TABLE, i, &wanted))
+            code = tn__fail(err, TN_EFORMAT, "%s: edge %u is wrong", name, i);
+        else if (wanted.dependency == dependency)
+            code = tn__image_compare_item(name, &wanted, other, err);
+    }
+    return code;
+}
+
+/* ---- the whole tables ---- */
+
+uint64_t tn__image_digest(const struct tn__image_view *view)
+{
+    uint32_t count = view->tables[TN__IMAGE_OFFER_TABLE].count;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tn__image_item item;
+        if (!tn__image_item(view, TN__IMAGE_OFFER_TABLE, i, &item))
+            continue;
+        const uint64_t numbers[] = {item.kind, item.alignment, item.size};
+        sum = tn__image_checksum(numbers, sizeof numbers, sum);
+        sum = tn__image_checksum(item.name, strlen(item.name), sum);
+        sum = tn__image_checksum(item.text, strlen(item.text), sum);
+    }
+    return count && !sum ? 1 : sum;
+}
+
+static int check_rows(const char *name, const struct tn__image_view *view, enum tn__image_table table, const char *what,
+                      struct tn_error *err)
+{
+    struct tn__image_item item, last;
+    for (uint32_t i = 0; i < view->tables[table].count; i++, last = item) {
+        if (!tn__image_item(view, table, i, &item))
+            return tn__fail(err, TN_EFORMAT, "%s: %s %u is wrong", name, what, i);
+        if (i && (last.kind > item.kind || (last.kind == item.kind && strcmp(last.name, item.name) >= 0)))
+            return tn__fail(err, TN_EFORMAT, "%s: %s %u, '%s', is out of order", name, what, i, item.name);
+    }
+    return 0;
+}
+
+int tn__image_check_items(const char *name, const struct tn__image_view *view, struct tn_error *err)
+{
+    uint64_t noted = tn__get64(view->header + TN__IMAGE_AT_OFFERS), digest = tn__image_digest(view);
+    int code = check_rows(name, view, TN__IMAGE_OFFER_TABLE, "offer", err);
+    if (!code)
+        code = check_rows(name, view, TN__IMAGE_EDGE_TABLE, "edge", err);
+    if (!code && noted != digest)
+        code = tn__fail(err, TN_EFORMAT, "%s: the digest of what it offers is %016llx, should be %016llx", name,
+                        (unsigned long long)noted, (unsigned long long)digest);
+    return code;
+}
