@@ -56,6 +56,7 @@ share/doc/tenon/doc/IMAGE.md
 share/doc/tenon/doc/IR.md
 share/doc/tenon/doc/LINKER.md
 share/doc/tenon/doc/PORTING.md
+share/doc/tenon/doc/PACKAGES.md
 share/doc/tenon/doc/PASSES.md
 share/doc/tenon/doc/REDIRECT.md
 share/doc/tenon/doc/RELOCATIONS.md
