@@ -3,6 +3,7 @@
 /* What calls say, compared with what has happened: in a session for another address space, with a library that was
  * removed, and with a JIT that was destroyed. A call that does nothing is no success. */
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "assume.h"
@@ -364,6 +365,27 @@ static bool has_perf_map(void)
     return unlink(path) == 0;
 }
 
+static bool is_child;
+
+static void leave(void *context)
+{
+    (void)context;
+    if (is_child)
+        _exit(3);
+}
+
+static bool is_left(void)
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        is_child = true;
+        exit(0);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 3;
+}
+
 #define KNOWN    w->library, resolve_known, &datum
 #define IN(name) flags_of(w->library, name)
 
@@ -420,6 +442,7 @@ static bool has_perf_map(void)
     X(tn_jit_replace, replace_module(w), IN("first"), TN_ENOTSUP, TN_EREMOVED)                                         \
     X(tn_jit_link, tn_jit_link(w->jit, w->library, NULL, 0, &err), is_ready(w->library, "object"), 0, TN_EREMOVED)     \
     X(tn_jit_run_initializers, run_jit_initializers(w), begun(w), TN_ENOTSUP, TN_EREMOVED)                             \
+    X(tn_jit_at_exit, tn_jit_at_exit(w->jit, leave, NULL, &err), is_left(), 0, 0)                                      \
     X(tn_jit_lookup, look_up_in_jit(w), w->address, 0, 0)                                                              \
     X(tn_jit_each_function, tn_jit_each_function(w->jit, count_function, &w->count, &err), w->count, TN_EINVAL,        \
       TN_EINVAL)                                                                                                       \
