@@ -10,7 +10,7 @@
 #include "image/write/saved.h"
 #include "tenon_gc.h"
 
-enum { HEAD = 1024, CODE_SIZE = 64, VALUES = 2, SLOTS = 1 };
+enum { HEAD = 1024, CODE_SIZE = 64, VALUES = 2, SLOTS = 1, TABLES = TN__IMAGE_HEAP_TABLES + 2 };
 
 struct parts {
     const struct tn__saved *saved;
@@ -46,7 +46,7 @@ static void write_tables(struct parts *p)
     static const char text[] = "run\0link\0root\0code";
     const struct tn__image_view *view = &p->saved->view;
     uint32_t before = view->tables[TN__IMAGE_TEXT_TABLE].count;
-    p->size = TN__IMAGE_HEADER + TN__IMAGE_TABLES * TN__IMAGE_ENTRY;
+    p->size = TN__IMAGE_HEADER + TABLES * TN__IMAGE_ENTRY;
     for (enum tn__image_table kind = 0; kind < TN__IMAGE_HEAP_TABLES; kind++)
         if (kind != TN__IMAGE_FUNCTION_TABLE && kind != TN__IMAGE_SET_TABLE && kind != TN__IMAGE_TEXT_TABLE)
             tn__saved_copy_rows(p->saved, kind, add_rows(p, kind, view->tables[kind].count, view->tables[kind].size));
@@ -71,7 +71,7 @@ static void write_tables(struct parts *p)
                                               .size = (uint32_t)p->size,
                                               .slots = SLOTS,
                                               .places = 1 + SLOTS + 1 + view->tables[TN__IMAGE_ZONE_TABLE].count + 1,
-                                              .tables = TN__IMAGE_TABLES,
+                                              .tables = TABLES,
                                               .name = before + 14,
                                               .gc_abi = TN_GC_ABI};
     tn__image_write_header(p->header, &numbers);
