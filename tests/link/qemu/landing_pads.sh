@@ -43,7 +43,7 @@ program() {
         qemu-aarch64-static -cpu max "$program" "$out/object.o"
 }
 
-program protected "$out/src.link.lazy.host_aarch64.o" 2>&1
+program protected "$out/src.link.redirect.host_aarch64.o" 2>&1
 status=$?
 [ $status = 0 ] || echo "not ok landing pads: status $status"
 
