@@ -221,6 +221,14 @@ static void redirects_by_cells(void **state)
     tn_image_close(image);
 }
 
+static void opens_unspoiled(void)
+{
+    struct tn_image *image;
+    struct tn_error err;
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    tn_image_close(image);
+}
+
 /* As above; what is accepted can be redirected. */
 static void survives_signed_nonsense_of_cells(void **state)
 {
@@ -229,6 +237,7 @@ static void survives_signed_nonsense_of_cells(void **state)
     struct tn_image *image;
     struct tn_error err;
     make_replaceable();
+    opens_unspoiled();
     for (size_t at = SAMPLE_IMAGE; at < CELL_PLACES + 8; at++)
         for (size_t i = 0; i < sizeof values; i++) {
             uint8_t old = bytes[at];
@@ -245,6 +254,7 @@ static void survives_signed_nonsense_of_cells(void **state)
             bytes[at] = old;
             sample_sign(bytes);
         }
+    opens_unspoiled();
 }
 
 static void refuses_every_truncation(void **state)
