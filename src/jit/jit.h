@@ -43,13 +43,13 @@ struct tn_jit {
     char *strings;
     struct tn__jit_initializer *initializers; /* under tn__jit_lock, newest first */
     struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
-    struct tn__tree *tags;                    /* under tn__jit_lock (jit_tags.c) */
+    struct tn__tree *tags;                    /* under tn__jit_lock (tags.c) */
     struct tn_jit_stats counters;             /* tn__count */
-    struct tn__jit_version *versions;         /* the same */
+    struct tn__jit_version *versions;         /* under tn__jit_lock */
     const struct tn_tiering *tiering;         /* NULL: no tiers */
     struct tn__tiers *tiers;                  /* tiers.h */
     struct tn__ahead *ahead;                  /* NULL: it does not compile ahead */
-    struct tn__jit_at_exit *at_exit;          /* the same: what the client has registered, also if it was called */
+    struct tn__jit_at_exit *at_exit;          /* under tn__jit_lock; also those that were called */
 };
 
 struct tn__jit_at_exit {
