@@ -16,10 +16,11 @@
 #endif
 #define REMOVALS 2
 
-mtype = { none, begun, fresh, waiting, passed, current, told };
+mtype = { none, begun, due, waiting, current, told }; /* due: TN__ACK_NONE */
 
 mtype where[REMOVALS] = none;
-bool holds[REMOVALS], leads[REMOVALS], serves[REMOVALS];
+bool holds[REMOVALS], leads[REMOVALS];
+bool looked[REMOVALS]; /* once, at least */
 byte calls[REMOVALS];
 bool locked, gone, stopped, ended, outlives;
 bool late;             /* the attached thread has not been quiescent since the wait began */
@@ -62,13 +63,13 @@ inline destroy(by_thread) {
 
 inline begin(r) {
     take_lock();
-    where[r] = (BROKEN == 1 -> fresh : begun);
+    where[r] = (BROKEN == 1 -> due : begun);
     give_lock();
     touch(); /* continues lookups */
     if
     :: BROKEN != 1 ->
         take_lock();
-        where[r] = fresh;
+        where[r] = due;
         give_lock()
     :: else
     fi
@@ -116,9 +117,13 @@ proctype runner() {
 
 /* ---- the session's thread ---- */
 
-/* What still leads to the code is redirected. */
-inline lead_away(r, found) {
-    atomic { found = leads[r]; leads[r] = false }
+/* What still leads to the code is redirected. The first look is followed by a wait. */
+inline look(r, found) {
+    atomic {
+        found = !looked[r] || (leads[r] && BROKEN != 5);
+        leads[r] = leads[r] && looked[r] && BROKEN == 5;
+        looked[r] = true
+    }
 }
 
 inline finish(r) {
@@ -136,11 +141,6 @@ inline finish(r) {
 }
 
 inline wait_for_threads() {
-    r = 0;
-    do
-    :: r < REMOVALS -> serves[r] = where[r] == waiting; r++
-    :: else -> break
-    od;
     give_lock();
     late = true;
     if
@@ -153,7 +153,8 @@ inline wait_for_threads() {
     do
     :: r < REMOVALS ->
         if
-        :: !late && (serves[r] || (BROKEN == 4 && (where[r] == waiting || where[r] == fresh))) -> where[r] = passed
+        :: !late && where[r] == waiting -> where[r] = due
+        :: !late && where[r] == due && BROKEN == 4 -> looked[r] = true
         :: else
         fi;
         r++
@@ -174,27 +175,18 @@ proctype thread() {
         take_lock();
         if
         :: stopped -> give_lock(); break
-        :: !stopped && ANY(passed) ->
-            r = FIRST(passed);
+        :: !stopped && ANY(due) ->
+            r = FIRST(due);
             where[r] = current;
-            found = false;
-            if
-            :: BROKEN != 5 -> lead_away(r, found)
-            :: else
-            fi;
+            look(r, found);
             if
             :: found -> where[r] = waiting; give_lock()
             :: else -> finish(r)
             fi
-        :: !stopped && !ANY(passed) && ANY(fresh) ->
-            r = FIRST(fresh);
-            lead_away(r, found);
-            where[r] = waiting;
-            give_lock()
-        :: !stopped && !ANY(passed) && !ANY(fresh) && ANY(waiting) -> wait_for_threads()
+        :: !stopped && !ANY(due) && ANY(waiting) -> wait_for_threads()
         :: else ->
             give_lock();
-            (stopped || ANY(fresh))
+            (stopped || ANY(due))
         fi
     od;
     ended = true

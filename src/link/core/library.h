@@ -99,7 +99,7 @@ struct tn__cell_facts {
 
 /* Functions that were defined together. */
 struct tn__lazy_batch {
-    struct tn__list owned; /* in the owner's list; once removed, in the session's */
+    struct tn__list owned; /* in the owner's list; once removed, in TN__ACK_FIRST_CALLS */
     struct tn_tracker *owner;
     struct tn_library *library, *targets;
     uint64_t on_failure;
@@ -134,7 +134,7 @@ struct tn_tracker {
     struct tn__list retirements; /* that are under way and have hidden what it owned (session/contents.h) */
     bool hidden; /* not the client's: owns removed objects whose code may still be running; no removal takes these */
     /* Hidden: they stay until threads have run this many functions of them. */
-    bool lingers;
+    struct tn__list lingering; /* in the session's list of such */
     uint64_t thread_exits;
 };
 

@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "base/thread_end.h"
 #include "link/core/hooks.h"
+#include "link/core/later.h"
 #include "link/core/library.h"
 
 #pragma GCC visibility push(hidden)
@@ -20,17 +21,16 @@ struct tn__kept {
     struct tn__range *range;
 };
 
-/* Removals that are under way, and the thread that finishes them (session/reclaim.c). */
+/* The thread that finishes removals (session/reclaim.c). */
 struct tn__reclaimer {
     const struct tn__reclaim_hooks *hooks; /* NULL: there never was one */
     bool closed;                           /* no more of them: the session ends */
     bool runs;                             /* the thread exists */
     pthread_t thread;
-    uint32_t stopped;      /* see tn__quiesce_unless */
-    bool *outlives;        /* in the thread: set if the session is destroyed in a callback there */
-    pthread_cond_t wanted; /* a removal was started, or the thread has to stop */
-    struct tn__list begun, fresh, waiting, passed;
-    struct tn__removal *current; /* in none of the lists: the thread works on it without the lock */
+    uint32_t stopped;            /* see tn__quiesce_unless */
+    bool *outlives;              /* in the thread: set if the session is destroyed in a callback there */
+    pthread_cond_t wanted;       /* a removal was started, or the thread has to stop */
+    struct tn__removal *current; /* in no list: the thread works on it without the lock */
 };
 
 struct tn__arguments {
@@ -83,13 +83,13 @@ struct tn_session {
     int (*on_object)(void *context, struct tn_input *object, struct tn_error *err);
     tn_decompress *decompress;
     void *context;
-    struct tn__pool *pool;         /* NULL: no threads of its own */
-    struct tn__list queries;       /* those with a callback */
-    struct tn__list runnable;      /* queries with a callback that can continue */
-    struct tn__deferred *deferred; /* to be freed once the lock is released */
-    struct tn__list removed;       /* promises removed while being made */
-    uint64_t links;                /* begun so far */
-    uint64_t visits;               /* searches for cycles so far */
+    struct tn__pool *pool;                       /* NULL: no threads of its own */
+    struct tn__list queries;                     /* those with a callback */
+    struct tn__list runnable;                    /* queries with a callback that can continue */
+    struct tn__deferred *deferred;               /* to be freed once the lock is released */
+    struct tn__list later[TN__ACKNOWLEDGEMENTS]; /* what else is to be freed; see later.h */
+    uint64_t links;                              /* begun so far */
+    uint64_t visits;                             /* searches for cycles so far */
     uint64_t revision;             /* count of definitions removed or overridden that queries may have followed */
     struct tn__detached *detached; /* NULL unless it links for another address space; see hooks.h */
     /* What a resolver answers for may be a thread-local variable, which is bound when the output is loaded. */
@@ -102,12 +102,10 @@ struct tn_session {
     struct tn__reclaimer reclaimer;
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
     struct tn__list retirements;         /* that have hidden code, which may be found again (session/contents.h) */
-    struct tn__list removed_stubs;       /* removed batches that a call in another thread still uses */
     struct tn__arena arena;              /* for what stays until the session ends, */
     struct tn__unwind_table *tables;     /* its unwind tables, */
     struct tn__kept *kept;               /* and its ranges of the near window */
     struct tn__thread_ends thread_exits; /* as the owner of what threads run at their end */
-    bool lost_thread_exits;              /* some of it will not run, because a fork left its threads behind */
 };
 
 /* The time, or 0 if the session does not measure times. */

@@ -28,7 +28,7 @@ static void remove_promise(struct tn_responsibility *promise)
     promise->owner = NULL;
     tn__query_wake(promise);
     if (promise->seen.state == TN__PROMISE_RUNNING)
-        tn__list_append(&session->removed, &promise->owned); /* it goes when it ends */
+        tn__list_append(&session->later[TN__ACK_MATERIALIZERS], &promise->owned);
     else
         tn__promise_drop(promise);
 }
@@ -41,8 +41,9 @@ void tn__promises_remove(struct tn_tracker *owner)
 
 void tn__promises_drop_removed(struct tn_session *session)
 {
-    while (!tn__list_is_empty(&session->removed)) {
-        struct tn__list *node = session->removed.next;
+    struct tn__list *removed = &session->later[TN__ACK_MATERIALIZERS];
+    while (!tn__list_is_empty(removed)) {
+        struct tn__list *node = removed->next;
         tn__list_remove(node);
         tn__promise_drop(tn__container_of(node, struct tn_responsibility, owned));
     }

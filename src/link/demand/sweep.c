@@ -83,7 +83,7 @@ static void mark_all(struct sweep *s)
     const struct tn_session *session = library->session;
     for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
         mark_tracker(s, tracker);
-    mark_stubs(s, &session->removed_stubs);
+    mark_stubs(s, &session->later[TN__ACK_FIRST_CALLS]);
     mark_queries(s);
     for (const struct tn_library *other = session->libraries; other; other = other->next)
         if (other == library || library->found_by_others)

@@ -26,7 +26,7 @@ static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
     batch->removed = true;
     tn__list_remove(&batch->owned);
     if (batch->calls)
-        tn__list_append(&batch->library->session->removed_stubs, &batch->owned);
+        tn__list_append(&batch->library->session->later[TN__ACK_FIRST_CALLS], &batch->owned);
     else
         tn__lazy_free_batch(batch);
 }

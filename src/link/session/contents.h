@@ -62,10 +62,6 @@ void tn__tracker_transfer(struct tn_tracker *from, struct tn_tracker *to);
 /* Moves its objects, what these have registered to run at exit, and stubs to another tracker. */
 void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);
 void tn__tracker_empty(struct tn_tracker *tracker);
-/* The steps of removing its code from code instances (hooks.h); where these are not used there is nothing to do. */
-void tn__withdrawal_begin(struct tn__withdrawal *round);
-bool tn__tracker_withdraw(struct tn_tracker *tracker, const struct tn__withdrawal *round);
-void tn__tracker_clear(struct tn_tracker *tracker, const struct tn__withdrawal *round);
 
 /* input.c */
 /* Copies and checks an input given by the client. */
@@ -109,15 +105,15 @@ bool tn__responsibility_needs(struct tn_responsibility *promise, const char *sym
 /* By the holder of the responsibility: true if a staged object defines this name. */
 bool tn__responsibility_has_staged(const struct tn_responsibility *promise, const char *name);
 
-/* retire.c: removing code that threads may be running, of one tracker or of a library that is removed as a whole. The
- * steps are called in this order; between them it may be anything that a removal has hidden. */
+/* retire.c: removing code that threads may be running, of one tracker or of a library as a whole. The steps are called
+ * in this order; between them it may be anything that a removal has hidden. */
 struct tn__retirement {
     struct tn_library *library;
     struct tn_tracker *tracker; /* the client's, or `going` once that is gone; NULL: the whole library */
     struct tn__list of_tracker; /* in its list, */
     struct tn__list of_session; /* and in the session's */
-    bool waits;                 /* `waiter` does all of it, and this is in its frame */
-    pthread_t waiter;
+    bool waits;                 /* the caller does all of it, and this is in its frame */
+    pthread_t caller;
     struct tn__withdrawal round;
     bool is_led_to;           /* a stub was led to the code since the last look, even if it leads elsewhere by now */
     struct tn_tracker *going; /* owns the code meanwhile */
@@ -133,10 +129,12 @@ static inline void tn__retirement_leave(struct tn__retirement *r)
 /* Under the lock, which is given up while links need some of it: takes all names away. TN_EREMOVED, TN_ENOMEM: nothing
  * has changed. */
 int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err);
-/* Under the lock: redirects whatever still leads to the code; true if there was anything. Once threads are quiescent,
- * clears what led there, and looks again. */
-bool tn__retirement_lead_away(struct tn__retirement *r);
-bool tn__retirement_check(struct tn__retirement *r);
+/* tracker.c. Under the lock: leads away what still leads to the code. True if threads may have its address: then they
+ * have to be quiescent before the next look. False: they had been before this one, and none has it any more. */
+bool tn__retirement_look(struct tn__retirement *r);
+/* Looks until that is false; the lock is given up while it waits. Without the first step the names stay, and only code
+ * instances are led away. */
+void tn__retirement_wait(struct tn__retirement *r);
 /* Without the lock: runs what the code runs at its end. */
 void tn__retirement_finalize(struct tn__retirement *r);
 /* Under the lock: frees the code, unless threads need it until they end. *resolvers is for tn__suppliers_free, without

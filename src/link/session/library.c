@@ -101,28 +101,6 @@ static void forget_entries(struct tn_library *library)
     }
 }
 
-static bool withdraw_instances(struct tn_library *library, struct tn__withdrawal *round)
-{
-    bool any = false;
-    tn__withdrawal_begin(round);
-    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        any |= tn__tracker_withdraw(tracker, round);
-    return any;
-}
-
-/* Under the lock, which is released while threads may be running what code instances published. */
-static void withdraw_code(struct tn_library *library)
-{
-    struct tn__withdrawal round = {0};
-    while (withdraw_instances(library, &round)) {
-        tn__session_pause(library->session);
-        tn__session_quiesce(library->session);
-        tn__session_lock(library->session);
-        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-            tn__tracker_clear(tracker, &round);
-    }
-}
-
 void tn__library_forget_names(struct tn_library *library)
 {
     forget_entries(library);
@@ -207,7 +185,7 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
     tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code) {
-        withdraw_code(library);
+        tn__retirement_wait(&(struct tn__retirement){.library = library});
         code = clear(library, err);
         tn__library_sweep_if_due(library);
         tn__session_sweep_lost(session);
@@ -265,7 +243,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     int code = tn__library_check(library, err);
     if (!code) {
         library->removed = library->is_being_removed = true; /* no thread adds to it or searches it from here on */
-        withdraw_code(library);
+        tn__retirement_wait(&(struct tn__retirement){.library = library});
         code = clear(library, err);
         if (code)
             library->removed = library->is_being_removed = false;

@@ -8,17 +8,26 @@
 
 /* ---- counting ---- */
 
+static void wait_for(struct tn_tracker *tracker, enum tn__acknowledgement what)
+{
+    tn__list_remove(&tracker->lingering);
+    tn__list_append(&tracker->library->session->later[what], &tracker->lingering);
+}
+
 static void free_tracker(struct tn_tracker *tracker)
 {
     struct tn_library *library = tracker->library;
+    tn__list_remove(&tracker->lingering);
+    tn__tracker_empty(tracker);
     tn__tracker_free(tracker);
     tn__library_release(library);
 }
 
+/* True if nothing of a removed tracker is left to run. */
 static bool count_down(struct tn__object *object)
 {
     object->thread_exits--;
-    return object->owner->lingers && !--object->owner->thread_exits;
+    return !tn__list_is_empty(&object->owner->lingering) && !--object->owner->thread_exits;
 }
 
 /* In the thread that has run it. In the child of a fork, locks of other subsystems are not ready yet, so the memory is
@@ -27,17 +36,16 @@ static bool ended(struct tn__thread_ends *owner, void *part, bool ran)
 {
     struct tn_session *session = tn__container_of(owner, struct tn_session, thread_exits);
     struct tn__object *object = part;
-    if (!ran) {
-        session->lost_thread_exits |= count_down(object);
-        return false;
-    }
-    tn__session_lock(session);
+    if (ran)
+        tn__session_lock(session);
     struct tn_tracker *tracker = object->owner;
-    if (count_down(object)) {
-        tn__tracker_empty(tracker);
+    bool is_last = count_down(object);
+    if (is_last && ran)
         free_tracker(tracker);
-    }
-    tn__session_unlock(session);
+    else if (is_last)
+        wait_for(tracker, TN__ACK_FORK);
+    if (ran)
+        tn__session_unlock(session);
     return false;
 }
 
@@ -87,10 +95,11 @@ static uint64_t count(const struct tn_tracker *tracker)
 bool tn__tracker_linger(struct tn_tracker *going)
 {
     going->thread_exits = count(going);
-    going->lingers = going->thread_exits;
-    if (going->lingers)
-        tn__library_use(going->library);
-    return going->lingers;
+    if (!going->thread_exits)
+        return false;
+    wait_for(going, TN__ACK_THREADS);
+    tn__library_use(going->library);
+    return true;
 }
 
 struct tn_tracker *tn__library_next_owner(struct tn_library *library, struct tn_tracker *only,
@@ -124,24 +133,10 @@ int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, str
 
 /* ---- after a fork ---- */
 
-static void sweep_library(struct tn_library *library)
-{
-    for (struct tn_tracker *tracker = NULL, *next = tn__library_next_tracker(library, NULL); (tracker = next);) {
-        next = tn__library_next_tracker(library, tracker);
-        if (tracker->lingers && !tracker->thread_exits) {
-            tn__tracker_empty(tracker);
-            free_tracker(tracker);
-        }
-    }
-}
-
 void tn__session_sweep_lost(struct tn_session *session)
 {
-    if (!session->lost_thread_exits)
-        return;
-    session->lost_thread_exits = false;
-    for (struct tn_library *library = session->libraries; library; library = library->next)
-        sweep_library(library);
+    for (TN_EACH_TO_REMOVE(struct tn_tracker, tracker, &session->later[TN__ACK_FORK], lingering))
+        free_tracker(tracker);
 }
 
 /* ---- statistics ---- */
@@ -155,9 +150,8 @@ static void count_object(struct tn_stats *stats, const struct tn__object *object
 
 void tn__session_count_lingering(const struct tn_session *session, struct tn_stats *stats)
 {
-    for (struct tn_library *library = session->libraries; library; library = library->next)
-        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-            for (struct tn__list *node = tracker->objects.next; tracker->lingers && node != &tracker->objects;
-                 node = node->next)
-                count_object(stats, tn__container_of(node, struct tn__object, owned));
+    for (size_t i = TN__ACK_THREADS; i <= TN__ACK_FORK; i++)
+        for (TN_EACH(struct tn_tracker, tracker, &session->later[i], lingering))
+            for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
+                count_object(stats, object);
 }

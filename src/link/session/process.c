@@ -30,7 +30,7 @@ static void before_fork(void)
 static void retirements_after_fork(struct tn_session *session)
 {
     for (TN_EACH_TO_REMOVE(struct tn__retirement, r, &session->retirements, of_session))
-        if (r->waits && !pthread_equal(r->waiter, pthread_self()))
+        if (r->waits && !pthread_equal(r->caller, pthread_self()))
             tn__retirement_leave(r);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Removals that do not wait: tn_tracker_retire_start, tn_library_remove_start. The call takes the names away; a thread
- * of the session's own, which the first such call starts, does the rest. There are four lists:
+ * of the session's own, which the first such call starts, does the rest. A removal waits for
  *
- *     begun      the call has to continue lookups first: afterwards the session may be gone, then it is
- *     fresh      what still leads to the code is redirected (retire.c), then it is
- *     waiting    until threads are quiescent; one wait serves all of these, then they have
- *     passed     and are waiting again if anything has led to the code meanwhile; else the code runs its finalizers, is
- *                freed, and the client is told
+ *     TN__ACK_CALL         the call, which continues lookups first: afterwards the session may be gone
+ *     TN__ACK_NONE         the thread, which leads away what leads to the code (retire.c); if there is nothing that
+ *                          threads may have found it by, it runs the finalizers, frees the code, and tells the client
+ *     TN__ACK_QUIESCENCE   attached threads, one wait for all that are here; then for the thread again
  *
  * All of it is under the session's lock, but for the wait, finalizers and the client's callback. A removal is in none
  * of the lists while its finalizers run, and is freed before the client is told: so the callback may do anything, even
@@ -22,14 +21,14 @@ struct tn__removal {
     struct tn__list listed;
     tn_removed *done;
     void *context;
-    pthread_t caller;
     bool finalized; /* its finalizers run, or have run */
 };
 
 /* ---- the thread's steps, under the lock ---- */
 
-static struct tn__removal *take_first(struct tn__list *list)
+static struct tn__removal *take_first(struct tn_session *session, enum tn__acknowledgement what)
 {
+    struct tn__list *list = &session->later[what];
     if (tn__list_is_empty(list))
         return NULL;
     struct tn__removal *removal = tn__container_of(list->next, struct tn__removal, listed);
@@ -37,10 +36,10 @@ static struct tn__removal *take_first(struct tn__list *list)
     return removal;
 }
 
-static void move(struct tn__removal *removal, struct tn__list *to)
+static void wait_for(struct tn__removal *removal, enum tn__acknowledgement what)
 {
     tn__list_remove(&removal->listed);
-    tn__list_append(to, &removal->listed);
+    tn__list_append(&removal->retirement.library->session->later[what], &removal->listed);
 }
 
 /* The lock is given up at the end. False if the session is gone then. */
@@ -67,40 +66,37 @@ static bool finish(struct tn_session *session, struct tn__removal *removal)
     return !gone;
 }
 
-/* False if it has to stop; the lock is given up meanwhile. */
+/* False if it has to stop; the lock is given up meanwhile. What was begun meanwhile comes after this. */
 static bool wait_for_threads(struct tn_session *session)
 {
-    struct tn__reclaimer *reclaimer = &session->reclaimer;
-    size_t count = 0;
-    for (const struct tn__list *node = reclaimer->waiting.next; node != &reclaimer->waiting; node = node->next)
-        count++;
+    struct tn__list *waiting = &session->later[TN__ACK_QUIESCENCE];
     tn__session_pause(session);
-    bool passed = tn__quiesce_unless(&reclaimer->stopped, session->on_delay, session->context);
+    bool passed = tn__quiesce_unless(&session->reclaimer.stopped, session->on_delay, session->context);
     tn__session_lock(session);
-    while (passed && count--)
-        move(take_first(&reclaimer->waiting), &reclaimer->passed);
+    struct tn__list *next = session->later[TN__ACK_NONE].next;
+    while (passed && !tn__list_is_empty(waiting)) {
+        struct tn__list *first = waiting->next;
+        tn__list_remove(first);
+        tn__list_append(next, first); /* before it */
+    }
     return passed;
 }
 
 /* One step, after which the lock was given up at least once. False: the session is gone, or the thread has to stop. */
 static bool step(struct tn_session *session)
 {
-    struct tn__reclaimer *reclaimer = &session->reclaimer;
     struct tn__removal *removal;
-    if ((removal = take_first(&reclaimer->passed))) {
-        if (removal->finalized || !tn__retirement_check(&removal->retirement))
+    if ((removal = take_first(session, TN__ACK_NONE))) {
+        if (removal->finalized || !tn__retirement_look(&removal->retirement))
             return finish(session, removal);
-        tn__list_append(&reclaimer->waiting, &removal->listed);
-    } else if ((removal = take_first(&reclaimer->fresh))) {
-        tn__retirement_lead_away(&removal->retirement);
-        tn__list_append(&reclaimer->waiting, &removal->listed);
-    } else if (!tn__list_is_empty(&reclaimer->waiting)) {
+        wait_for(removal, TN__ACK_QUIESCENCE);
+    } else if (!tn__list_is_empty(&session->later[TN__ACK_QUIESCENCE])) {
         if (!wait_for_threads(session)) {
             tn__session_unlock(session);
             return false;
         }
     } else
-        tn__mutex_wait(&session->lock, &reclaimer->wanted, NULL);
+        tn__mutex_wait(&session->lock, &session->reclaimer.wanted, NULL);
     tn__session_unlock(session);
     return true;
 }
@@ -125,14 +121,14 @@ static void reclaimer_after_fork(struct tn_session *session)
 {
     struct tn__reclaimer *reclaimer = &session->reclaimer;
     pthread_cond_init(&reclaimer->wanted, NULL);
-    for (TN_EACH_TO_REMOVE(struct tn__removal, removal, &reclaimer->begun, listed))
-        if (!pthread_equal(removal->caller, pthread_self()))
-            move(removal, &reclaimer->fresh);
+    for (TN_EACH_TO_REMOVE(struct tn__removal, removal, &session->later[TN__ACK_CALL], listed))
+        if (!pthread_equal(removal->retirement.caller, pthread_self()))
+            wait_for(removal, TN__ACK_NONE);
     if (reclaimer->runs && pthread_equal(reclaimer->thread, pthread_self()))
         return;
     reclaimer->runs = false;
     if (reclaimer->current)
-        tn__list_append(&reclaimer->passed, &reclaimer->current->listed);
+        wait_for(reclaimer->current, TN__ACK_NONE);
     reclaimer->current = NULL;
 }
 
@@ -153,18 +149,17 @@ static void stop_reclaimer(struct tn_session *session)
         pthread_join(reclaimer->thread, NULL);
 }
 
-/* What was passed, waiting or fresh is now removed without its finalizers, in the order in which it was begun. */
+/* The rest is removed now, without its finalizers, in the order in which it was begun. */
 static void close_reclaimer(struct tn_session *session)
 {
-    struct tn__reclaimer *reclaimer = &session->reclaimer;
-    struct tn__list *const lists[] = {&reclaimer->passed, &reclaimer->waiting, &reclaimer->fresh};
+    static const enum tn__acknowledgement lists[] = {TN__ACK_QUIESCENCE, TN__ACK_NONE};
     struct tn_error why;
     tn__fail(&why, TN_ECANCELLED, "the session was destroyed before finalizers could run");
     for (size_t i = 0; i < TN_COUNT(lists); i++)
         for (struct tn__removal *removal;;) {
             struct tn__supplier *resolvers = NULL;
             tn__session_lock(session);
-            removal = take_first(lists[i]);
+            removal = take_first(session, lists[i]);
             if (removal)
                 tn__retirement_end(&removal->retirement, &resolvers);
             tn__session_unlock(session);
@@ -175,7 +170,7 @@ static void close_reclaimer(struct tn_session *session)
             tn__suppliers_free(session->allocator, resolvers);
             ended.done(ended.context, &why);
         }
-    pthread_cond_destroy(&reclaimer->wanted);
+    pthread_cond_destroy(&session->reclaimer.wanted);
 }
 
 /* Under the lock. */
@@ -187,10 +182,6 @@ static int start_thread(struct tn_session *session, struct tn_error *err)
         return tn__fail(err, TN_ECANCELLED, "the session is being destroyed");
     if (!reclaimer->hooks) {
         pthread_cond_init(&reclaimer->wanted, NULL);
-        tn__list_init(&reclaimer->begun);
-        tn__list_init(&reclaimer->fresh);
-        tn__list_init(&reclaimer->waiting);
-        tn__list_init(&reclaimer->passed);
         reclaimer->hooks = &hooks;
     }
     if (reclaimer->runs)
@@ -222,13 +213,15 @@ static int start(const struct tn__retirement *given, const struct tn__taking *ta
     struct tn__removal *removal = tn__alloc(session->allocator, sizeof *removal);
     if (!removal)
         return tn__no_memory(err, given->library->name);
-    *removal = (struct tn__removal){.retirement = *given, .done = done, .context = context, .caller = pthread_self()};
+    *removal = (struct tn__removal){.retirement = *given, .done = done, .context = context};
+    removal->retirement.caller = pthread_self();
+    tn__list_init(&removal->listed);
     tn__session_lock(session);
     int code = start_thread(session, err);
     if (!code)
         code = begin(&removal->retirement, taking, err);
     if (!code)
-        tn__list_append(&session->reclaimer.begun, &removal->listed);
+        wait_for(removal, TN__ACK_CALL);
     tn__session_unlock(session);
     tn__query_continue(session);
     if (code) {
@@ -236,7 +229,7 @@ static int start(const struct tn__retirement *given, const struct tn__taking *ta
         return code;
     }
     tn__session_lock(session);
-    move(removal, &session->reclaimer.fresh);
+    wait_for(removal, TN__ACK_NONE);
     pthread_cond_signal(&session->reclaimer.wanted);
     tn__session_unlock(session); /* the callback may destroy the session from here on */
     return 0;

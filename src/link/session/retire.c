@@ -101,6 +101,7 @@ int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err)
         return code;
     bool whole = !r->tracker;
     library->removed = library->is_being_removed = whole; /* no thread adds to it or searches it from here on */
+    r->is_led_to = true;
     wait_for_links(r);
     if (!whole)
         code = tn__library_check(library, err);
@@ -122,33 +123,6 @@ int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err)
     tn__library_fall_back(library);
     tn__library_use(library);
     return 0;
-}
-
-static bool withdraw(struct tn__retirement *r)
-{
-    bool any = false;
-    tn__withdrawal_begin(&r->round);
-    for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
-        any |= tn__tracker_withdraw(owner, &r->round);
-    return any;
-}
-
-bool tn__retirement_lead_away(struct tn__retirement *r)
-{
-    struct tn_session *session = r->library->session;
-    bool any = withdraw(r) || r->is_led_to;
-    r->is_led_to = false;
-    return (session->lazy && session->lazy->lead_away(session, &r->places)) || any;
-}
-
-bool tn__retirement_check(struct tn__retirement *r)
-{
-    for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
-        tn__tracker_clear(owner, &r->round);
-    bool any = tn__retirement_lead_away(r);
-    if (!any) /* no thread has the code's address any more */
-        tn__retirement_leave(r);
-    return any;
 }
 
 void tn__retirement_finalize(struct tn__retirement *r)
@@ -181,7 +155,7 @@ int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
     struct tn__retirement r = {
-        .library = tracker->library, .tracker = tracker, .waits = true, .waiter = pthread_self()};
+        .library = tracker->library, .tracker = tracker, .waits = true, .caller = pthread_self()};
     tn__session_lock(session);
     int code = tn__retirement_begin(&r, err);
     tn__session_unlock(session);
@@ -189,12 +163,7 @@ int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
     if (code)
         return code;
     tn__session_lock(session);
-    tn__retirement_lead_away(&r);
-    do {
-        tn__session_pause(session);
-        tn__session_quiesce(session);
-        tn__session_lock(session);
-    } while (tn__retirement_check(&r));
+    tn__retirement_wait(&r);
     tn__session_pause(session);
     tn__retirement_finalize(&r);
     tn__session_lock(session);

@@ -74,9 +74,9 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__os_seed(session->seed.numbers);
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
-    tn__list_init(&session->removed);
     tn__list_init(&session->retirements);
-    tn__list_init(&session->removed_stubs);
+    for (size_t i = 0; i < TN__ACKNOWLEDGEMENTS; i++)
+        tn__list_init(&session->later[i]);
     tn__list_init(&session->unplaced);
     tn__list_init(&session->lookup_handles);
     tn__list_init(&session->cancelling);
@@ -141,11 +141,8 @@ void tn_session_destroy(struct tn_session *session)
         next = library->next;
         tn__library_free(library);
     }
-    while (!tn__list_is_empty(&session->removed_stubs)) { /* of calls that a fork has ended */
-        struct tn__list *batch = session->removed_stubs.next;
-        tn__list_remove(batch);
-        tn__free(session->allocator, tn__container_of(batch, struct tn__lazy_batch, owned));
-    }
+    for (TN_EACH_TO_REMOVE(struct tn__lazy_batch, batch, &session->later[TN__ACK_FIRST_CALLS], owned))
+        tn__free(session->allocator, batch); /* a fork has ended the calls */
     for (size_t i = session->observers.count; i-- > 0;)
         if (session->observers.items[i].closed)
             session->observers.items[i].closed(session->observers.items[i].context);

@@ -12,7 +12,7 @@ int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit 
     if (!tn__thread_end_add(&owner->library->session->thread_exits, object, what->function, what->argument))
         return -1;
     object->thread_exits++;
-    owner->thread_exits += owner->lingers;
+    owner->thread_exits += !tn__list_is_empty(&owner->lingering);
     return 0;
 }
 

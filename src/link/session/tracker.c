@@ -13,6 +13,7 @@ void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
     tn__list_init(&tracker->promises);
     tn__list_init(&tracker->callbacks);
     tn__list_init(&tracker->retirements);
+    tn__list_init(&tracker->lingering);
 }
 
 struct tn_tracker *tn__tracker_make(struct tn_library *library)
@@ -59,30 +60,45 @@ struct tn_tracker *tn_library_tracker(struct tn_library *library)
     return library ? &library->own : NULL;
 }
 
-void tn__withdrawal_begin(struct tn__withdrawal *round)
+/* ---- code that threads may be running ---- */
+
+/* Ends a round, and begins the next one. */
+static bool withdraw(struct tn__retirement *r, const struct tn__instances *instances)
 {
+    bool any = false;
+    for (struct tn_tracker *owner = NULL; (owner = tn__library_next_owner(r->library, r->tracker, owner));)
+        instances->clear(owner, &r->round);
+    instances->begin(&r->round);
+    for (struct tn_tracker *owner = NULL; (owner = tn__library_next_owner(r->library, r->tracker, owner));)
+        any |= instances->withdraw(owner, &r->round);
+    return any;
+}
+
+bool tn__retirement_look(struct tn__retirement *r)
+{
+    struct tn_session *session = r->library->session;
+    bool any = r->is_led_to;
+    r->is_led_to = false;
     if (tn__instances())
-        tn__instances()->begin(round);
+        any |= withdraw(r, tn__instances());
+    if (r->going && session->lazy)
+        any |= session->lazy->lead_away(session, &r->places);
+    if (r->going && !any)
+        tn__retirement_leave(r);
+    return any;
 }
 
-bool tn__tracker_withdraw(struct tn_tracker *tracker, const struct tn__withdrawal *round)
+void tn__retirement_wait(struct tn__retirement *r)
 {
-    const struct tn__instances *instances = tn__instances();
-    return instances && instances->withdraw(tracker, round);
+    struct tn_session *session = r->library->session;
+    while (tn__retirement_look(r)) {
+        tn__session_pause(session);
+        tn__session_quiesce(session);
+        tn__session_lock(session);
+    }
 }
 
-void tn__tracker_clear(struct tn_tracker *tracker, const struct tn__withdrawal *round)
-{
-    const struct tn__instances *instances = tn__instances();
-    if (instances)
-        instances->clear(tracker, round);
-}
-
-static bool withdraw(struct tn_tracker *tracker, struct tn__withdrawal *round)
-{
-    tn__withdrawal_begin(round);
-    return tn__tracker_withdraw(tracker, round);
-}
+/* ---- removal ---- */
 
 bool tn__tracker_is_busy(const struct tn_tracker *tracker)
 {
@@ -103,9 +119,9 @@ void tn__tracker_empty(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
     tn__tracker_wait(tracker);
-    struct tn__withdrawal round = {0};
-    if (withdraw(tracker, &round)) /* only where the session ends: no thread runs its code */
-        tn__tracker_clear(tracker, &round);
+    struct tn__retirement r = {.library = tracker->library, .tracker = tracker};
+    if (tn__retirement_look(&r)) /* only where the session ends: no thread runs its code */
+        tn__retirement_look(&r);
     if (session->observers.removed)
         session->observers.removed(tracker);
     tn__exits_forget(tracker);
@@ -117,12 +133,14 @@ void tn__tracker_empty(struct tn_tracker *tracker)
     tn__promises_remove(tracker);
 }
 
-/* False when memory is out: no finalizer has run. */
+/* Once no thread finds its code in a code instance. False when memory is out: no finalizer has run. */
 static bool finalize(struct tn_tracker *tracker)
 {
     struct tn_library *library = tracker->library;
+    struct tn__retirement r = {.library = library, .tracker = tracker};
     struct tn__calls_list finalizers = {.from = library->session->allocator};
     tn__session_lock(library->session);
+    tn__retirement_wait(&r);
     bool taken = tn__calls_take(tracker, &finalizers);
     tn__session_unlock(library->session);
     if (taken)
@@ -133,11 +151,6 @@ static bool finalize(struct tn_tracker *tracker)
 int tn__tracker_remove(struct tn_tracker *tracker, void (*instead)(void *context), void *context, struct tn_error *err)
 {
     struct tn_session *session = tracker->library->session;
-    struct tn__withdrawal round = {0};
-    while (withdraw(tracker, &round)) { /* again if code was published while we waited */
-        tn__session_quiesce(session);
-        tn__tracker_clear(tracker, &round);
-    }
     if (!finalize(tracker))
         return tn__no_memory(err, NULL);
     tn__callbacks_end(tracker->library, tracker);

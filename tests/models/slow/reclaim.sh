@@ -3,7 +3,7 @@
 # Checks tests/models/reclaim.pml with spin: removals that do not wait for threads end once, whatever ends first, and
 # each deliberate mistake is found.
 # time limit: 900
-# checked: tests/models/reclaim.pml src/link/session/reclaim.c
+# checked: tests/models/reclaim.pml src/link/session/reclaim.c src/link/session/tracker.c
 
 set -u
 model=$PWD/tests/models/reclaim.pml

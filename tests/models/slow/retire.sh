@@ -3,7 +3,7 @@
 # Checks tests/models/retire.pml with spin: code is retired while threads call it through a stub and a client redirects
 # that, and each deliberate mistake is found.
 # time limit: 900
-# checked: tests/models/retire.pml src/link/session/retire.c
+# checked: tests/models/retire.pml src/link/session/retire.c src/link/session/tracker.c
 
 set -u
 model=$PWD/tests/models/retire.pml

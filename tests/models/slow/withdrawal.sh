@@ -3,7 +3,7 @@
 # Checks tests/models/withdrawal.pml with spin: code is published and gives way while its tracker is being removed, and
 # each deliberate mistake is found.
 # time limit: 900
-# checked: tests/models/withdrawal.pml src/link/instance/instance.c src/link/session/retire.c
+# checked: tests/models/withdrawal.pml src/link/instance/instance.c src/link/session/retire.c src/link/session/tracker.c
 
 set -u
 model=$PWD/tests/models/withdrawal.pml
