@@ -48,8 +48,8 @@ rm -rf "$out/cache"
 files="$out/native.o $out/managed.bc $out/other.bc"
 for mode in "" --lazy --tiers --threads=2 "--lazy --ahead=calls" --cache="$out/cache" --cache="$out/cache" \
     --polls=loops --polls=entries; do
-    run "tenon run $mode" env TENON_GC=copy "$BUILD/tenon" run -O2 $mode $files -- $count
-    run "tenon run $mode, stress" env TENON_GC=copy TENON_GC_STRESS=1 "$BUILD/tenon" run -O2 $mode $files -- 100
+    run "tenon run $mode" "$BUILD/tenon" run -O2 $mode $files -- $count
+    run "tenon run $mode, stress" env TENON_GC_STRESS=1 "$BUILD/tenon" run -O2 $mode $files -- 100
 done
 
 # An image with two versions of each function: between native code and a body are a jump through a slot and an entry.

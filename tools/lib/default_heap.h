@@ -24,6 +24,6 @@ typedef void tool_on_collection(const struct tn_collection *collection);
 int tool_make_default_heap(const char *name, tool_name_function *functions, tool_on_collection *watch,
                            struct tn_error *err);
 
-extern const struct tn_collector *const tool_collectors[3];
+extern const struct tn_collector *const tool_collectors[2];
 
 #endif

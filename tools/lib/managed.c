@@ -10,8 +10,7 @@
 #include "lib/watch.h"
 
 /* The command contains all collectors, for TENON_GC. */
-const struct tn_collector *const tool_collectors[] = {&tn_collector_copying, &tn_collector_generational,
-                                                      &tn_collector_concurrent};
+const struct tn_collector *const tool_collectors[] = {&tn_collector_generational, &tn_collector_concurrent};
 
 static bool name_function(const void *address, char *name, size_t size)
 {
