@@ -233,7 +233,7 @@ $(out)/gc/%.bare.o: $(out)/gc/%.bare.ll
 $(out)/gc/%.twin.o: $(out)/gc/%.twin.bc $(BUILD)/tenon
 	$(native) $< -o $@
 $(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
-	$(CC) -static $^ -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent -lpthread -o $@
+	$(CC) -static $^ -Wl,-u,tn_collector_concurrent -lpthread -o $@
 
 # ---- kernels: collected C as a front end would emit it, with and without polls in loops, and its unmanaged twin ----
 
@@ -267,7 +267,7 @@ $(kernels_out)/%.polls.o: $(kernels_out)/%.bc $(BUILD)/tenon
 $(kernels_out)/handlers.o: bench/passes/handlers.c bench/passes/handlers.h
 	$(kernel_cc) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -c $< -o $@
 $(kernels_out)/%: $(kernels_out)/%.o $(kernels_out)/handlers.o $(kernel_library)
-	$(kernel_cc) -static $^ -Wl,-u,tn_collector_copying -lm -lpthread -o $@
+	$(kernel_cc) -static $^ -lm -lpthread -o $@
 $(out)/count.so: tests/hosts/qemu/count.c
 	$(compile) -fPIC -shared $< -o $@
 

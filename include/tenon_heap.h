@@ -90,7 +90,7 @@ enum {
 /* Collectors (doc/GC.md). A program contains those that it names, and the default one. It may define
  * tn_default_collector itself, and then contains only those that it names. */
 struct tn_collector; /* opaque */
-TN_API extern const struct tn_collector tn_collector_copying, tn_collector_generational, tn_collector_concurrent;
+TN_API extern const struct tn_collector tn_collector_generational, tn_collector_concurrent;
 TN_API extern const struct tn_collector *const tn_default_collector;
 
 /* Parts of a collection, in the order of time but for the last. Together they take as long as the pause. Collectors
@@ -153,10 +153,8 @@ TN_API const char *tn_collection_phase_name(unsigned phase);
 
 struct tn_heap_options {
     size_t size; /* sizeof(struct tn_heap_options) */
-    /* Maximum bytes in use after a collection, excluding space for copying. Objects that the copying collector moved
-     * leave other gaps in its chunks of 256 KiB, which may take a chunk more than the limit, at the very most a third
-     * of it. 0: half of the memory that the machine and the control groups leave to the process, at most an eighth of
-     * what is left of RLIMIT_AS. */
+    /* Maximum bytes in use after a collection, excluding space for copying. 0: half of the memory that the machine and
+     * the control groups leave to the process, at most an eighth of what is left of RLIMIT_AS. */
     uint64_t limit;
     uint64_t minimum; /* minimum bytes allocated between two collections; 0: 32 MiB */
     uint64_t flags;   /* TN_HEAP_... */
@@ -202,7 +200,7 @@ TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
  * from then on. */
 TN_API void tn_heap_detach(void);
 
-/* Fills in options from the environment: TENON_GC names the collector (copy, generational or concurrent),
+/* Fills in options from the environment: TENON_GC names the collector (generational or concurrent),
  * TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags (0 does not), TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of
  * bytes, TENON_GC_EXTRA is a number of percent; what is empty counts as not set. All of `options` is written.
  * TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does not contain the collector). */

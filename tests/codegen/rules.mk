@@ -5,7 +5,7 @@ codegen_data := $(BUILD)/tests/codegen/data
 corpus := $(notdir $(basename $(wildcard tests/codegen/data/*.c)))
 
 $(call obj,$(wildcard tests/codegen/support/*.c)) $(codegen_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): \
-	extra = -Itests/codegen/support -Ibench $(extra_of_$(basename $(basename $(@F))))
+	extra = -Itests/codegen/support -Itests/gc/copying -Ibench $(extra_of_$(basename $(basename $(@F))))
 
 # ---- corpus.c: programs as a front end hands them over; $(codegen_data)/*.o are the same, compiled by the C compiler
 # ----

@@ -41,11 +41,11 @@ int main(void)
 END
 sed 's/@main/@second/' "$input" >"$work/second.ll"
 "$tenon" compile "$work/second.ll" -o "$work/second.o" &&
-    "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying \
+    "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" \
         -lpthread -o "$work/program" || exit 1
 succeeds "a program of this version" "$work/program"
 objcopy --update-section tenon_abi="$work/99" "$work/second.o" &&
-    "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying \
+    "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" \
         -lpthread -o "$work/program" || exit 1
 refused "a program" "this program" "$work/program"
 
@@ -56,7 +56,7 @@ for kind in exe shared image; do
         "$work/second.o"
 done
 
-"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying \
+"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" \
     -lpthread -o "$work/loading" || exit 1
 for kind in shared image; do
     succeeds "build --kind=$kind of this version" "$tenon" build --kind=$kind -o "$work/out" "$input"

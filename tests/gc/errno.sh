@@ -7,8 +7,8 @@ out=$BUILD/tests/gc/errno$there
 mkdir -p "$out"
 $clang -c tests/gc/errno/managed.c -o "$out/managed.bc" &&
     $compile -O2 --polls=loops "$out/managed.bc" -o "$out/managed.o" &&
-    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/errno/host.c "$out/managed.o" "$library" $static \
-        -Wl,-u,tn_collector_copying -lpthread -o "$out/host" || exit 1
+    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/errno/host.c "$out/managed.o" "$copying" "$library" $static \
+        -lpthread -o "$out/host" || exit 1
 
 for collector in generational copy; do
     TENON_GC=$collector timeout "$limit" $emulate "$out/host" >"$out/got" 2>"$out/err" ||

@@ -9,8 +9,8 @@ grep -v "^target " tests/gc/handlers/try.ll >"$out/try.ll" # the layout is the m
 echo "1031974991 0" >"$out/want"
 for level in 0 1 2 3; do
     $compile -O$level "$out/try.ll" -o "$out/try.o" &&
-        "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/handlers/host.c "$out/try.o" "$library" $static \
-            -Wl,-u,tn_collector_copying -lpthread -o "$out/host" ||
+        "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/handlers/host.c "$out/try.o" "$copying" "$library" $static \
+            -lpthread -o "$out/host" ||
         { echo "not ok gc/handlers: it does not link"; exit 1; }
     for setting in TENON_GC_VERIFY=1 "TENON_GC_STRESS=1 TENON_GC_VERIFY=1" "TENON_GC=copy TENON_GC_STRESS=1"; do
         # shellcheck disable=SC2086

@@ -7,8 +7,8 @@ out=$BUILD/tests/gc/jumps$there
 mkdir -p "$out"
 $clang -c tests/gc/jumps/managed.c -o "$out/managed.bc" &&
     $compile -O2 "$out/managed.bc" -o "$out/managed.o" &&
-    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/jumps/host.c "$out/managed.o" "$library" $static \
-        -Wl,-u,tn_collector_copying -lpthread -o "$out/host" || exit 1
+    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/jumps/host.c "$out/managed.o" "$copying" "$library" $static \
+        -lpthread -o "$out/host" || exit 1
 
 for i in 0 1 2 3; do echo "190 435"; done >"$out/want"
 for setting in TENON_GC_VERIFY=1 TENON_GC_STRESS=1; do

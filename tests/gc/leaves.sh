@@ -34,8 +34,8 @@ for level in 0 1 2 3; do
     for file in managed other; do
         $compile -O$level "$out/$file.bc" -o "$out/$file.o" || exit 1
     done
-    "$CC" "$out/native.o" "$out/managed.o" "$out/other.o" "$library" $static \
-        -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent -pthread -o "$out/program" || exit 1
+    "$CC" "$out/native.o" "$out/managed.o" "$out/other.o" "$copying" "$library" $static \
+        -Wl,-u,tn_collector_concurrent -pthread -o "$out/program" || exit 1
     for collector in generational copy concurrent; do
         run "-O$level, $collector" env TENON_GC=$collector $emulate "$out/program" $count
     done
@@ -56,7 +56,7 @@ done
 for shards in 1 2; do
     "$BUILD/tenon" build -O2 --targets 'x86-64;x86-64-v3' --shards $shards -o "$out/image.a" "$out/managed.bc" \
         "$out/other.bc" && "$CC" -static -Iinclude tests/image/source/collected_open.c "$out/native.o" "$out/image.a" \
-        "$library" -Wl,-u,tn_collector_copying -pthread -o "$out/image" || exit 1
+        "$copying" "$library" -pthread -o "$out/image" || exit 1
     for cpu in x86-64 x86-64-v3; do
         run "image of $shards shards on $cpu" env TENON_CPU=$cpu TENON_GC=copy "$out/image" $count
         run "image of $shards shards on $cpu, stress" env TENON_CPU=$cpu TENON_GC=copy TENON_GC_STRESS=1 \

@@ -25,7 +25,8 @@ fits() {
     local megabytes=$1 name=$2
     shift 2
     TENON_GC= "$BUILD/tenon" run -O2 "$out/$name.bc" -- "$@" >"$out/want" 2>/dev/null
-    if TENON_GC_LIMIT=$((megabytes << 20)) runs "$name" "$@" >"$out/got" 2>"$out/err" && cmp -s "$out/want" "$out/got"; then
+    if TENON_GC_LIMIT=$((megabytes << 20)) runs "$name" "$@" >"$out/got" 2>"$out/err" &&
+        cmp -s "$out/want" "$out/got"; then
         echo "ok gc/limits $TENON_GC: $name $* in $megabytes MB"
     else
         echo "not ok gc/limits $TENON_GC: $name $* in $megabytes MB: $(head -1 "$out/err")"
@@ -48,8 +49,8 @@ exceeds() {
 for name in bt strings lru rewrite arrays; do
     "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c bench/gc/$name.c -o "$out/$name.bc" &&
         "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&
-        "$CC" -Iinclude -static tests/gc/limits/heap.c "$out/$name.o" "$BUILD/libtenon.a" \
-            -Wl,-u,tn_collector_copying -lpthread -o "$out/$name" || exit 1
+        "$CC" -Iinclude -static tests/gc/limits/heap.c "$out/$name.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" \
+            -lpthread -o "$out/$name" || exit 1
 done
 for collector in generational copy; do
     export TENON_GC=$collector

@@ -10,7 +10,7 @@ ulimit -c 0
 "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/overflow.c \
     -o "$out/overflow.bc" || exit 1
 "$BUILD/tenon" compile -O2 "$out/overflow.bc" -o "$out/overflow.o" &&
-    "$CC" -static "$out/overflow.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying -o "$out/overflow" || exit 1
+    "$CC" -static "$out/overflow.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" -o "$out/overflow" || exit 1
 
 # check NAME EXPECTED COMMAND...: ends by SIGSEGV; what it prints matches, but for the lines of functions.
 check() {

@@ -13,8 +13,8 @@ $clang -c tests/gc/permanent/managed.c -o "$out/managed.bc" || exit 1
 
 for level in 0 1 2 3; do
     $compile -O$level "$out/managed.bc" -o "$out/managed.o" &&
-        "$CC" -O1 -Iinclude -static tests/gc/permanent/host.c "$out/managed.o" "$library" \
-            -Wl,-u,tn_collector_copying -Wl,-u,tn_collector_concurrent -pthread -o "$out/host" || exit 1
+        "$CC" -O1 -Iinclude -static tests/gc/permanent/host.c "$out/managed.o" "$copying" "$library" \
+            -Wl,-u,tn_collector_concurrent -pthread -o "$out/host" || exit 1
     for collector in copy generational concurrent; do
         for mode in "0 0" "0 1" "1 1"; do
             read -r stress verify <<<"$mode"

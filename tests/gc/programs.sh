@@ -50,7 +50,7 @@ check() {
     same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O1 --lazy "$out/$name.bc" \
         -- "$@"
     "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&
-        "$CC" -static "$out/$name.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying -lpthread \
+        "$CC" -static "$out/$name.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" -lpthread \
             -o "$out/$name.static" ||
         echo "not ok gc/programs $name: it does not link"
     same "$name, static" env TENON_GC_STRESS=1 "$out/$name.static" "$@"

@@ -19,8 +19,8 @@ build() {
     local name=$1
     shift
     "$CC" -c "$@" tests/gc/registers/destroy_x86_64.s -o "$out/$name.o" &&
-        "$CC" -static -Wl,--wrap=tn__gc_log "$out/managed.o" "$out/$name.o" "$BUILD/libtenon.a" \
-            -Wl,-u,tn_collector_copying -lpthread -o "$out/$name"
+        "$CC" -static -Wl,--wrap=tn__gc_log "$out/managed.o" "$out/$name.o" "$BUILD/tests/gc/copying.o" \
+            "$BUILD/libtenon.a" -lpthread -o "$out/$name"
 }
 
 # right NAME: it prints what the plain program does

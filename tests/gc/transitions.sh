@@ -31,8 +31,8 @@ run() {
 for level in 0 1 2 3; do
     $compile -O$level "$out/managed.bc" -o "$out/managed.o" &&
         $compile -O$level "$out/catch.ll" -o "$out/catch.o" &&
-        "$CXX" -O1 -Wall -Wextra -Iinclude $source/host.cpp "$out/managed.o" "$out/catch.o" "$library" $static \
-            -Wl,-u,tn_collector_copying -lpthread -o "$out/host" || exit 1
+        "$CXX" -O1 -Wall -Wextra -Iinclude $source/host.cpp "$out/managed.o" "$out/catch.o" "$copying" "$library" \
+            $static -lpthread -o "$out/host" || exit 1
     run "-O$level" $emulate "$out/host" $calls
     run "-O$level, verified" env TENON_GC_VERIFY=1 $emulate "$out/host" $((calls / 10))
     run "-O$level, stress" env TENON_GC_STRESS=1 $emulate "$out/host" 20

@@ -17,7 +17,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tenon=$PWD/$BUILD/tenon
 stress='TENON_GC_STRESS=1 TENON_GC_VERIFY=1'
-"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying \
+"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" \
     -lpthread -o "$work/loading" || exit 1
 
 # prints NAME WANTED COMMAND...
@@ -42,7 +42,7 @@ objects() { "$tenon" compile $1 "$work/first.ll" -o "$work/first.o" &&
 link() {
     local out=$1
     shift
-    "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying -lpthread -o "$out"
+    "$@" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" -lpthread -o "$out"
 }
 
 # built NAME KIND INPUT...

@@ -12,7 +12,7 @@
 values+=(--value the_entry=root:entry)
 
 build() { "$tenon" build --targets 'x86-64;x86-64-v3' --objects "$work/heap" "${values[@]}" "$@"; }
-host=("$source/values_host.c" -Iinclude -Isrc)
+host=("$source/values_host.c" -Iinclude -Isrc "$BUILD/tests/gc/copying.o")
 
 for part in values objects; do
     managed $source/$part.c -o "$work/$part.bc" && managed -fPIC $source/$part.c -o "$work/$part-pic.bc" || exit 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-$(BUILD)/obj/tests/image/%.c.o: extra = -Itests/image/support
+$(BUILD)/obj/tests/image/%.c.o: extra = -Itests/image/support -Itests/gc/copying
 
 cross_wanted += tests/image/data/exits.o

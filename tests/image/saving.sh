@@ -7,7 +7,8 @@
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$CC" -Iinclude -Isrc tests/image/source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" 2>/dev/null ||
+"$CC" -Iinclude -Isrc tests/image/source/values_host.c "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" \
+    -lpthread -o "$work/host" 2>/dev/null ||
     exit 1
 export TENON_GC=copy # no thread of the collector's, so calls have the same numbers each time
 

@@ -18,7 +18,8 @@ makes='struct node tn_ref *make(void) { return tn_new(struct node); }'
 node='struct node { struct node tn_ref *next; long value; }; TN_TYPE(struct node, next);'
 arrays='struct nodes { size_t length; struct node tn_ref *items[]; }; TN_ARRAY_OF_REFERENCES(struct nodes, items);'
 
-"$CC" -Iinclude -Isrc -rdynamic $source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
+"$CC" -Iinclude -Isrc -rdynamic $source/values_host.c "$BUILD/tests/gc/copying.o" \
+    "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
     "$work/host" save "$work/heap" || exit 1
 
 cat >"$work/linked.c" <<'END'

@@ -6,7 +6,8 @@
 . tests/build/check
 . tests/image/support/saved_code.bash
 
-"$CC" -Iinclude -Isrc -rdynamic $source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
+"$CC" -Iinclude -Isrc -rdynamic $source/values_host.c "$BUILD/tests/gc/copying.o" \
+    "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
     "$work/host" save "$work/heap" || exit 1
 
 cat >"$work/main.c" <<'END'

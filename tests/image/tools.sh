@@ -14,7 +14,8 @@ done
 for part in values objects; do
     managed -fPIC $source/$part.c -o "$work/$part-pic.bc" || exit 1
 done
-"$CC" -rdynamic $source/values_host.c -Iinclude -Isrc "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
+"$CC" -rdynamic $source/values_host.c -Iinclude -Isrc "$BUILD/tests/gc/copying.o" \
+    "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
     LISTS=500 "$work/host" save "$work/heap" own || exit 1
 build() { "$tenon" build --objects "$work/heap" "${values[@]}" -O2 "$@"; }
 build --kind=exe -o "$work/exe" "$work/values.bc" "$work/objects.bc" "$work/objects_program.bc" &&

@@ -10,7 +10,8 @@ values+=(--value absent=type:nothing)
 build() { "$tenon" build --targets 'x86-64;x86-64-v3' --depends "$work/heap" "${values[@]}" "$@"; }
 
 managed $source/values.c -o "$work/code.bc" && managed -fPIC $source/values.c -o "$work/pic.bc" &&
-    "$CC" -Iinclude -Isrc -rdynamic $source/values_host.c "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
+    "$CC" -Iinclude -Isrc -rdynamic $source/values_host.c "$BUILD/tests/gc/copying.o" \
+        "$BUILD/libtenon.a" -lpthread -o "$work/host" &&
     "$work/host" save "$work/heap" || exit 1
 
 # runs NAME COMMAND...: with each collector, under stress, and with the heap displaced.
@@ -38,7 +39,7 @@ succeeds "a shared library" build --kind=shared -O2 -o "$work/shared" "$work/pic
 runs "a shared library" "$work/host" run "$work/heap" "$work/shared"
 succeeds "an archive" build -O2 -o "$work/image.a" "$work/code.bc"
 succeeds "it is linked in" "$CC" -static -DLINKED -Iinclude -Isrc $source/values_host.c "$work/image.a" \
-    "$BUILD/libtenon.a" -lpthread -o "$work/linked"
+    "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" -lpthread -o "$work/linked"
 runs "linked in" "$work/linked" run "$work/heap"
 
 succeeds "a build file" build -O2 --shards 2 --ninja "$work/build.ninja" -o "$work/ninja.a" "$work/code.bc"

@@ -8,10 +8,11 @@
 
 #include "gc/heap/heaps.h"
 
-/* Weak, so that looking for a collector does not make it part of the program. */
-extern const struct tn_collector tn_collector_copying __attribute__((weak));
+/* Weak, so that looking for a collector does not make it part of the program. The last one is in programs of tests
+ * only, which compare the others with it. */
 extern const struct tn_collector tn_collector_generational __attribute__((weak));
 extern const struct tn_collector tn_collector_concurrent __attribute__((weak));
+extern const struct tn_collector tn_collector_copying __attribute__((weak));
 
 /* NULL: the variable is not there, or empty. */
 static const char *value_of(const char *variable)
@@ -25,9 +26,9 @@ static int take_collector(const char *variable, struct tn_heap_options *options,
     static const struct {
         const char *name;
         const struct tn_collector *collector;
-    } all[] = {{"copy", &tn_collector_copying},
-               {"generational", &tn_collector_generational},
-               {"concurrent", &tn_collector_concurrent}};
+    } all[] = {{"generational", &tn_collector_generational},
+               {"concurrent", &tn_collector_concurrent},
+               {"copy", &tn_collector_copying}};
     const char *name = value_of(variable);
     if (!name)
         return TN_OK;
@@ -39,8 +40,7 @@ static int take_collector(const char *variable, struct tn_heap_options *options,
             return tn__fail(err, TN_ENOTSUP, "%s=%s: the program does not contain this collector", variable, name);
         return TN_OK;
     }
-    return tn__fail(err, TN_EINVAL, "%s names no collector: '%s'; there are: copy, generational, concurrent", variable,
-                    name);
+    return tn__fail(err, TN_EINVAL, "%s names no collector: '%s'; there are: generational, concurrent", variable, name);
 }
 
 static int take_number(const char *variable, const char *of, uint64_t most, uint64_t *number, struct tn_error *err)

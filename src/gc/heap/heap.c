@@ -6,9 +6,8 @@
 #include "gc/heap/heaps.h"
 #include "gc/managed/managed.h"
 
-/* A collection may need as much memory again for its copies; and the copying collector reserves four times the limit,
- * of which at most half of the address space that is left. Where nothing can be read, nothing limits the heap but the
- * system's refusal. */
+/* A collection may need as much memory again for its copies, and heaps reserve several times their limit of addresses.
+ * Where nothing can be read, nothing limits the heap but the system's refusal. */
 static uint64_t default_limit(void)
 {
     struct tn__os_memory memory;

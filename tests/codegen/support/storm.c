@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "oracle.h"
 #include "base/os.h"
 #include "tenon_heap.h"
 #include "tiered.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Mistakes in the collectors, one at a time (support/collector.mutants): with each, one of the tests below must fail.
-# The changed file is linked before the archive, so it takes the place of the archive's member. MUTANTS=WORDS: only
+# The changed file is linked before the archives, so it takes the place of a member of one of them. MUTANTS=WORDS: only
 # mistakes whose lines match this regular expression.
 #
 # time limit: 3600
@@ -28,10 +28,12 @@ $compile -c tests/gc/support/support.c -o "$out/support.o" &&
 link() {
     local test
     for test in $tests; do
-        "$CC" "$out/${test##*/}.o" "$out/support.o" "$out/cycles.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
+        "$CC" "$out/${test##*/}.o" "$out/support.o" "$out/cycles.o" "$@" "$out/copying.a" \
+            "$BUILD/libtenon.a" -lcmocka -lpthread \
             -o "$out/${test##*/}" || return
     done
-    "$CC" -static "$out/barriers.o" "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent \
+    "$CC" -static "$out/barriers.o" "$@" "$out/copying.a" "$BUILD/libtenon.a" \
+        -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent \
         -lpthread -o "$out/barriers"
 }
 
@@ -58,7 +60,11 @@ finder() {
     done
 }
 
-link || exit 1
+mkdir "$out/copying" || exit 1
+for file in tests/gc/copying/*.c; do
+    $compile -c "$file" -o "$out/copying/$(basename "$file").o" || exit 1
+done
+ar rc "$out/copying.a" "$out"/copying/*.o && link || exit 1
 for collector in generational copy concurrent; do
     found=$(finder $collector 2>/dev/null)
     [ -z "$found" ] || { echo "not ok gc/mutants: nothing is wrong, and $collector fails in $found"; exit 1; }
@@ -70,9 +76,9 @@ compile_changed() {
     rm -rf "$out/changed" && mkdir -p "$out/changed/$(dirname "${1#src/}")" || return
     [[ $1 = *.h ]] || { $compile -c "$out/changed.c" -o "$out/changed/changed.o"; return; }
     cp "$out/changed.c" "$out/changed/${1#src/}" || return
-    for source in src/gc/*/*.c; do
+    for source in src/gc/*/*.c tests/gc/copying/*.c; do
         $compile -MM "$source" | grep -qF " $1" || continue
-        ${compile/-Isrc/-I$out/changed -Isrc} -c "$source" -o "$out/changed/$(basename "$source").o" || return
+        ${compile/-Isrc/-I$out/changed -Isrc} -c "$source" -o "$out/changed/${source//\//_}.o" || return
     done
 }
 
@@ -80,7 +86,7 @@ compile_changed() {
 try() {
     local name="gc/mutants $2: $1" file changed= collector=$2 found
     [ "$collector" != both ] || collector=generational
-    for file in src/gc/*/*.[ch]; do
+    for file in src/gc/*/*.[ch] tests/gc/copying/*.c; do
         sed "$3" "$file" >"$out/mutant.c"
         cmp -s "$file" "$out/mutant.c" || { changed="$changed $file"; cp "$out/mutant.c" "$out/changed.c"; }
     done

@@ -11,7 +11,7 @@ mkdir -p "$out"
 "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/slow/mutators/mutators.c \
     -o "$out/mutators.bc" &&
     "$BUILD/tenon" compile -O2 --polls=loops "$out/mutators.bc" -o "$out/mutators.o" &&
-    "$CC" -static "$out/mutators.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent \
+    "$CC" -static "$out/mutators.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_concurrent \
         -lpthread -o "$out/mutators" || exit 1
 
 for collector in generational concurrent copy; do

@@ -4,7 +4,8 @@
 # that one, link static programs with its runtime (make cross), and run these under qemu-user.
 #
 # $run FILE... [-- ARGUMENT...] is `tenon run` here; $compile is `tenon compile`, $clang compiles C to IR, $target are
-# the options of clang for the machine, $emulate goes before a program, $library is libtenon.a, $limit seconds are given
+# the options of clang for the machine, $emulate goes before a program, $library is libtenon.a, $copying the
+# copying collector, $limit seconds are given
 # to a program.
 
 : "${BUILD:=build}" "${MACHINE:=}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
@@ -12,7 +13,7 @@ target=
 compile="$BUILD/tenon compile"
 if [ -n "$MACHINE" ]; then
     CC=$MACHINE-linux-gnu-gcc CXX=$MACHINE-linux-gnu-g++
-    library=$BUILD/$MACHINE-linux-gnu/libtenon.a
+    library=$BUILD/$MACHINE-linux-gnu/libtenon.a copying=$BUILD/$MACHINE-linux-gnu/tests/gc/copying.o
     target="--target=$MACHINE-linux-gnu -isystem /usr/$MACHINE-linux-gnu/include"
     compile="$compile --triple=$MACHINE-linux-gnu"
     emulate="qemu-$MACHINE-static -L /usr/$MACHINE-linux-gnu"
@@ -20,7 +21,7 @@ if [ -n "$MACHINE" ]; then
     static=-static limit=300 there=/$MACHINE
 else
     : "${CC:=gcc}" "${CXX:=g++}"
-    library=$BUILD/libtenon.a
+    library=$BUILD/libtenon.a copying=$BUILD/tests/gc/copying.o
     emulate=
     run="$BUILD/tenon run"
     static= limit=300 there=

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+#include "oracle.h"
 #include "base/base.h"
 #include "tenon_heap.h"
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "oracle.h"
 #include "base/base.h"
 #include "zones.h"
 

@@ -55,8 +55,8 @@ while read -r arch cpus; do
     succeeds "$arch, managed: it is built" "$BUILD/tenon" build -O2 --targets "${targets[$arch]}" \
         -o "$program.a" "$program.bc"
     succeeds "$arch, managed: it is linked in" $compile $source/collected_open.c $source/collected_host.c \
-        "$program.a" "$BUILD/$arch-linux-gnu/libtenon.a" -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent \
-        -lpthread -Wl,--as-needed -latomic -o "$program"
+        "$program.a" "$BUILD/$arch-linux-gnu/tests/gc/copying.o" "$BUILD/$arch-linux-gnu/libtenon.a" \
+        -Wl,-u,tn_collector_concurrent -lpthread -Wl,--as-needed -latomic -o "$program"
     for cpu in $cpus; do
         for collector in copy generational concurrent; do
             TENON_GC=$collector TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "qemu-$arch-static" -cpu "$cpu" "$program" \

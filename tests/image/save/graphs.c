@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
+#include "oracle.h"
 #include "graph.h"
 
 enum { OBJECTS = 150, CHANGES = 1000 };

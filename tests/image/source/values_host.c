@@ -34,6 +34,8 @@ static const struct tn_type node_type = {
 static const struct tn_type nodes_type = {
     .name = "struct nodes", .kind = TN_KIND_REFERENCES, .alignment = 8, .size = 8, .element = 8, .length = 0};
 
+extern const struct tn_collector tn_collector_copying; /* tests/gc/copying/oracle.h */
+
 /* Named, so that the program contains them. */
 const struct tn_collector *const values_collectors[] = {&tn_collector_copying, &tn_collector_generational,
                                                         &tn_collector_concurrent};

@@ -2,7 +2,7 @@
 
 /* The copying collector as heaps and threads know it: its memory, and the chunks that threads allocate in. */
 
-#include "gc/copying/copying.h"
+#include "copying.h"
 
 enum { SMALLEST_MB = 64 };
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The copying collector: the reference that others are compared with. */
+/* The copying collector: the reference that others are compared with. It uses the heap's internals, as the collectors
+ * of the library do. */
 
 #ifndef TENON_GC_COPYING_H
 #define TENON_GC_COPYING_H
 
 #include "gc/collect/collect.h"
-#include "gc/copying/space.h"
+#include "oracle.h"
+#include "space.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -4,7 +4,7 @@
  * its head. */
 
 #include "base/os.h"
-#include "gc/copying/space.h"
+#include "space.h"
 
 static uint64_t table_size(const struct tn__space *space)
 {

@@ -6,7 +6,7 @@
  * however deep a structure is: objects to scan are found by walking the copies, by the difference of the two sets of a
  * chunk (kept objects) and in a list (large objects). */
 
-#include "gc/copying/copying.h"
+#include "copying.h"
 
 /* The low bits of a forwarding header; the rest is the object's new address, a multiple of 8. */
 #define FORWARD_BITS 7ull
