@@ -68,13 +68,10 @@ static void copy_symbols(const struct tn_module_description *from, struct tn__de
     for (size_t i = from->count; i-- > 0;) { /* so that the first of each part is the last that is noted */
         const struct tn_module_symbol *s = &from->symbols[i];
         to->first[s->part] = i;
-        to->symbols[i] = (struct tn__described_symbol){.part = s->part,
-                                                       .name = copy_text(&texts, s->name),
-                                                       .of = copy_text(&texts, s->of),
-                                                       .body = copy_text(&texts, s->body),
-                                                       .flags = s->flags,
-                                                       .managed_registers = s->managed_registers,
-                                                       .managed_stack = s->managed_stack};
+        to->symbols[i] = *s;
+        to->symbols[i].name = copy_text(&texts, s->name);
+        to->symbols[i].of = copy_text(&texts, s->of);
+        to->symbols[i].body = copy_text(&texts, s->body);
     }
     to->first[0] = 0; /* which may define nothing */
     to->first[from->parts] = from->count;

@@ -32,20 +32,11 @@ enum {
 };
 
 /* The JIT's own copy, which outlives the compiler's module. */
-struct tn__described_symbol {
-    uint32_t part; /* the part that defines it; symbols are in the order of parts */
-    const char *name;
-    const char *of;   /* the function that this is an alias of, or NULL */
-    const char *body; /* the name of a function's body, where plain names are those of stubs; NULL: not a function */
-    uint32_t flags;
-    uint32_t managed_registers, managed_stack; /* functions: as in struct tn_lazy_symbol */
-};
-
 struct tn__description {
     uint32_t flags;
     uint32_t parts; /* at least 1; each but the first defines a symbol */
     size_t count;
-    struct tn__described_symbol *symbols;
+    struct tn_module_symbol *symbols;
     size_t *first;     /* the first symbol of each part, and `count` at the end */
     const void *types; /* the layouts of its types (base/types.h) */
     size_t types_size;

@@ -192,7 +192,7 @@ struct tn__jit_how tn__jit_first(const struct tn_jit *jit, const struct tn__desc
 /* Compiles a part that a materializer has promised, and stages its object. */
 int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
                  struct tn_responsibility *responsibility, struct tn_error *err);
-const struct tn__described_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count);
+const struct tn_module_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count);
 /* Compiles and links the modules of a library that have initializers. Errors as for tn_lookup. */
 int tn__jit_link_initializers(struct tn_jit *jit, struct tn_library *library, struct tn_error *err);
 /* Users and makers; the former stay. A maker is a user as well. */

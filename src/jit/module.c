@@ -22,7 +22,7 @@ static void release_object(void *context, const void *bytes, size_t length)
     tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
 }
 
-const struct tn__described_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count)
+const struct tn_module_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count)
 {
     const struct tn__description *d = &m->description;
     *count = d->first[part + 1] - d->first[part];
@@ -56,7 +56,7 @@ static int find_needed(const struct tn__jit_module *m, struct tn_responsibility 
                        struct tn__arena *arena, struct tn__jit_how *how, struct tn_error *err)
 {
     size_t count;
-    const struct tn__described_symbol *symbols = tn__jit_symbols(m, 0, &count);
+    const struct tn_module_symbol *symbols = tn__jit_symbols(m, 0, &count);
     how->needed_count = 0;
     if (!is(m, TN__DESCRIBED_WHOLE) || !responsibility)
         return TN_OK;
@@ -287,7 +287,7 @@ struct adding {
     struct tn_error *err;
 };
 
-static uint64_t flags_of(const struct tn__described_symbol *symbol)
+static uint64_t flags_of(const struct tn_module_symbol *symbol)
 {
     return (symbol->flags & TN__SYMBOL_WEAK ? TN_SYMBOL_WEAK : 0) |
            (symbol->flags & TN__SYMBOL_HIDDEN ? TN_SYMBOL_HIDDEN : 0) |
@@ -297,12 +297,11 @@ static uint64_t flags_of(const struct tn__described_symbol *symbol)
 static int promise(struct adding *a, size_t part)
 {
     size_t count, used = 0;
-    const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, part, &count);
+    const struct tn_module_symbol *symbols = tn__jit_symbols(a->m, part, &count);
     struct tn_promised *promised = tn__arena_array(&a->arena, count + 2, sizeof *promised);
     if (!promised)
         return tn__no_memory(a->err, a->m->name);
-    for (const struct tn__described_symbol *s = symbols; s < symbols + count;
-         s++) /* what the part's object will define */
+    for (const struct tn_module_symbol *s = symbols; s < symbols + count; s++) /* what the part's object will define */
         if (!s->of)
             promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
     bool has_initializers = part == 0 && is(a->m, TN__DESCRIBED_INITIALIZERS);
@@ -344,8 +343,8 @@ static int define_stubs(struct adding *a)
     if (!stubs || !others)
         return tn__no_memory(a->err, a->m->name);
     for (size_t part = 0; part < parts; part++) {
-        const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, part, &count);
-        for (const struct tn__described_symbol *s = symbols; s < symbols + count; s++)
+        const struct tn_module_symbol *symbols = tn__jit_symbols(a->m, part, &count);
+        for (const struct tn_module_symbol *s = symbols; s < symbols + count; s++)
             if (s->of)
                 others[other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
             else if (s->body)
@@ -372,7 +371,7 @@ static int note_initializers(struct adding *a)
 {
     static uint64_t notes; /* atomic */
     size_t count, own = 0;
-    const struct tn__described_symbol *symbols = tn__jit_symbols(a->m, 0, &count);
+    const struct tn_module_symbol *symbols = tn__jit_symbols(a->m, 0, &count);
     if (!is(a->m, TN__DESCRIBED_INITIALIZERS))
         return TN_OK;
     for (size_t i = 0; i < count; i++)

@@ -177,7 +177,7 @@ static bool is_gone(const struct tn__tiered *tiered, const char *body)
 static int look_up(const struct tn__tiered_part *part, size_t tier, struct tn__arena *arena, struct tn_error *err)
 {
     size_t count;
-    const struct tn__described_symbol *first = tn__jit_symbols(part->of->m, tn__tiered_number(part), &count);
+    const struct tn_module_symbol *first = tn__jit_symbols(part->of->m, tn__tiered_number(part), &count);
     struct tn_wanted wanted = {tn__tiered_name(part, first, tier, arena), TN_WANTED_HIDDEN, NULL};
     if (!wanted.name)
         return tn__no_memory(err, first->name);

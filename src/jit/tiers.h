@@ -91,8 +91,8 @@ int tn__tiers_wake(struct tn_error *err);
 /* ---- tiers_add.c ---- */
 
 /* The name of a body for a tier, in `arena`; NULL: out of memory. */
-const char *tn__tiered_name(const struct tn__tiered_part *part, const struct tn__described_symbol *function,
-                            size_t tier, struct tn__arena *arena);
+const char *tn__tiered_name(const struct tn__tiered_part *part, const struct tn_module_symbol *function, size_t tier,
+                            struct tn__arena *arena);
 static inline size_t tn__tiered_number(const struct tn__tiered_part *part)
 {
     return (size_t)(part - part->of->parts);
@@ -100,7 +100,7 @@ static inline size_t tn__tiered_number(const struct tn__tiered_part *part)
 /* Those of a part that have stubs and bodies. */
 #define TN__EACH_BODY(s, tiered_part)                                                                                  \
     size_t count_of_##s;                                                                                               \
-    for (const struct tn__described_symbol *                                                                           \
+    for (const struct tn_module_symbol *                                                                               \
              s = tn__jit_symbols((tiered_part)->of->m, tn__tiered_number(tiered_part), &count_of_##s),                 \
             *end_of_##s = s + count_of_##s;                                                                            \
          s < end_of_##s; s++)                                                                                          \

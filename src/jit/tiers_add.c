@@ -59,8 +59,8 @@ static void free_tiers(struct tn_jit *jit)
 
 /* ---- names ---- */
 
-const char *tn__tiered_name(const struct tn__tiered_part *part, const struct tn__described_symbol *function,
-                            size_t tier, struct tn__arena *arena)
+const char *tn__tiered_name(const struct tn__tiered_part *part, const struct tn_module_symbol *function, size_t tier,
+                            struct tn__arena *arena)
 {
     size_t size = strlen(function->body) + sizeof TN__NAME_TIER "-2147483648";
     char *name = tn__arena_alloc(arena, size);
@@ -164,7 +164,7 @@ static int add_body(struct promising *p, struct tn__tiered_part *part, size_t ti
 {
     struct tn__jit_module *m = p->tiered->m;
     size_t count, used = 0;
-    const struct tn__described_symbol *symbols = tn__jit_symbols(m, tn__tiered_number(part), &count);
+    const struct tn_module_symbol *symbols = tn__jit_symbols(m, tn__tiered_number(part), &count);
     struct tn_promised *promised = tn__arena_array(&p->arena, count + 1, sizeof *promised);
     if (!promised)
         return tn__no_memory(p->err, m->name);
@@ -195,7 +195,7 @@ static uint8_t first_tier(const struct tn__tiers *tiers, const struct tn__descri
 {
     size_t first = 0, last = tiers->count - 1;
     bool once = false;
-    for (const struct tn__described_symbol *s = d->symbols + d->first[part]; s < d->symbols + d->first[part + 1]; s++) {
+    for (const struct tn_module_symbol *s = d->symbols + d->first[part]; s < d->symbols + d->first[part + 1]; s++) {
         if (!s->body)
             continue;
         int level = (int)(s->flags / TN__SYMBOL_LEVEL) - 1;

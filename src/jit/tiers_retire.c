@@ -6,7 +6,7 @@
 #include "jit/tiers.h"
 #include "link/redirect/cell.h"
 
-static bool name_bodies(const struct tn__tiered_part *part, const struct tn__described_symbol *s, size_t tier,
+static bool name_bodies(const struct tn__tiered_part *part, const struct tn_module_symbol *s, size_t tier,
                         struct tn__arena *arena, struct tn__lazy_bodies *f)
 {
     *f = (struct tn__lazy_bodies){s->name, tn__tiered_name(part, s, tier, arena),

@@ -199,7 +199,7 @@ static int visit_module(const struct tn__tiered *tiered,
     for (size_t i = 1; i < tiered->m->description.parts && !code; i++) {
         char name[300];
         size_t count;
-        const struct tn__described_symbol *first = tn__jit_symbols(tiered->m, i, &count);
+        const struct tn_module_symbol *first = tn__jit_symbols(tiered->m, i, &count);
         if (!first->body)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)tn__shown_length(first->name), first->name);
