@@ -219,23 +219,36 @@ int tn__os_each_mapping(bool (*visit)(void *context, uint64_t start, uint64_t en
 
 /* ---- folders whose files replace each other (os_linux_store.c) ---- */
 
-/* Opens a folder; `make`: makes it if it is not there, for this user only. EPERM: it is a symbolic link or a file,
- * others may write it, or it is not this user's; with `of_root` it may be root's. */
-int tn__os_open_folder(const char *path, bool make, bool of_root, int *fd);
+/* Opens a folder below another one; `make`: makes it if it is not there, for this user only. EPERM: it is a symbolic
+ * link or a file, others may write it, or it is not this user's; with `of_root` it may be root's. */
+int tn__os_open_folder(int in, const char *path, bool make, bool of_root, int *fd);
+enum { TN__OS_HERE = -100 }; /* in place of a folder: where relative paths begin */
 /* Opens a regular file of the folder to be read. ELOOP: a symbolic link. */
 int tn__os_open_in(int folder, const char *name, int *fd);
 /* Opens a new file for appending. EEXIST. */
 int tn__os_create_in(int folder, const char *name, int *fd);
 int tn__os_rename_in(int folder, const char *from, const char *to);
 int tn__os_remove_in(int folder, const char *name);
-/* Takes the folder's lock, which is given back by closing *fd or by the end of the process. EWOULDBLOCK: it is
- * taken. */
-int tn__os_lock_folder(int folder, int *fd);
+/* Whether this user may add files, as far as that is known before one is added. */
+bool tn__os_may_write_in(int folder);
+/* Stores what was written, or which files a folder has, for good. */
+int tn__os_sync(int fd);
+/* Takes one of the folder's locks, which have numbers of 62 bits. The system gives it back when the last process ends
+ * that has *fd open: this one, and children that it has forked. EWOULDBLOCK: it is taken; with `wait`, the call waits
+ * until it is not. Anything else: it cannot be locked. */
+int tn__os_lock_in(int folder, uint64_t number, bool wait, int *fd);
+void tn__os_unlock(int fd);
 /* Notes that an open file was used, unless that was noted within the last hour. */
 void tn__os_note_use(int fd);
-/* Calls `visit` for each regular file until that returns false. `used`: seconds since 1970. */
-int tn__os_each_in(int folder, bool (*visit)(void *context, const char *name, uint64_t size, uint64_t used),
-                   void *context);
+/* Calls `visit` for each regular file, and each folder but those whose names begin with a point, until that returns
+ * false. */
+struct tn__os_entry {
+    const char *name;
+    uint64_t size, used; /* seconds since 1970 */
+    uint64_t inode;
+    bool is_folder;
+};
+int tn__os_each_in(int folder, bool (*visit)(void *context, const struct tn__os_entry *entry), void *context);
 
 /* ---- cores (os_linux_cpu.c) ---- */
 

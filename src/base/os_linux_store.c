@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,14 +25,14 @@ static int check_folder(int fd, bool of_root)
     return is_owned && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : EPERM;
 }
 
-int tn__os_open_folder(const char *path, bool make, bool of_root, int *fd)
+int tn__os_open_folder(int in, const char *path, bool make, bool of_root, int *fd)
 {
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    if (make && mkdir(path, 0700) && errno != EEXIST)
+    if (make && mkdirat(in, path, 0700) && errno != EEXIST)
         return errno;
-    *fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *fd = openat(in, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (*fd < 0)
         return errno == ENOTDIR ? EPERM : errno; /* which is what a symbolic link is */
     int error = check_folder(*fd, of_root);
@@ -71,18 +70,42 @@ int tn__os_remove_in(int folder, const char *name)
     return unlinkat(folder, name, 0) ? errno : 0;
 }
 
-int tn__os_lock_folder(int folder, int *fd)
+bool tn__os_may_write_in(int folder)
+{
+    return !faccessat(folder, ".", W_OK | X_OK, AT_EACCESS);
+}
+
+int tn__os_sync(int fd)
 {
     int fault = tn__os_fault(false, NULL);
-    if (fault)
-        return fault;
+    return fault ? fault : fsync(fd) ? errno : 0;
+}
+
+/* ---- locks: a byte of an empty file each (fcntl(2), "Open file description locks") ---- */
+
+int tn__os_lock_in(int folder, uint64_t number, bool wait, int *fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)number, .l_len = 1};
+    int error = tn__os_fault(false, NULL);
+    if (error)
+        return error;
     *fd = openat(folder, ".lock", O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (*fd < 0)
         return errno;
-    int error = flock(*fd, LOCK_EX | LOCK_NB) ? errno : 0;
+    do
+        error = fcntl(*fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock) ? errno : 0;
+    while (error == EINTR);
     if (error)
         close(*fd);
-    return error;
+    return error == EACCES ? EWOULDBLOCK : error;
+}
+
+/* Closing it would leave the lock to a child that was forked meanwhile. */
+void tn__os_unlock(int fd)
+{
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    fcntl(fd, F_OFD_SETLK, &lock);
+    close(fd);
 }
 
 void tn__os_note_use(int fd)
@@ -96,8 +119,7 @@ void tn__os_note_use(int fd)
         futimens(fd, NULL);
 }
 
-int tn__os_each_in(int folder, bool (*visit)(void *context, const char *name, uint64_t size, uint64_t used),
-                   void *context)
+int tn__os_each_in(int folder, bool (*visit)(void *context, const struct tn__os_entry *entry), void *context)
 {
     int fault = tn__os_fault(false, NULL);
     int fd = fault ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -109,10 +131,15 @@ int tn__os_each_in(int folder, bool (*visit)(void *context, const char *name, ui
         return error;
     }
     struct stat st;
-    for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
-        if (!fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-            !visit(context, entry->d_name, (uint64_t)st.st_size, (uint64_t)st.st_mtime))
-            break;
+    bool goes_on = true;
+    for (struct dirent *found = readdir(list); found && goes_on; found = readdir(list)) {
+        if (fstatat(folder, found->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+            !(S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && found->d_name[0] != '.')))
+            continue;
+        const struct tn__os_entry entry = {found->d_name, (uint64_t)st.st_size, (uint64_t)st.st_mtime, st.st_ino,
+                                           S_ISDIR(st.st_mode)};
+        goes_on = visit(context, &entry);
+    }
     closedir(list);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "cache/cache.h"
 #include "cache/compiler.h"
 #include "cache/description.h"
+#include "cache/digest.h"
 
 /* So much is written before a module ends, if it doubles the pack: each byte is written about twice at most. */
 enum { PENDING_MOST = 1 << 20 };
@@ -216,7 +217,7 @@ static void close_module(void *module)
 static int miss(const struct cached *c, const char *name, struct tn_error *err)
 {
     char key[65];
-    tn__key_write(c->key, key);
+    tn__digest_write(c->key, TN__SHA256_SIZE, key);
     return tn__fail(err, TN_ENOTSUP, "%s: not in the cache under the key %s, and there is no compiler", name, key);
 }
 

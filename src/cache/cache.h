@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A cache of compiled code (doc/CACHE.md): key.c (what stands for a module and how it is compiled), description.c (what
- * a compiler says of a module), pack.c (all that is kept of a module, as bytes), folder.c (packs as files), cache.c (a
- * compiler that looks into stores first), compiler.c (compilers of clients). */
+/* A cache of compiled code (doc/CACHE.md): key.c (what stands for a module and how it is compiled, by digest.h),
+ * description.c (what a compiler says of a module), pack.c (all that is kept of a module, as bytes), folder.c (packs as
+ * files, by files.h), cache.c (a compiler that looks into stores first), compiler.c (compilers of clients). */
 
 #ifndef TENON_CACHE_INTERNAL_H
 #define TENON_CACHE_INTERNAL_H
@@ -58,9 +58,6 @@ extern const size_t tn__variant_row_count;
 /* The kind under which a pack has the object that is asked for: TN__PACK_OBJECT with what else decides about it. False:
  * nothing may be kept of it. */
 bool tn__variant_of(const struct tn_part_request *request, uint32_t *kind);
-
-/* 64 digits and a NUL. */
-void tn__key_write(const uint8_t key[TN__SHA256_SIZE], char text[65]);
 
 /* ---- pack.c ---- */
 

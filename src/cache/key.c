@@ -4,6 +4,7 @@
  * wrong code, so each member of the options has a row, and a test compares the rows with the struct. */
 
 #include "cache/cache.h"
+#include "cache/digest.h"
 
 #define FORMAT "tenon cache 3"
 
@@ -33,41 +34,14 @@ const struct tn__key_row tn__key_rows[] = {
 };
 const size_t tn__key_row_count = TN_COUNT(tn__key_rows);
 
-/* Each value has its length before it, so that two of them are never taken for one. */
-static void add(struct tn__sha256 *sha, const void *bytes, size_t size)
-{
-    uint8_t length[8];
-    tn__put64(length, size);
-    tn__sha256_add(sha, length, sizeof length);
-    if (size)
-        tn__sha256_add(sha, bytes, size);
-}
-
-static void add_number(struct tn__sha256 *sha, uint64_t number)
-{
-    uint8_t bytes[8];
-    tn__put64(bytes, number);
-    add(sha, bytes, sizeof bytes);
-}
-
-static void add_text(struct tn__sha256 *sha, const char *text)
-{
-    add_number(sha, text != NULL);
-    add(sha, text, text ? strlen(text) : 0);
-}
-
-/* By number, since each is what this machine has whatever its name implies. */
 static void add_native(struct tn__sha256 *sha, const struct tn_compile_options *options, const struct tn_cpu *host)
 {
     const struct tn_cpu *cpu = options->native ? options->native : host;
     bool is_open = !options->cpu || strcmp(options->cpu, "native") == 0;
-    add_number(sha, is_open);
+    tn__digest_add_number(sha, is_open);
     if (!is_open)
         return;
-    add_text(sha, tn_cpu_arch_name(cpu->arch));
-    add_text(sha, cpu->name);
-    for (size_t i = 0; i < TN_CPU_WORDS; i++)
-        add_number(sha, cpu->features.words[i]);
+    tn__digest_add_cpu(sha, cpu);
 }
 
 static bool add_row(struct tn__sha256 *sha, const struct tn__key_row *row, const struct tn_compile_options *options,
@@ -79,10 +53,10 @@ static bool add_row(struct tn__sha256 *sha, const struct tn__key_row *row, const
     switch (row->part) {
     case TN__KEY_NUMBER:
         memcpy(&number, member, sizeof number);
-        add_number(sha, (uint64_t)number);
+        tn__digest_add_number(sha, (uint64_t)number);
         return true;
     case TN__KEY_TEXT:
-        add_text(sha, *(const char *const *)(const void *)member);
+        tn__digest_add_text(sha, *(const char *const *)(const void *)member);
         return true;
     case TN__KEY_NATIVE:
         add_native(sha, options, host);
@@ -102,11 +76,11 @@ bool tn__key_of(const char *identity, const void *salt, size_t salt_length, cons
     struct tn__sha256 sha;
     bool good = !ir->copy;
     tn__sha256_begin(&sha);
-    add_text(&sha, FORMAT);
-    add_text(&sha, identity);
-    add(&sha, salt, salt_length);
-    add(&sha, ir->digest, TN__SHA256_SIZE);
-    add_number(&sha, ir->whole != 0);
+    tn__digest_add_text(&sha, FORMAT);
+    tn__digest_add_text(&sha, identity);
+    tn__digest_add(&sha, salt, salt_length);
+    tn__digest_add(&sha, ir->digest, TN__SHA256_SIZE);
+    tn__digest_add_number(&sha, ir->whole != 0);
     for (size_t i = 0; i < tn__key_row_count; i++)
         good &= add_row(&sha, &tn__key_rows[i], options, host);
     tn__sha256_end(&sha, key);
@@ -157,14 +131,4 @@ bool tn__variant_of(const struct tn_part_request *request, uint32_t *kind)
         *kind |= row->bits ? number << row->shift : 0;
     }
     return good;
-}
-
-void tn__key_write(const uint8_t key[TN__SHA256_SIZE], char text[65])
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < TN__SHA256_SIZE; i++) {
-        text[2 * i] = digits[key[i] >> 4];
-        text[2 * i + 1] = digits[key[i] & 15];
-    }
-    text[64] = 0;
 }
