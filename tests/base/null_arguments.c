@@ -13,6 +13,7 @@
 #include "tenon_cpu.h"
 #include "tenon_heap.h"
 #include "tenon_image.h"
+#include "tenon_package.h"
 
 static struct tn_error err;
 
@@ -104,6 +105,10 @@ static void test_cpu_heap_image(void **state)
     REFUSED(tn_image_observe_gdb(NULL, NULL, &err));
     REFUSED(tn_image_function(NULL, 0, NULL, &err));
     REFUSED(tn_image_publish(NULL, NULL, 0, NULL, &err));
+    REFUSED(tn_package_cache_open(NULL, NULL, &err));
+    REFUSED(tn_package_find(NULL, NULL, NULL, NULL, &err));
+    REFUSED(tn_package_build(NULL, NULL, NULL, NULL, NULL, NULL, &err));
+    REFUSED(tn_package_trim(NULL, 0, &err));
 }
 
 /* One missing argument at a time. */

@@ -36,6 +36,7 @@ include/tenon_heap.h
 include/tenon_image.h
 include/tenon_jit.h
 include/tenon_managed.h
+include/tenon_package.h
 include/tenon_save.h
 lib/libtenon.a
 lib/libtenon_codegen.a

@@ -11,7 +11,7 @@ cross_llvm_hosts := $(if $(filter test-aarch64,$(MAKECMDGOALS)),aarch64-linux-gn
 cross_tests := $(addprefix base/,error faults fork memory options sha256 thread thread_end tree) \
 	$(addprefix gc/heap/,concurrent concurrent_kinds evacuation faults limits permanent workers) \
 	$(addprefix gc/,load/loaded object/objects threads/delay threads/litmus threads/threads) \
-	$(addprefix image/,heap/needs heap/unique load/debugger load/load save/save write/link) \
+	$(addprefix image/,heap/needs heap/unique load/debugger load/load package/package save/save write/link) \
 	$(addprefix link/core/,agree alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
 	$(addprefix link/instance/,instance instance_calls instance_storm withdrawal) \

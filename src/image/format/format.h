@@ -13,6 +13,7 @@
 
 #define TN__IMAGE_MAGIC "\x89TNIM\r\n\x1a"
 
+enum { TN__IMAGE_ID = 16 };
 enum { TN__IMAGE_VERSION = 4, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
 
 /* The header. */
@@ -26,7 +27,7 @@ enum {
     TN__IMAGE_AT_SYSTEM = 31,  /* 8 bits */
     TN__IMAGE_AT_ABI = 32,     /* TN_RUNTIME_ABI */
     TN__IMAGE_AT_CPU_TABLES = 36,
-    TN__IMAGE_AT_BUILD_ID = 40,  /* 16 bytes */
+    TN__IMAGE_AT_BUILD_ID = 40,  /* TN__IMAGE_ID bytes */
     TN__IMAGE_AT_SLOTS = 56,     /* how many */
     TN__IMAGE_AT_PLACES = 60,    /* how many */
     TN__IMAGE_AT_DIRECTORY = 64, /* how many rows it has; it follows the header */

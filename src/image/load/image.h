@@ -211,6 +211,15 @@ void tn__image_leave_managed(struct tn__image_file *file);
 
 /* ---- open.c ---- */
 
+/* Opens an image as tn_image_open, from bytes or an open file, which may be closed afterwards. `id` (NULL: any): the
+ * build id that it has to have, or else TN_EFORMAT. `name` is for errors. */
+int tn__image_open_source(const struct tn__image_source *from, const char *name, const uint8_t *id,
+                          const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err);
+/* Only maps it and reads its tables, and runs none of its code; it may be for another machine. Of the options, only
+ * flags count. `name` has to stay. */
+int tn__image_open_reading(const struct tn__image_source *from, const char *name,
+                           const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err);
+void tn__image_close_reading(struct tn_image *image);
 /* Releases what a file has taken, however far loading has come. */
 void tn__image_release(struct tn__image_file *file);
 

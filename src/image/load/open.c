@@ -108,6 +108,7 @@ struct tn__image_contents {
     struct tn__image_source from;
     struct tn__os_file copied; /* what may change while it is read */
     int copy;                  /* the file in memory that is mapped instead of `from`; -1: none */
+    const uint8_t *id;         /* the build id that it has to have; NULL: any */
 };
 
 /* Contents that others may change are copied first. */
@@ -197,10 +198,14 @@ static int read_tables(const struct tn__image_opening *o)
     if (!code && o->image->view.machine != m->machine)
         code = tn__fail(o->err, TN_EFORMAT, "%s: an image for ELF machine %u in a file for %u", m->name,
                         o->image->view.machine, m->machine);
+    if (!code && o->contents->id && memcmp(tn_image_build_id(o->image), o->contents->id, TN__IMAGE_ID))
+        code = tn__fail(o->err, TN_EFORMAT, "%s: it has another build id than its name says", m->name);
     return code;
 }
 
 /* ---- the phases ---- */
+
+enum { READING = 4 }; /* so many phases only read the file */
 
 /* doc/IMAGE.md has the same table (tests/build/phases.sh). Closing undoes them, too. */
 static const struct tn__image_phase loading[] = {
@@ -220,6 +225,12 @@ static const struct tn__image_phase loading[] = {
     {tn__image_seal},
     {tn__image_enter},
 };
+
+void tn__image_close_reading(struct tn_image *image)
+{
+    tn__image_release(image->file);
+    tn__image_free(image);
+}
 
 void tn__image_release(struct tn__image_file *file)
 {
@@ -249,18 +260,17 @@ static const struct tn__image_phase starting[] = {
     {tn__image_restore},
 };
 
-static int load(const struct tn__image_opening *o)
+static int load(const struct tn__image_opening *o, size_t phases)
 {
     static const struct tn__image_files files = {tn__image_segment_at, tn__image_file_bytes};
     o->image->files = &files;
     o->image->leave = tn__image_leave;
-    int code = tn__image_run(loading, TN_COUNT(loading), o);
+    int code = tn__image_run(loading, phases, o);
     if (!code)
         return 0;
     if (o->image->heap)
         o->options->heaps->close(o->image);
-    tn__image_release(o->image->file);
-    tn__image_free(o->image);
+    tn__image_close_reading(o->image);
     return code;
 }
 
@@ -279,11 +289,11 @@ static int start(const struct tn__image_opening *o)
     return code;
 }
 
-/* `from` has bytes, or an open file. */
-static int open_source(const struct tn__image_source *from, const char *name, const struct tn_image_load_options *given,
-                       struct tn_image **out, struct tn_error *err)
+/* Of all phases of loading, the file is started too. */
+static int open_source(const struct tn__image_source *from, const char *name, const uint8_t *id, size_t phases,
+                       const struct tn_image_load_options *given, struct tn_image **out, struct tn_error *err)
 {
-    struct tn__image_contents contents = {.name = name, .from = *from, .copy = -1};
+    struct tn__image_contents contents = {.name = name, .from = *from, .copy = -1, .id = id};
     struct tn_image_load_options options;
     struct tn_image *image;
     *out = NULL;
@@ -296,16 +306,30 @@ static int open_source(const struct tn__image_source *from, const char *name, co
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     }
     struct tn__image_opening opening = {image, &options, err, &contents};
-    code = load(&opening);
+    code = load(&opening, phases);
     if (contents.copy >= 0)
         tn__os_close(contents.copy);
     tn__os_unmap_file(&contents.copied);
     if (code)
         return code;
-    image->file->mapping.name = NULL; /* the caller's */
-    code = start(&opening);
+    if (phases == TN_COUNT(loading)) {
+        image->file->mapping.name = NULL; /* the caller's */
+        code = start(&opening);
+    }
     *out = code ? NULL : image;
     return code;
+}
+
+int tn__image_open_source(const struct tn__image_source *from, const char *name, const uint8_t *id,
+                          const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err)
+{
+    return open_source(from, name, id, TN_COUNT(loading), options, out, err);
+}
+
+int tn__image_open_reading(const struct tn__image_source *from, const char *name,
+                           const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err)
+{
+    return open_source(from, name, NULL, READING, options, out, err);
 }
 
 int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
@@ -318,7 +342,7 @@ int tn_image_open(const char *path, const struct tn_image_load_options *options,
     int error = tn__os_open(path, &from.fd);
     if (error)
         return tn__fail(err, TN_EIO, "%s: cannot be opened: %s", path, strerror(error));
-    int code = open_source(&from, path, options, out, err);
+    int code = tn__image_open_source(&from, path, NULL, options, out, err);
     tn__os_close(from.fd);
     return code;
 }
@@ -332,5 +356,5 @@ int tn_image_open_memory(const char *name, const void *bytes, size_t size, const
     if (!size)
         return tn__fail(err, TN_EINVAL, "tn_image_open_memory: no bytes");
     const struct tn__image_source from = {.bytes = bytes, .size = size};
-    return open_source(&from, name ? name : "<memory>", options, out, err);
+    return tn__image_open_source(&from, name ? name : "<memory>", NULL, options, out, err);
 }
