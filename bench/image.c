@@ -2,6 +2,7 @@
 
 /* image MODE FILE: from a file to code that can be called, once in this process, and what that took:
  *     open      tn_image_open
+ *     package   tn_package_build, of an archive, in a cache beside it; the first run links it
  *     dlopen    dlopen(RTLD_NOW) alone, which leaves the slots as they are for target 0
  *     ready     dlopen and tn_image_open_linked
  * Looking at the CPU is measured apart: it takes as long for one image as for all of a process. Both heaps, the C
@@ -17,7 +18,7 @@
 
 #include "measure.h"
 #include "resident.h"
-#include "tenon_image.h"
+#include "tenon_package.h"
 
 /* KiB of memory that was written: of files, what differs from them now. */
 static long dirty_kb(void)
@@ -42,12 +43,40 @@ static int open_library(const char *file, void **header, struct tn_error *err)
     return TN_EIO;
 }
 
+static struct tn_package_cache *cache;
+
+static int open_cache(const char *file, const struct tn_cpu *cpu, struct tn_error *err)
+{
+    static char folder[1000];
+    const char *folders[] = {folder};
+    const struct tn_package_cache_options options = {
+        .size = sizeof options, .folders = folders, .folder_count = 1, .identity = "a compiler", .native = cpu};
+    snprintf(folder, sizeof folder, "%s.cache", file);
+    return tn_package_cache_open(&options, &cache, err);
+}
+
+/* Links the archive. */
+static int build(void *context, struct tn_buffer *made, struct tn_error *err)
+{
+    static char bytes[64 << 20];
+    FILE *file = fopen(context, "rb");
+    struct tn_input archive = {.size = sizeof archive, .name = "many", .bytes = bytes};
+    const struct tn_image_link_options options = {.size = sizeof options, .kind = TN_IMAGE_LOADABLE};
+    archive.length = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file)
+        fclose(file);
+    return tn_image_link(&archive, 1, &options, made, err);
+}
+
 static int load(const char *mode, const char *file, const struct tn_image_load_options *options,
                 struct tn_image **image, struct tn_error *err)
 {
     void *header;
+    const struct tn_package_key key = {.size = sizeof key, .name = "many", .bytes = file, .length = strlen(file)};
     if (strcmp(mode, "open") == 0)
         return tn_image_open(file, options, image, err);
+    if (strcmp(mode, "package") == 0)
+        return tn_package_build(cache, &key, build, (void *)(uintptr_t)file, options, image, err);
     int code = open_library(file, &header, err);
     return code == TN_OK && strcmp(mode, "ready") == 0 ? tn_image_open_linked(header, options, image, err) : code;
 }
@@ -68,12 +97,14 @@ int main(int argc, char **argv)
     struct tn_image *image = NULL;
     struct tn_error err;
     if (argc != 3)
-        return fprintf(stderr, "usage: image open|dlopen|ready FILE\n"), 2;
+        return fprintf(stderr, "usage: image open|package|dlopen|ready FILE\n"), 2;
     uint64_t start = now_ns();
     int code = tn_cpu_host(&cpu, &err);
     uint64_t looked = now_ns();
     if (code == TN_OK)
         code = use_heaps(&err);
+    if (code == TN_OK && strcmp(argv[1], "package") == 0)
+        code = open_cache(argv[2], &cpu, &err);
     long before = dirty_kb();
     uint64_t begin = now_ns();
     if (code == TN_OK)

@@ -30,7 +30,7 @@ replaceable: $(foreach name,lua sqlite,$(addprefix $(out)/corpus/$(name).,direct
 kernels_out := $(out)/passes$(MACHINE:%=/%)
 kernels: $(foreach name,$(kernel_names),$(addprefix $(kernels_out)/$(name).,managed polls twin)) \
 	$(MACHINE:%=$(out)/count.so)
-image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
+image: $(addprefix $(out)/,spawn image image-static many.so many.a sqlite3.bc)
 heap: $(addprefix $(out)/,spawn heap) $(BUILD)/tenon
 gc_names := bt gcbench lru young latency
 more_names := splay bdd strings ephemerons rewrite arrays
@@ -209,8 +209,8 @@ $(out)/many.bc: bench/rules.mk
 		print "for (; a > 1; n++) a = a & 1 ? 3 * a + 1 : a / 2; return n; }" } }' | \
 		$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -emit-llvm -x c -c - -o $@
 
-$(out)/many.so: $(out)/many.bc $(BUILD)/tenon
-	$(BUILD)/tenon build --kind=shared -O 1 --targets 'x86-64;x86-64-v3;x86-64-v4' -o $@ $<
+$(out)/many.so $(out)/many.a: $(out)/many.bc $(BUILD)/tenon
+	$(BUILD)/tenon build $(if $(filter %.so,$@),--kind=shared) -O 1 --targets 'x86-64;x86-64-v3;x86-64-v4' -o $@ $<
 
 # ---- collected C: managed, the same without barriers, and its unmanaged twin; for a CPU that valgrind knows ----
 
