@@ -168,7 +168,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c trim.c walk.c work.c)
 # For musl, also what runs once for a reference to another library: there, size counts more than the time of a link.
 ifeq ($(LIBC),musl)
-seldom += $(addprefix src/link/core/,link.c search.c)
+seldom += $(addprefix src/link/core/,link.c members.c search.c)
 endif
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)

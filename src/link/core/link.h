@@ -124,9 +124,25 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
 
 /* resolve.c */
 int tn__link_resolve(struct tn__link *link);
+/* The link has to contain the object; what the entry leads to, for a reference of these flags (TN__NEED_...). Errors of
+ * tn__link_run. */
+int tn__link_need_object(struct tn__link *link, struct tn__object *object);
+int tn__link_need_entry(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how);
 /* Under the lock: TN_EUNDEF with all names of the request that are hidden or not defined, except those for which
  * `needs` has a generator. Called before anything is linked for the other names. */
 int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err);
+
+/* members.c */
+/* True if the link has loaded the member that the entry, of kind LAZY, stands for. */
+bool tn__link_has_loaded(const struct tn__link *link, const struct tn__entry *entry);
+/* Such an entry's member has to be loaded, for the reference `open` that has led to it. TN_ENOMEM. */
+int tn__link_want_member(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
+                         struct tn__entry *entry);
+/* True if members come before the object's references: it is of a later input than their archive. */
+bool tn__link_members_are_due(const struct tn__link *link, const struct tn__object *object);
+/* Loads the next member that is wanted, if it still is, ahead of the link's object number `at`, and goes on with the
+ * references that wanted it. Errors of tn__link_run. */
+int tn__link_load_member_before(struct tn__link *link, size_t at);
 
 /* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
 struct tn__supplier *tn__generator_for(const struct tn__missing *missing);
