@@ -156,7 +156,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/base/,error.c fork.c last_thread.c options.c partial_file.c shown_name.c thread_end.c \
 		types_alike.c types_bytes.c types_known.c) \
 	$(addprefix src/link/core/,copies.c gather.c held.c lock.c remove.c) \
-	$(addprefix src/link/format/,archive.c archive_names.c identify.c elf/header.c elf/kinds.c \
+	$(addprefix src/link/format/,archive.c archive_find.c archive_names.c identify.c elf/header.c elf/kinds.c \
 		elf/overlap.c elf/versions.c) \
 	$(addprefix src/link/unwind/,unwind.c unwind_objects.c unwind_sets.c) src/image/format/writer.c \
 	$(filter-out src/image/save/copy.c src/image/save/map.c,$(wildcard src/image/save/*.c)) \
@@ -166,9 +166,9 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/gc/threads/,await.c overflow.c thread.c world.c) \
 	$(addprefix src/gc/collect/,cards.c collect.c permanent.c verify.c) \
 	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c trim.c walk.c work.c)
-# For musl, also what runs once for a reference to another library: there, size counts more than the time of a link.
+# For musl, also what runs once for a symbol that an object mentions: there, size counts more than the time of a link.
 ifeq ($(LIBC),musl)
-seldom += $(addprefix src/link/core/,link.c members.c search.c)
+seldom += $(addprefix src/link/core/,enter.c link.c members.c search.c)
 endif
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)

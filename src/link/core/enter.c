@@ -58,6 +58,16 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
     return 0;
 }
 
+bool tn__entry_is_later(const struct tn__entry *entry, uint64_t input, const struct tn__journal *journal)
+{
+    if (entry->strength != TN__STRENGTH_WEAK)
+        return false;
+    if (entry->kind == TN__ENTRY_PROMISED)
+        return entry->promise->state == TN__PROMISE_NEW && entry->promise->input > input;
+    return entry->kind == TN__ENTRY_OBJECT && entry->object->input > input &&
+           !tn__object_is_taken(entry->object, journal) && !entry->object->data->split;
+}
+
 /* Common definitions of one name share the largest size and alignment. */
 static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbol)
 {
@@ -98,7 +108,7 @@ static bool comes_too_late(const struct tn__object *object, const struct tn__sym
            object->data->sections[symbol->section].is_copy && is_settled(entry);
 }
 
-/* The stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
+/* The stronger one wins, among equal ones that of the first input, and what keeps a promise takes its place. */
 int tn__object_define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
                       struct tn__journal *journal, struct tn_error *err)
 {
@@ -115,6 +125,7 @@ int tn__object_define(struct tn__object *object, uint32_t index, const struct tn
     int code = overrides ? 0 : tn__entry_yields(entry, strength, object->name, &overrides, err);
     if (code)
         return code;
+    overrides |= strength == TN__STRENGTH_WEAK && tn__entry_is_later(entry, object->input, journal);
     bool both_common = tn__strength_is_common(strength) && tn__strength_is_common(entry->strength);
     if (both_common && entry->kind == TN__ENTRY_LINKED &&
         (symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift))

@@ -14,12 +14,18 @@ struct wanted {
     struct wanted *next;  /* for the same member */
     struct tn_library *library;
     struct tn__entry *entry; /* that the reference leads to */
+    bool comes_before;       /* what defines the entry so far */
     struct tn__open open;
 };
 
+static bool has_loaded(const struct tn__link *link, const struct tn__archive *archive, uint64_t member)
+{
+    return tn__tree_find(link->loaded, (uintptr_t)archive->input.bytes + member);
+}
+
 bool tn__link_has_loaded(const struct tn__link *link, const struct tn__entry *entry)
 {
-    return tn__tree_find(link->loaded, (uintptr_t)entry->archive->input.bytes + entry->member);
+    return has_loaded(link, entry->archive, entry->member);
 }
 
 static void note_archive(struct tn__link *link, struct tn__archive *archive)
@@ -36,15 +42,14 @@ static void note_archive(struct tn__link *link, struct tn__archive *archive)
     *at = archive;
 }
 
-int tn__link_want_member(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
-                         struct tn__entry *entry)
+static int want(struct tn__link *link, struct tn__archive *archive, uint64_t member, struct wanted reference)
 {
-    struct tn__archive *archive = entry->archive;
     struct wanted *wanted = tn__arena_alloc(&link->arena, sizeof *wanted);
     if (!wanted)
         return tn__no_memory(link->err, archive->name);
     note_archive(link, archive);
-    *wanted = (struct wanted){{.key = ~entry->member}, NULL, library, entry, *open};
+    *wanted = reference;
+    wanted->tree.key = ~member;
     struct tn__tree *same = tn__tree_find(archive->wanted, wanted->tree.key);
     if (same) {
         struct wanted *first = tn__container_of(same, struct wanted, tree);
@@ -55,6 +60,49 @@ int tn__link_want_member(struct tn__link *link, const struct tn__open *open, str
     tn__tree_insert(&archive->wanted, &wanted->tree);
     link->wanted_members++;
     return 0;
+}
+
+int tn__link_want_member(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
+                         struct tn__entry *entry)
+{
+    return want(link, entry->archive, entry->member,
+                (struct wanted){.library = library, .entry = entry, .open = *open});
+}
+
+/* True if a member of the archive would be loaded although the entry has a definition: a common symbol, or a weak one of
+ * a later input. */
+static bool comes_before(const struct tn__link *link, const struct tn__archive *archive, const struct tn__entry *entry)
+{
+    return (entry->kind == TN__ENTRY_OBJECT && tn__strength_is_common(entry->strength)) ||
+           tn__entry_is_later(entry, archive->number, &link->journal);
+}
+
+/* Any member that defines a common symbol may have a value for it; for a reference the first is taken. */
+static int want_of_archive(struct tn__link *link, struct tn__archive *archive, struct wanted reference, bool *any)
+{
+    struct tn__archive_symbol *found;
+    size_t count;
+    int code = tn__archive_find(archive, reference.entry->name, &found, &count, link->err);
+    if (count > 1 && !tn__strength_is_common(reference.entry->strength))
+        count = 1;
+    for (size_t i = 0; !code && i < count; i++)
+        if (!has_loaded(link, archive, found[i].member)) {
+            code = want(link, archive, found[i].member, reference);
+            *any = true;
+        }
+    return code;
+}
+
+int tn__link_want_before(struct tn__link *link, const struct tn__object *object, struct tn__entry *entry, bool *any)
+{
+    struct tn_library *library = object->owner->library;
+    struct wanted reference = {.library = library, .entry = entry, .comes_before = true, .open = {library, entry, 0}};
+    int code = 0;
+    *any = false;
+    for (struct tn__archive *at = library->archives; !code && at && at->number >= object->input; at = at->next)
+        if (comes_before(link, at, entry))
+            code = want_of_archive(link, at, reference, any);
+    return code;
 }
 
 /* The next member to be loaded. There is one. */
@@ -104,11 +152,11 @@ static int note_member(struct tn__link *link, const struct tn__archive *archive,
     return 0;
 }
 
-static int load_member(struct tn__link *link, const struct wanted *wanted)
+/* Loads the one at which the link is. */
+static int load_member(struct tn__link *link, struct tn_library *library)
 {
-    struct tn_library *library = wanted->library;
-    struct tn__archive *archive = wanted->entry->archive;
-    uint64_t offset = wanted->entry->member;
+    struct tn__archive *archive = link->scanned;
+    uint64_t offset = archive->at;
     struct tn_input input;
     char *name;
     int code = note_member(link, archive, offset);
@@ -140,15 +188,31 @@ static int load_member(struct tn__link *link, const struct wanted *wanted)
     return took ? tn__link_need_object(link, member) : 0;
 }
 
+/* Its entry may have been defined meanwhile. Before a common symbol only a value counts. */
+static int is_still_wanted(const struct tn__link *link, const struct wanted *wanted, bool *is)
+{
+    struct tn__archive *archive = link->scanned;
+    const struct tn__entry *entry = wanted->entry;
+    *is = wanted->comes_before
+              ? comes_before(link, archive, entry)
+              : entry->kind == TN__ENTRY_LAZY && entry->archive == archive && entry->member == archive->at;
+    *is = *is && !has_loaded(link, archive, archive->at);
+    return *is && tn__strength_is_common(entry->strength)
+               ? tn__archive_has_value(archive, entry->name, archive->at, is, link->err)
+               : 0;
+}
+
 /* Loads it, unless it is not needed any more, and goes on with the references that wanted it. */
 static int load_next(struct tn__link *link)
 {
     const struct wanted *wanted = next_wanted(link);
     int code = 0;
-    for (const struct wanted *at = wanted; !code && at; at = at->next)
-        if (at->entry->kind == TN__ENTRY_LAZY && at->entry->archive == link->scanned &&
-            at->entry->member == link->scanned->at && !tn__link_has_loaded(link, at->entry))
-            code = load_member(link, at);
+    for (const struct wanted *at = wanted; !code && at; at = at->next) {
+        bool is;
+        code = is_still_wanted(link, at, &is);
+        if (!code && is)
+            code = load_member(link, at->library);
+    }
     for (; !code && wanted; wanted = wanted->next)
         code = tn__link_need_entry(link, wanted->open.library, wanted->open.entry, wanted->open.how);
     return code;

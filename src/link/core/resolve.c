@@ -115,6 +115,16 @@ int tn__link_need_entry(struct tn__link *link, struct tn_library *library, struc
     return 0;
 }
 
+/* True for the symbol that the entry of a common one stands for, and for references to what is weak. */
+static bool may_be_before(const struct tn__object *object, const struct tn__symbol *symbol)
+{
+    const struct tn__entry *entry = symbol->entry;
+    if (symbol->place == TN__PLACE_COMMON)
+        return entry->object == object && tn__strength_is_common(entry->strength);
+    return entry->strength == TN__STRENGTH_WEAK && symbol->place == TN__PLACE_UNDEFINED &&
+           symbol->binding != TN__BIND_WEAK;
+}
+
 static int resolve_object(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
@@ -124,7 +134,10 @@ static int resolve_object(struct tn__link *link, struct tn__object *object)
             continue;
         bool open = symbol->place == TN__PLACE_UNDEFINED;
         bool variable = symbol->type == TN__TYPE_TLS && !link->session->imports_tls;
-        int code = tn__link_need_entry(link, library, symbol->entry,
+        bool before = library->archives && may_be_before(object, symbol);
+        int code = before ? tn__link_want_before(link, object, symbol->entry, &before) : 0;
+        if (!code && !before)
+            code = tn__link_need_entry(link, library, symbol->entry,
                                        (open && symbol->binding == TN__BIND_WEAK ? TN__NEED_WEAK : 0U) |
                                            (open && variable ? TN__NEED_TLS : 0U));
         if (code)

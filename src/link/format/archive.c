@@ -291,6 +291,21 @@ static int bsd_index(const struct tn__archive *archive, const struct tn__member 
     return 0;
 }
 
+int tn__archive_visit_member(const struct tn__archive *archive, uint64_t offset, tn__archive_visit *visit,
+                             void *context, bool *enough, struct tn_error *err)
+{
+    struct tn_input input;
+    char *name;
+    int code = tn__archive_load(archive, offset, &input, &name, err);
+    if (code)
+        return code;
+    code = visit(context, &input, offset, enough, err);
+    tn__free(archive->from, name);
+    if (input.release)
+        input.release(input.context, input.bytes, input.length);
+    return code;
+}
+
 int tn__archive_each(const struct tn__archive *archive, tn__archive_visit *visit, void *context, struct tn_error *err)
 {
     struct tn__member member;
@@ -299,17 +314,8 @@ int tn__archive_each(const struct tn__archive *archive, tn__archive_visit *visit
         int code = tn__archive_member(archive, offset, &member, &enough, err);
         if (code || enough)
             return code;
-        if (tn__archive_is_table(&member))
-            continue;
-        struct tn_input input;
-        char *name;
-        code = tn__archive_load(archive, member.offset, &input, &name, err);
-        if (code)
-            return code;
-        code = visit(context, &input, member.offset, &enough, err);
-        tn__free(archive->from, name);
-        if (input.release)
-            input.release(input.context, input.bytes, input.length);
+        if (!tn__archive_is_table(&member))
+            code = tn__archive_visit_member(archive, member.offset, visit, context, &enough, err);
         if (code || enough)
             return code;
     }

@@ -34,6 +34,17 @@ struct tn__archive {
     struct tn__tree *wanted;
     uint64_t at;
     struct tn__archive *next_wanted;
+    /* The index by name and member, once it was needed, and members that were read for it (archive_find.c). */
+    struct tn__arena arena;
+    struct tn__archive_symbol {
+        const char *name;
+        uint64_t member;
+        bool is_value; /* the member was read, and defines it as no function, and as neither weak nor common */
+    } * by_name;
+    size_t symbol_count;
+    bool is_sorted;
+    struct tn__tree *read; /* by offset */
+    uint64_t read_size;
     struct tn__archive_names {
         const char *text; /* the GNU table of long names */
         size_t size;
@@ -58,10 +69,12 @@ int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struc
                        struct tn_error *err);
 /* True for the archive's own tables: symbols, long names. */
 bool tn__archive_is_table(const struct tn__member *member);
-/* Loads each member that is no table and visits it, until `visit` returns an error or sets *enough. The bytes and the
- * name of `member` are the visitor's for the call only. */
+/* Loads a member and visits it; each member that is no table, until `visit` returns an error or sets *enough. The bytes
+ * and the name of `member` are the visitor's for the call only. */
 typedef int tn__archive_visit(void *context, const struct tn_input *member, uint64_t offset, bool *enough,
                               struct tn_error *err);
+int tn__archive_visit_member(const struct tn__archive *archive, uint64_t offset, tn__archive_visit *visit,
+                             void *context, bool *enough, struct tn_error *err);
 int tn__archive_each(const struct tn__archive *archive, tn__archive_visit *visit, void *context, struct tn_error *err);
 /* Calls `define` for every symbol of the archive's index or, without an index, for every definition of every member. */
 typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
@@ -79,6 +92,14 @@ struct tn__archive_renaming {
     void *next_context;
 };
 int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_renaming *renaming, struct tn_error *err);
+/* Finds the members that define a name, the first of the archive first: in its index, which the first call sorts.
+ * *count is 0 after an error. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
+int tn__archive_find(struct tn__archive *archive, const char *name, struct tn__archive_symbol **found, size_t *count,
+                     struct tn_error *err);
+/* Reads one of them, once. *has: its definition is a value, as above. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
+int tn__archive_has_value(struct tn__archive *archive, const char *name, uint64_t member, bool *has,
+                          struct tn_error *err);
+void tn__archive_forget_index(struct tn__archive *archive);
 /* "archive.a(member.o)", which belongs to the caller; NULL when memory is out. */
 char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member);
 /* Loads the bytes and full name of a member. `input->release`, if set, unmaps the bytes; the name belongs to the

@@ -68,6 +68,7 @@ static void free_archives(struct tn_library *library)
         next = archive->next;
         if (archive->input.release)
             archive->input.release(archive->input.context, archive->input.bytes, archive->input.length);
+        tn__archive_forget_index(archive);
         tn__free(from, archive->name);
         tn__free(from, archive);
     }

@@ -362,6 +362,97 @@ static void archives_are_borrowed_until_the_session_ends_and_objects_until_they_
     free(object.at);
 }
 
+/* ---- values for common symbols ---- */
+
+/* An object with a variable of this name that has a value; without one, a common symbol. */
+static struct bytes variable_object(const char *name, const uint32_t *value)
+{
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    unsigned data = value ? elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, value, 4) : SHN_COMMON;
+    elf_symbol(&elf, name, STB_GLOBAL, STT_OBJECT, data, value ? 0 : 4, 4);
+    return elf_finish(&elf);
+}
+
+/* What an archive has for the common symbol v: all of its members are promised to define it. */
+static const struct common_row {
+    const char *name;
+    const char *members; /* f: a function v; c: common; o: another symbol; 5, 6: this value; x: no object */
+    uint32_t value;
+    int code;
+} common_rows[] = {
+    {"a value", "5", 5, 0},    {"the first value", "fco65", 6, 0},
+    {"a function", "f", 0, 0}, {"a common symbol", "c", 0, 0},
+    {"nothing", "o", 0, 0},    {"no object before it", "x5", 0, TN_EFORMAT},
+};
+
+static struct bytes member_of(char kind)
+{
+    static const uint32_t values[] = {5, 6};
+    switch (kind) {
+    case 'f':
+        return function_object("v", NULL, 1);
+    case 'c':
+        return variable_object("v", NULL);
+    case 'o':
+        return function_object("w", NULL, 1);
+    case 'x':
+        return (struct bytes){calloc(1, 64), 64};
+    default:
+        return variable_object("v", &values[kind - '5']);
+    }
+}
+
+/* Twice the same pair for each member: an index may say a thing again. */
+static struct archive *all_promise_v(const char *members)
+{
+    struct archive *a = begin();
+    uint8_t index[128] = {0};
+    size_t count = strlen(members), size = 4 + 2 * count * (4 + 2), at = 8 + 60 + size + (size & 1);
+    struct bytes objects[8];
+    put_big_endian(index, 2 * count, 4);
+    for (size_t i = 0; i < count; i++) {
+        objects[i] = member_of(members[i]);
+        put_big_endian(index + 4 + 8 * i, at, 4);
+        put_big_endian(index + 8 + 8 * i, at, 4);
+        at += 60 + objects[i].size + (objects[i].size & 1);
+    }
+    for (size_t i = 0; i < 2 * count; i++)
+        index[4 + 8 * count + 2 * i] = 'v';
+    append_member(a, "/", index, size);
+    for (size_t i = 0; i < count; i++) {
+        append_member(a, "m.o/", objects[i].at, objects[i].size);
+        free(objects[i].at);
+    }
+    return a;
+}
+
+static void a_common_symbol_takes_the_value_of_a_member(void **state)
+{
+    const struct common_row *row = *state;
+    for (int is_behind = 0; is_behind < 2; is_behind++) {
+        struct fixture f = open_fixture(NULL);
+        struct bytes object = variable_object("v", NULL);
+        struct tn_error err;
+        void *address;
+        if (!is_behind)
+            add_bytes(&f, "common.o", object.at, object.size);
+        add(&f, "values.a", all_promise_v(row->members));
+        if (is_behind)
+            add_bytes(&f, "common.o", object.at, object.size);
+        int code = tn_lookup(f.library, "v", &address, &err);
+        if (row->code && !is_behind) {
+            assert_error(code, row->code, &err, "values.a");
+        } else {
+            assert_ok(code, &err);
+            assert_int_equal(*(uint32_t *)address, is_behind ? 0 : row->value);
+            assert_int_equal(stats_of(&f).objects, !is_behind && row->value ? 2 : 1);
+        }
+        close_fixture(&f);
+        free(object.at);
+    }
+}
+
 /* ---- malformed ones ---- */
 
 enum field { NAME = 8, DATE = 24, SIZE = 56, END = 66 }; /* in the first member's header, at 8 */
@@ -521,6 +612,7 @@ int main(void)
     };
     int failed = cmocka_run_group_tests_name("link/archive", tests, NULL, NULL);
     failed += RUN_ROWS("made by tools", made, members_are_linked_on_demand);
+    failed += RUN_ROWS("values for common symbols", common_rows, a_common_symbol_takes_the_value_of_a_member);
     failed += RUN_ROWS("malformed", spoiled, malformed_archives_are_refused);
     return failed + RUN_ROWS("spoiled bytes", made, no_spoiled_byte_does_harm);
 }
