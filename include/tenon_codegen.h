@@ -196,6 +196,10 @@ struct tn_image_options {
     int all_replaceable;
     const char *const *replaceable;
     size_t replaceable_count;
+    /* Nothing that is linked with the image has copies of what the inputs define, as of an inline variable of C++: all
+     * initializers run in the order of the inputs. Without this, those of data in COMDAT groups run after the others,
+     * so that a linker can leave them out with their copy. */
+    uint64_t has_only_copies;
 };
 
 struct tn_image_stats {

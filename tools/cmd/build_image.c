@@ -242,6 +242,7 @@ static int build(struct job *job)
     if (!job->options.native || !tool_watch_image(job->settings) || !read_all(job))
         return STATUS_FAILURE;
     job->options.roots = (const char *const *)job->roots;
+    job->options.has_only_copies = job->settings->kind != KIND_ARCHIVE && job->object_count == 1;
     job->options.root_count = job->root_count;
     job->options.dependencies = job->dependencies;
     job->options.dependency_count = job->dependency_count;

@@ -70,6 +70,10 @@ bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local);
 /* Makes everything but `roots`, which are defined, and what they lead to go away. */
 void tn__mv_keep(LLVMModuleRef module, const char *const *roots, size_t count);
 
+/* Initializers and finalizers run without regard to which copy of their data is linked. Linkers keep the order of those
+ * alone. */
+void tn__mv_drop_keys(LLVMModuleRef module);
+
 /* Makes code load the address of a variable from word `number` of the array that `words` names, which another module
  * defines. False: an initial value has the address; *owner: the variable with that value. *used: code has used it. */
 bool tn__mv_load_address(LLVMModuleRef module, const char *symbol, const char *words, size_t number, bool *used,

@@ -123,6 +123,8 @@ static int keep_roots(struct tn__image_build *b)
     keep_bound(b, TN__IMAGE_PATCH_TABLE, TN__IMAGE_PATCH_INDEX);
     if (options->root_count)
         tn__mv_keep(b->unit.module, b->roots, b->root_count);
+    if (options->has_only_copies)
+        tn__mv_drop_keys(b->unit.module);
     return TN_OK;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Makes several modules one, by LLVM's linker of IR, and reduces it to what chosen functions and variables lead to.
- * LLVM's GlobalDCE would need the whole machinery of passes around it; this is a mark and a sweep. */
+/* Makes several modules one, by LLVM's linker of IR, reduces it to what chosen functions and variables lead to, and
+ * keeps its initializers in order. LLVM's GlobalDCE would need the whole machinery of passes around it; this is a mark
+ * and a sweep. */
 
 #include "codegen/llvm/llvm_compat.h"
 
@@ -102,4 +103,25 @@ void tn__mv_keep(LLVMModuleRef ref, const char *const *roots, size_t count)
             global.setLinkage(GlobalValue::InternalLinkage);
             global.setVisibility(GlobalValue::DefaultVisibility);
         }
+}
+
+static void drop_keys(GlobalVariable *list)
+{
+    if (!list || !list->hasInitializer() || !isa<ConstantArray>(list->getInitializer()))
+        return;
+    auto *array = cast<ConstantArray>(list->getInitializer());
+    SmallVector<Constant *, 32> entries;
+    for (const Use &use : array->operands()) {
+        auto *entry = cast<ConstantStruct>(use.get());
+        auto *key = entry->getOperand(2);
+        entries.push_back(ConstantStruct::get(
+            entry->getType(), {entry->getOperand(0), entry->getOperand(1), Constant::getNullValue(key->getType())}));
+    }
+    list->setInitializer(ConstantArray::get(array->getType(), entries));
+}
+
+void tn__mv_drop_keys(LLVMModuleRef module)
+{
+    for (const char *name : {"llvm.global_ctors", "llvm.global_dtors"})
+        drop_keys(unwrap(module)->getNamedGlobal(name));
 }
