@@ -69,8 +69,8 @@ int tn__link_want_member(struct tn__link *link, const struct tn__open *open, str
                 (struct wanted){.library = library, .entry = entry, .open = *open});
 }
 
-/* True if a member of the archive would be loaded although the entry has a definition: a common symbol, or a weak one of
- * a later input. */
+/* True if a member of the archive would be loaded although the entry has a definition: it is a common symbol, or a weak
+ * one of a later input. */
 static bool comes_before(const struct tn__link *link, const struct tn__archive *archive, const struct tn__entry *entry)
 {
     return (entry->kind == TN__ENTRY_OBJECT && tn__strength_is_common(entry->strength)) ||
