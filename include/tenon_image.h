@@ -179,6 +179,19 @@ TN_API int tn_image_observe_gdb(struct tn_image *image, const char *path, struct
  * Code that is linked in stays. NULL is ignored. */
 TN_API void tn_image_close(struct tn_image *image);
 
+/* Closes an image while attached threads may be running its code, or hold addresses of it until they are quiescent
+ * (tenon/thread.h): no new call reaches it, and it is unloaded when no attached thread can be in it. What leads to it
+ * is led away: redirectable and lazy functions of sessions as if their target were retired (tn_tracker_retire),
+ * replaceable functions of other open images to their chosen versions. Then the call waits, twice, until all other
+ * attached threads have been quiescent, and closes the image as tn_image_close does, with its finalizers in this
+ * thread. Code that was linked to its addresses is not changed: before, the caller removes definitions of such
+ * addresses, objects that use them, and the tracker of code instances that lead there, and no thread looks anything of
+ * the image up or redirects anything to it from then on. Threads that are not attached are not waited for. The caller
+ * must not be running code of the image, nor hold a lock for which others wait outside of blocking regions. Any number
+ * of threads may retire images at the same time; the image is gone when the call returns. It cannot fail. Code that is
+ * linked in stays, as do files that other images or heaps use, until these are gone. NULL is ignored. */
+TN_API void tn_image_retire(struct tn_image *image);
+
 /* Finds the chosen version of a public function, in logarithmic time; NULL if there is none of that name. Of a
  * replaceable function, it is the entry, whose address never changes. */
 TN_API void *tn_image_lookup(const struct tn_image *image, const char *name);
@@ -187,8 +200,9 @@ TN_API void *tn_image_lookup(const struct tn_image *image, const char *name);
  * from anywhere, those within the image too; NULL: to its chosen version again. Calls that have begun go on where they
  * are. The code has to stay until the function leads elsewhere and no thread runs it; it may be a stub of a session,
  * which tn_jit_replace and others lead on (doc/REDIRECT.md). Any number of threads may do this, and call the function.
- * TN_EUNDEF (no public function has that name), TN_ENOTSUP (the function was built with direct calls), TN_EINVAL (it
- * would lead to itself, perhaps through other functions of the image). */
+ * Not to be called where a session holds its lock (tenon/observe.h). TN_EUNDEF (no public function has that name),
+ * TN_ENOTSUP (the function was built with direct calls), TN_EINVAL (it would lead to itself, perhaps through functions
+ * of other images, and stubs). */
 TN_API int tn_image_redirect(struct tn_image *image, const char *name, const void *address, struct tn_error *err);
 
 struct tn_image_function {
@@ -220,8 +234,8 @@ struct tn_image_instance {
 
 /* Publishes functions as the code of instances, by the rules of tn_instance_publish; an instance that already has code
  * keeps it. The code is withdrawn with the tracker `owner` (NULL: never), which must happen before a loaded file is
- * closed. Any number of threads may do this. TN_EUNDEF (the text lists what the image does not have; nothing was
- * published), TN_EINVAL (a row is wrong; those before it were published). */
+ * closed or retired. Any number of threads may do this. TN_EUNDEF (the text lists what the image does not have; nothing
+ * was published), TN_EINVAL (a row is wrong; those before it were published). */
 TN_API int tn_image_publish(const struct tn_image *image, const struct tn_image_instance *rows, size_t count,
                             struct tn_tracker *owner, struct tn_error *err);
 

@@ -49,6 +49,7 @@ enum tn__level {
     TN__LEVEL_ONCE,        /* steps that set up LLVM */
     TN__LEVEL_IMAGES,      /* the list of loaded images */
     TN__LEVEL_FRAMES,      /* unwind tables of loaded images */
+    TN__LEVEL_ENTRIES,     /* the list of images with functions that were redirected */
     TN__LEVEL_THREADS,     /* the list of attached threads */
     TN__LEVEL_ENDS,        /* what threads run at their end */
     TN__LEVEL_SNAPSHOT,    /* what verification was told of */

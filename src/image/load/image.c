@@ -215,6 +215,8 @@ void tn_image_close(struct tn_image *image)
     if (!image)
         return;
     tn__image_leave_types(image);
+    if (image->leave_redirected)
+        image->leave_redirected(image);
     if (image->unload)
         image->unload(image);
     else

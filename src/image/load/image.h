@@ -14,7 +14,8 @@
  *     open.c      tn_image_open and tn_image_open_memory: the phases of opening a file, and of closing it
  *     debugger.c  tn_image_observe_gdb
  *     instances.c tn_image_publish
- *     redirect.c  tn_image_redirect */
+ *     redirect.c  tn_image_redirect
+ *     retire.c    tn_image_retire */
 
 #ifndef TENON_IMAGE_IMAGE_H
 #define TENON_IMAGE_IMAGE_H
@@ -269,6 +270,9 @@ struct tn_image {
     struct tn__image_heap *heap;           /* in the arena; NULL: it has none */
     /* Its types are not compared with those of code any more; atomic. NULL: they are not compared. */
     void (*leave_types)(struct tn_image *image);
+    /* Of one with functions that were redirected; NULL: there is none. Called when it is closed (redirect.c). */
+    void (*leave_redirected)(struct tn_image *image);
+    struct tn__list redirected;
     /* Of a loaded file (thread_exits.c): */
     struct tn__list listed;
     struct tn__thread_ends thread_exits;

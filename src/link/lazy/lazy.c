@@ -60,6 +60,7 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     pool->hooks = (struct tn__lazy_hooks){forget_stubs, tn__cells_lead_away, tn__cells_have, tn__cells_owner};
     pool->entry = (uintptr_t)best_entry();
     session->lazy = &pool->hooks;
+    tn__cells_announce();
     return 0;
 }
 

@@ -3,6 +3,7 @@
 /* What leads a function: claims on its cell, the highest of which is written to the word that its stub jumps through
  * (doc/REDIRECT.md). Words are written under the session's lock only, and never so that stubs form a cycle. */
 
+#include "base/onward.h"
 #include "link/redirect/cell.h"
 #include "link/session/contents.h"
 
@@ -11,15 +12,19 @@ static struct tn_session *session_of(const struct tn__cell *cell)
     return cell->facts->batch->library->session;
 }
 
-/* True if a call of `address` would reach this cell, possibly through other stubs. These form no cycle so far. */
+/* True if a call of `address` would reach this cell, possibly through other stubs of the session, and entries of
+ * images. Stubs form no cycle so far. */
 static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const struct tn__cell *cell)
 {
-    for (;;) {
+    struct tn__onward_walk walk = {0};
+    while (address && !tn__onward_again(&walk, address)) {
         const struct tn__cell *next = tn__cell_at(pool, address);
-        if (!next || next == cell)
-            return next != NULL;
-        address = tn__cell_word(next);
+        const struct tn__onward *entries = next ? NULL : tn__onward_by(&tn__onward_entries);
+        if (next == cell)
+            return true;
+        address = next ? tn__cell_word(next) : entries ? entries->from(address) : 0;
     }
+    return false;
 }
 
 static bool has_function(const struct tn__cell *cell)
@@ -341,6 +346,47 @@ static bool lead_cell_away(const struct tn__lazy_pool *pool, struct tn__cell *ce
 bool tn__cells_lead_away(struct tn_session *session, const struct tn__places *places)
 {
     return tn__cells_each(tn__lazy_pool_of(session), lead_cell_away, places);
+}
+
+/* ---- for entries of images (base/onward.h) ---- */
+
+/* Without the end of an operation: that would call the client. */
+static struct tn_session *next_session(struct tn_session *session)
+{
+    if (session)
+        tn__session_pause(session);
+    else
+        tn__sessions_lock();
+    session = tn__sessions_next(session);
+    if (session)
+        tn__session_lock(session);
+    else
+        tn__sessions_unlock();
+    return session;
+}
+
+static uint64_t lead_on_from(uint64_t address)
+{
+    uint64_t to = 0;
+    for (struct tn_session *session = NULL; (session = next_session(session));) {
+        const struct tn__cell *cell = session->lazy ? find_function(tn__lazy_pool_of(session), address) : NULL;
+        to = cell ? tn__cell_word(cell) : to;
+    }
+    return to;
+}
+
+static void lead_all_away(uint64_t start, uint64_t size)
+{
+    struct tn_range range = {start, size};
+    for (struct tn_session *session = NULL; (session = next_session(session));)
+        if (session->lazy)
+            session->lazy->lead_away(session, &(struct tn__places){&range, 1});
+}
+
+void tn__cells_announce(void)
+{
+    static const struct tn__onward stubs = {lead_on_from, lead_all_away};
+    __atomic_store_n(&tn__onward_stubs, &stubs, __ATOMIC_RELEASE);
 }
 
 /* ---- cells of symbols ---- */

@@ -153,6 +153,8 @@ void tn__cell_note_target(const struct tn_session *session, uint64_t target);
 bool tn__cells_lead_away(struct tn_session *session, const struct tn__places *places);
 bool tn__cells_have(const struct tn_session *session, const struct tn__entry *entry);
 struct tn_tracker *const *tn__cells_owner(const struct tn_session *session, uint64_t address);
+/* Tells images that there are stubs (base/onward.h). */
+void tn__cells_announce(void);
 
 /* True for a name to look up that came later than the function: it is freed apart. */
 static inline bool tn__cell_has_later_name(const struct tn__cell_facts *facts)
