@@ -136,6 +136,13 @@ static void call(int n)
     show("call", n);
 }
 
+/* The first is weak. Of two weak ones in members, that of the first member counts in one link of everything, on demand
+ * that of the member that is needed first. */
+static void note_definitions(const struct file *first, const struct file *second, int is_weak)
+{
+    program.has_late_definitions |= second->is_member && (!is_weak || first->is_member);
+}
+
 static void weak_function(int n)
 {
     struct file *first = any_file(), *second = other_than(first);
@@ -145,7 +152,7 @@ static void weak_function(int n)
     if (chance(60)) {
         struct file *strong = other_than(first);
         int is_weak = chance(30);
-        program.has_late_definitions |= strong->is_member && !is_weak;
+        note_definitions(first, strong, is_weak);
         put(strong, "%sint chosen_%d(void) { return 2; }\n", is_weak ? "__attribute__((weak)) " : "", n);
     }
     show("weak", n);
@@ -157,7 +164,7 @@ static void weak_variable(int n)
     declare("extern int weak_value_%d;\nint weak_data_%d(void);\n", n, n);
     put(first, "__attribute__((weak)) int weak_value_%d = 1;\n", n);
     int is_weak = !chance(50);
-    program.has_late_definitions |= second->is_member && !is_weak;
+    note_definitions(first, second, is_weak);
     put(second, "%sint weak_value_%d = 20;\n", is_weak ? "__attribute__((weak)) " : "", n);
     put(any_file(), "int weak_data_%d(void) { return weak_value_%d++; }\n", n, n);
     show("weak_data", n);
