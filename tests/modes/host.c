@@ -36,6 +36,7 @@ static struct {
     int is_once; /* the program ends the process */
     int is_lazy;
     int is_open, is_dlopen;
+    int is_retired; /* and the image is not closed, but retired */
     int is_thread;  /* a thread that is not attached makes the first call */
     int is_stub;    /* functions of objects are lazy, too */
     size_t threads; /* of the session */
@@ -189,7 +190,7 @@ static void check_growth(int round)
 
 static void unload(int round)
 {
-    tn_image_close(client.image);
+    (settings.is_retired ? tn_image_retire : tn_image_close)(client.image);
     client.image = NULL;
     if (settings.is_dlopen && dlclose(client.handle))
         fail(dlerror(), NULL);
@@ -249,8 +250,10 @@ static void parse(char **arguments)
     const struct {
         const char *name;
         int *is;
-    } options[] = {{"--once", &settings.is_once}, {"--lazy", &settings.is_lazy},     {"--stubs", &settings.is_stub},
-                   {"--open", &settings.is_open}, {"--dlopen", &settings.is_dlopen}, {"--thread", &settings.is_thread}};
+    } options[] = {{"--once", &settings.is_once},     {"--lazy", &settings.is_lazy},
+                   {"--stubs", &settings.is_stub},    {"--open", &settings.is_open},
+                   {"--dlopen", &settings.is_dlopen}, {"--thread", &settings.is_thread},
+                   {"--retire", &settings.is_retired}};
     for (; *arguments; arguments++) {
         size_t i = 0, count = sizeof options / sizeof options[0];
         while (i < count && strcmp(options[i].name, *arguments))

@@ -45,15 +45,19 @@ client-threads ir      host    --lazy --threads=2 --thread
 exe            build   exe
 shared         build   shared  --dlopen --thread
 image          build   image   --open --thread
+replaceable    build   replaceable --open --retire
 '
 
-# built STEM KIND: makes STEM.KIND of the inputs
+# built STEM HOW: makes STEM/HOW of the inputs
 built() {
-    local stem=$1 kind=$2 inputs targets='x86-64'
+    local stem=$1 how=$2 inputs options=(--targets x86-64)
     mapfile -t inputs <"$stem/build.inputs"
-    [ "$kind" != image ] || targets='x86-64;x86-64-v2,clone_all'
-    "$BUILD/tenon" build --kind="$kind" --targets "$targets" -O1 -o "$stem/$kind" "${inputs[@]}" \
-        >"$stem/$kind.log" 2>&1
+    case $how in
+    image) options=(--targets 'x86-64;x86-64-v2,clone_all') ;;
+    replaceable) options+=(--replaceable) ;;
+    esac
+    "$BUILD/tenon" build --kind="${how/replaceable/image}" "${options[@]}" -O1 -o "$stem/$how" "${inputs[@]}" \
+        >"$stem/$how.log" 2>&1
 }
 
 # check_mode STEM NAME FORM HOW [OPTION...]: one line for a program in a mode; none, if that were the same as another.
@@ -70,7 +74,7 @@ check_mode() {
     [ ! -f "$stem/libraries" ] || mapfile -t libraries <"$stem/libraries"
     case $how in
     host) native=$stem/twice ;;
-    shared | image) native=$stem/library ;;
+    shared | image | replaceable) native=$stem/library ;;
     esac
     if [ -s "$stem/ends" ] && [ "$native" != "$stem/native" ]; then
         [ "$how" != host ] || native=$stem/native
