@@ -35,7 +35,8 @@ enum claim {
 enum {
     IN_TIERS = 1 << WAY_TIERS | 1 << WAY_RETIRED,
     IN_PARTS = 1 << WAY_LAZY | IN_TIERS,
-    LAZILY = 1 << WAY_EAGER | 1 << WAY_OBJECT | IN_PARTS,
+    UNLINKED = 1 << WAY_EAGER | 1 << WAY_OBJECT | IN_PARTS,
+    LAZILY = UNLINKED | 1 << WAY_IMAGE,
     IN_JITS = 1 << WAY_EAGER | IN_PARTS
 };
 
@@ -46,8 +47,8 @@ static const struct {
     unsigned ways;
     bool is_new, is_held, is_alone;
 } claims[CLAIMS] = {
-    [NEW] = {"not called", "F", LAZILY, .is_new = true},
-    [RESOLVING] = {"being called", "F", LAZILY & ~(1U << WAY_OBJECT), .is_new = true, .is_held = true},
+    [NEW] = {"not called", "F", UNLINKED, .is_new = true},
+    [RESOLVING] = {"being called", "F", UNLINKED & ~(1U << WAY_OBJECT), .is_new = true, .is_held = true},
     [FIRST] = {"first", "F", LAZILY},
     [ADDRESS] = {"address", "F", 1 << WAY_ADDRESS},
     [TIER] = {"tier", "Ft", IN_TIERS},
@@ -65,7 +66,7 @@ static const struct {
 
 /* ---- events ---- */
 
-static const void *outer; /* a stub that leads to the function's */
+static const void *outer; /* what leads to the function's stub */
 static char in_child;     /* what a call reached there */
 
 static int redirect(struct claimed *w, const void *address)
@@ -193,6 +194,7 @@ static int fall_back(struct claimed *w)
 static int remove_it(struct claimed *w)
 {
     struct tn_error err;
+    let_go_of_image(w);
     return tn_tracker_retire(w->has_first ? w->stubs : tn_library_tracker(w->library), &err);
 }
 
@@ -283,7 +285,7 @@ static const struct {
     [REPLACE_IN_VAIN] = {"replace, refused", replace_in_vain, ~0U},
     [REPLACE_BY_FAILURE] = {"replace by code that cannot be compiled", replace_by_failure, IN_PARTS},
     [COVER] = {"cover", cover, ~0U},
-    [COVER_IN_VAIN] = {"cover, refused", cover_in_vain, 1 << WAY_EAGER | 1 << WAY_OBJECT},
+    [COVER_IN_VAIN] = {"cover, refused", cover_in_vain, 1 << WAY_EAGER | 1 << WAY_IMAGE | 1 << WAY_OBJECT},
     [COVER_BY_FAILURE] = {"cover by code that cannot be compiled", cover_by_failure, IN_PARTS},
     [COVER_BY_FAILURES] = {"cover twice by code that cannot be compiled", cover_by_failures, IN_PARTS},
     [FAIL_AND_BREAK] = {"cover by code that cannot be compiled, and break that", fail_and_break, IN_PARTS},
@@ -296,7 +298,7 @@ static const struct {
     [FALL_BACK_BY_NAME] = {"fall back to a weak function", fall_back, 1 << WAY_OBJECT | IN_PARTS},
     [REMOVE] = {"remove", remove_it, ~0U},
     [REMOVE_AND_COVER] = {"remove, and cover", remove_and_cover, ~0U},
-    [DEFINE_AGAIN] = {"define again, and cover and break that", define_again, ~0U},
+    [DEFINE_AGAIN] = {"define again, and cover and break that", define_again, ~(1U << WAY_IMAGE)},
     [REMOVE_LIBRARY] = {"remove the library", remove_its_library, ~0U},
     [FORK] = {"fork", call_in_child, ~0U},
 };
@@ -309,7 +311,8 @@ static const struct {
  *     g, w   F, V; where bodies are retired, it has gone, and its tier leads
  *     E      A, unless bodies are retired
  *     n      N where code is compiled at once
- *     x      F where it does not belong to the function's owner */
+ *     x      F where it does not belong to the function's owner
+ *     -      F where it is the version of an image's function, which the image leads to when the stub goes */
 static const char
     *const table[CLAIMS][EVENTS] =
         {
@@ -719,7 +722,9 @@ static char resolve(const struct claimed *w, char letter)
     case 'n':
         return w->way < WAY_LAZY ? 'N' : 0;
     case 'x':
-        return w->way <= WAY_EAGER ? 'F' : 0;
+        return w->way < WAY_OBJECT ? 'F' : 0;
+    case '-':
+        return w->way == WAY_IMAGE ? 'F' : '-';
     default:
         return letter;
     }
@@ -776,7 +781,7 @@ static char come_to(struct claimed *w, enum claim claim)
             body = body_of(look_up_first(w));
     }
     settle(w);
-    outer = stub_to(w, look_up_first(w));
+    outer = outer_of(w);
     return body;
 }
 
@@ -821,7 +826,7 @@ static bool try_entry(const struct attempt *t)
     const char *outcome = table[t->claim][t->event];
     const bool is_held = claims[t->claim].is_held, is_new = claims[t->claim].is_new;
     char got[64], wanted[64], held = 0, wrong = 0;
-    pthread_t thread;
+    pthread_t thread = pthread_self();
     begin_claims(&w, t->way, claims[t->claim].is_alone);
     char before = come_to(&w, t->claim);
     if (is_held)

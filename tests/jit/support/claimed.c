@@ -4,6 +4,7 @@
 #include <semaphore.h>
 
 #include "claimed.h"
+#include "claimed_image.h"
 #include "toy_number.h"
 
 /* ---- bodies ---- */
@@ -176,6 +177,7 @@ void begin_claims(struct claimed *w, enum way way, bool is_alone)
 
 void end_claims(struct claimed *w)
 {
+    tn_image_close(w->image);
     tn_assumption_destroy(w->a);
     tn_assumption_destroy(w->another);
     end(w->jit);
@@ -207,6 +209,27 @@ static struct tn_stub_options stub_options(struct tn_tracker *owner)
         .size = sizeof(struct tn_stub_options), .owner = owner, .on_failure = (void (*)(void))no_function};
 }
 
+/* A library of its own has the version, where its address is the image's. */
+static void lead_image(struct claimed *w, const struct tn_lazy_symbol *symbol, const struct tn_stub_options *options)
+{
+    struct tn_library *versions = create_library(w, "versions");
+    struct tn_error err;
+    void *address;
+    check(tn_lookup(w->bodies, "first", &address, &err), &err);
+    w->image = open_claimed_image(address);
+    check(tn_define(versions, "first", version_of(w->image), &err), &err);
+    check(tn_define_lazy(w->library, symbol, 1, versions, options, &err), &err);
+    check(tn_lookup(w->library, "first", &address, &err), &err);
+    check(tn_image_redirect(w->image, "first", address, &err), &err);
+}
+
+void let_go_of_image(struct claimed *w)
+{
+    struct tn_error err;
+    if (w->image)
+        check(tn_image_redirect(w->image, "first", NULL, &err), &err);
+}
+
 void add_first(struct claimed *w, char body)
 {
     const struct tn_stub_options options = stub_options(w->stubs);
@@ -224,6 +247,10 @@ void add_first(struct claimed *w, char body)
     case WAY_EAGER:
         add_module(w, w->bodies, body, w->code);
         check(tn_define_lazy(w->library, &symbol, 1, w->bodies, &options, &err), &err);
+        break;
+    case WAY_IMAGE:
+        add_module(w, w->bodies, body, w->code);
+        lead_image(w, &symbol, &options);
         break;
     case WAY_OBJECT:
         object = read_object(w, body);
@@ -314,6 +341,7 @@ void remove_library(struct claimed *w)
 {
     struct tn_error err;
     sem_t is_done;
+    let_go_of_image(w);
     sem_init(&is_done, 0, 0);
     check(tn_library_remove_start(w->library, post, &is_done, &err), &err);
     wait_and_destroy(&is_done);
@@ -327,12 +355,14 @@ const void *look_up_first(const struct claimed *w)
     return tn_lookup(w->library, "first", &address, NULL) == TN_OK ? address : NULL;
 }
 
-const void *stub_to(const struct claimed *w, const void *address)
+const void *outer_of(const struct claimed *w)
 {
     const struct tn_stub_options options = stub_options(NULL);
     struct tn_error err;
     void *stub;
-    check(tn_define_redirectable(w->others, "outer", address, &options, &err), &err);
+    if (w->image)
+        return tn_image_lookup(w->image, "first");
+    check(tn_define_redirectable(w->others, "outer", look_up_first(w), &options, &err), &err);
     check(tn_lookup(w->others, "outer", &stub, &err), &err);
     return stub;
 }

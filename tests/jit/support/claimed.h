@@ -16,9 +16,10 @@
 enum way {
     WAY_ADDRESS, /* a redirectable function with an address; code is compiled at once */
     WAY_EAGER,   /* a lazy function with its target in another library; the same */
-    WAY_OBJECT,  /* of a lazy object; the same */
-    WAY_LAZY,    /* of a module that was added to a lazy JIT */
-    WAY_TIERS,   /* the same, with tiers */
+    WAY_IMAGE,  /* the same, which a replaceable function of an image leads to; the target is that function's version */
+    WAY_OBJECT, /* of a lazy object; the same */
+    WAY_LAZY,   /* of a module that was added to a lazy JIT */
+    WAY_TIERS,  /* the same, with tiers */
     WAY_RETIRED, /* and bodies are retired */
     WAYS
 };
@@ -31,6 +32,7 @@ struct claimed {
     bool is_alone;  /* modules define `first` only, and `second` is the host's */
     struct tn_jit *jit;
     struct tn_library *library, *bodies, *others; /* has the function; its first target; all else */
+    struct tn_image *image;                       /* NULL: the function is none of an image */
     struct tn_tracker *stubs;                     /* owns the function, and F if that is in `library` */
     struct tn_tracker *code, *own;                /* own F if that is in `bodies`; C */
     struct tn_assumption *a, *another;            /* that A and N rest on */
@@ -56,6 +58,8 @@ void redirect_to_own(struct claimed *w);
 void add_weak(struct claimed *w);
 /* Requests the higher tier of the function; when it returns, that has been compiled, or was refused. */
 int raise_first(struct claimed *w);
+/* Leads the image's function, if there is one, to its version for good. */
+void let_go_of_image(struct claimed *w);
 /* Returns when all removals have ended that do not wait. */
 void settle(struct claimed *w);
 void remove_library(struct claimed *w);
@@ -68,8 +72,8 @@ char body_of(const void *function);
 const void *look_up_first(const struct claimed *w);
 /* The letters of the bodies that are in memory, in the order FfVvAaNBC. */
 const char *linked_bodies(const struct claimed *w, char text[BODIES + 1]);
-/* A new stub that leads to an address. */
-const void *stub_to(const struct claimed *w, const void *address);
+/* What leads to the function: of an image its entry, else a new stub. */
+const void *outer_of(const struct claimed *w);
 /* A function of the host. */
 const void *own_function(void);
 
