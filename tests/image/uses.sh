@@ -262,4 +262,33 @@ done
 # Images in a circle.
 some "no image depends on itself through others" \
     "$("$tenon" build --kind=image --name base --depends "$work/pkg" -o "$work/circle" "$work/base.bc" 2>&1 |
-        grep "the image 'base' would depend on itself: 'pkg' depends on it")"
+        grep "the image 'base' would depend on itself: 'pkg' depends on it$")"
+previous=base
+for name in b c d; do
+    echo "int in_$name(void) { return 1; }" >"$work/$name.c"
+    compile "$work/$name.c" -o "$work/$name.bc" &&
+        "$tenon" build --kind=image --name $name --depends "$work/$previous" -o "$work/$name" "$work/$name.bc" || exit 1
+    previous=$name
+done
+for name in base b c; do
+    through=$([ $name = c ] || echo ", through others")
+    some "neither does $name through d" \
+        "$("$tenon" build --kind=image --name $name --depends "$work/d" -o "$work/circle" "$work/base.bc" 2>&1 |
+            grep "the image '$name' would depend on itself: 'd' depends on it$through$")"
+done
+some "another name is no circle" "$("$tenon" build --kind=image --name e --depends "$work/d" --depends "$work/b" \
+    -o "$work/e" "$work/base.bc" 2>&1 && "$tenon" inspect "$work/e" | grep -x "  c, base, through others" )"
+
+# An executable is one image: what it uses of another one is missing when it is built, and another one is not open when
+# it starts.
+echo 'int g(int); int main(void) { return g(1); }' >"$work/uses.c"
+echo 'int main(void) { return 0; }' >"$work/only.c"
+compile "$work/uses.c" -o "$work/uses.bc" && compile "$work/only.c" -o "$work/only.bc" || exit 1
+some "an executable cannot use functions of others" \
+    "$("$tenon" build --kind=exe --depends "$work/base" -o "$work/exe" "$work/uses.bc" 2>&1 |
+        grep "nothing that a program comes with has g$")"
+none "and is not written then" "$(ls "$work/exe" 2>/dev/null)"
+"$tenon" build --kind=exe --depends "$work/base" -o "$work/exe" "$work/only.bc" "$work/facts.ll"
+said=$("$work/exe" 2>&1)
+some "one that depends on others says so when it starts" \
+    "$(echo "$? $said" | grep "^126 .*it depends on the image 'base', which is not among the open ones$")"

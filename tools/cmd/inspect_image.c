@@ -119,6 +119,11 @@ static void print_dependencies(const struct tn__image_view *view)
         putchar('\n');
         print_edges(view, i);
     }
+    table = &view->tables[TN__IMAGE_REACHED_TABLE];
+    for (uint32_t i = 0; i < table->count; i++)
+        printf("%s%s", i ? ", " : "  ", view->text + tn__get32(tn__image_row(table, i)));
+    if (table->count)
+        puts(", through others");
 }
 
 static void print_values(const struct tn__image_view *view)

@@ -30,6 +30,8 @@ static int write_metadata(struct tn__image_build *b)
                                           .used = b->used,
                                           .offers = b->offers,
                                           .edges = b->edges,
+                                          .reached = b->reached,
+                                          .reached_count = b->reached_count,
                                           .layouts = b->layouts,
                                           .layout_count = b->layout_count,
                                           .saved = b->saved,

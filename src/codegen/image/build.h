@@ -48,6 +48,8 @@ struct tn__image_build {
     size_t layout_count;
     struct tn__image_view *used; /* tables of the dependencies, in the arena; without a header: not given */
     struct tn__image_items offers, edges;
+    const char **reached; /* names of images that these depend on, and so on, without their own */
+    size_t reached_count, reached_capacity;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     bool is_managed;

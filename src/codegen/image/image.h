@@ -70,6 +70,8 @@ struct tn__image_contents {
     size_t dependency_count;
     const struct tn__image_view *used; /* tables of the dependencies, or NULL; without a header: unknown */
     struct tn__image_items offers, edges;
+    const char *const *reached; /* what the dependencies depend on */
+    size_t reached_count;
     const struct tn_image_value *values;
     size_t value_count;
     const struct tn_type *layouts; /* types that the code was compiled with */

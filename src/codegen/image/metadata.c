@@ -42,7 +42,7 @@ struct interned {
 static bool make_interned(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
-    size_t most = c->function_count + c->need_count + 2 * (c->offers.count + c->edges.count) + 1;
+    size_t most = c->function_count + c->need_count + c->reached_count + 2 * (c->offers.count + c->edges.count) + 1;
     for (w->interned_size = 16; w->interned_size < 2 * most;)
         w->interned_size *= 2;
     w->interned = tn__alloc_zeroed(NULL, w->interned_size, sizeof *w->interned);
@@ -260,6 +260,9 @@ static void write_tables(struct writer *w)
     w->offers = w->size;
     write_items(w, TN__IMAGE_OFFER_TABLE, &c->offers);
     write_items(w, TN__IMAGE_EDGE_TABLE, &c->edges);
+    row = c->reached_count ? begin_table(w, TN__IMAGE_REACHED_TABLE, c->reached_count, 4) : NULL;
+    for (size_t i = 0; i < c->reached_count; i++, row += 4)
+        tn__put32(row, add_once(w, c->reached[i]));
     w->name = tn__image_add_text(&w->text, c->image);
 }
 
@@ -276,7 +279,8 @@ static size_t count_rows(struct writer *w)
     if (saved > limit || c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
         c->dependency_count > limit / TN__IMAGE_DEPENDENCY_USED || c->dependency_count >= UINT32_C(1) << 20 ||
         c->offers.count > limit / TN__IMAGE_ITEM || c->edges.count > limit / TN__IMAGE_ITEM ||
-        c->value_count > limit / TN__IMAGE_VALUE || c->layout_count > limit / TN__IMAGE_LAYOUT)
+        c->reached_count > limit / 4 || c->value_count > limit / TN__IMAGE_VALUE ||
+        c->layout_count > limit / TN__IMAGE_LAYOUT)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
@@ -286,13 +290,13 @@ static size_t count_rows(struct writer *w)
         w->places += saved_rows(w, TN__IMAGE_ZONE_TABLE) + 1;
     w->places += cell_places(c);
     w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0) + (c->cells > 0) +
-                (c->offers.count > 0) + (c->edges.count > 0);
+                (c->offers.count > 0) + (c->edges.count > 0) + (c->reached_count > 0);
     return w->places > limit
                ? 0
                : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE + c->layout_count * TN__IMAGE_LAYOUT +
                      targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 +
-                     c->need_count * 4 + c->dependency_count * dependency_size(c) + c->cells * TN__IMAGE_CELL_ROW +
-                     (c->offers.count + c->edges.count) * TN__IMAGE_ITEM;
+                     (c->need_count + c->reached_count) * 4 + c->dependency_count * dependency_size(c) +
+                     c->cells * TN__IMAGE_CELL_ROW + (c->offers.count + c->edges.count) * TN__IMAGE_ITEM;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */

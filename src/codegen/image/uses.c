@@ -35,14 +35,33 @@ static int add_offer(struct tn__image_build *b, struct tn__image_item item)
 
 /* ---- dependencies ---- */
 
-/* An image without a name of its own is no part of a circle: another one may have the same. */
-static int check_circle(struct tn__image_build *b, const struct tn__image_view *view)
+static bool is_reached(const struct tn__image_build *b, const char *name)
 {
-    const struct tn__image_rows *rows = &view->tables[TN__IMAGE_DEPENDENCY_TABLE];
-    for (uint32_t i = 0; i < rows->count && strcmp(b->options.name, "tn_image") != 0; i++)
-        if (strcmp(tn__image_text(view, tn__image_row(rows, i)), b->options.name) == 0)
-            return tn__fail(b->err, TN_ECYCLE, "the image '%s' would depend on itself: '%s' depends on it",
-                            b->options.name, tn__image_name(view));
+    for (size_t i = 0; i < b->reached_count; i++)
+        if (strcmp(b->reached[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < b->options.dependency_count; i++)
+        if (strcmp(b->options.dependencies[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Adds what a dependency depends on, itself or through others. An image without a name of its own is no part of a
+ * circle: another one may have the same. */
+static int reach(struct tn__image_build *b, const struct tn__image_view *view, enum tn__image_table table)
+{
+    const struct tn__image_rows *rows = &view->tables[table];
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const char *name = tn__image_text(view, tn__image_row(rows, i));
+        if (strcmp(name, "tn_image") != 0 && strcmp(name, b->options.name) == 0)
+            return tn__fail(b->err, TN_ECYCLE, "the image '%s' would depend on itself: '%s' depends on it%s", name,
+                            tn__image_name(view), table == TN__IMAGE_REACHED_TABLE ? ", through others" : "");
+        if (is_reached(b, name))
+            continue;
+        if (!tn__grow(NULL, &b->reached, &b->reached_capacity, b->reached_count + 1, sizeof *b->reached))
+            return tn__image_no_memory(b);
+        b->reached[b->reached_count++] = name;
+    }
     return 0;
 }
 
@@ -59,7 +78,9 @@ static int read_dependencies(struct tn__image_build *b)
             continue;
         code = tn__image_read(row->name, row->header, row->header_size, &b->arena, &b->used[i], b->err);
         if (!code)
-            code = check_circle(b, &b->used[i]);
+            code = reach(b, &b->used[i], TN__IMAGE_DEPENDENCY_TABLE);
+        if (!code)
+            code = reach(b, &b->used[i], TN__IMAGE_REACHED_TABLE);
     }
     return code;
 }
@@ -257,4 +278,5 @@ void tn__image_free_items(struct tn__image_build *b)
 {
     tn__free(NULL, b->offers.rows);
     tn__free(NULL, b->edges.rows);
+    tn__free(NULL, b->reached);
 }

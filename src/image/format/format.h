@@ -74,6 +74,7 @@ enum tn__image_table {
     TN__IMAGE_CELL_TABLE,                          /* replaceable functions; few images have it */
     TN__IMAGE_OFFER_TABLE,                         /* what other images may use: items */
     TN__IMAGE_EDGE_TABLE,                          /* what it uses of other images: items */
+    TN__IMAGE_REACHED_TABLE,                       /* what its dependencies depend on: 4 bytes each, the name */
     TN__IMAGE_TABLES                               /* how many kinds are known */
 };
 

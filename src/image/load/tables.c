@@ -90,7 +90,8 @@ static const struct {
                                     {"layouts", TN__IMAGE_LAYOUT},
                                     {"cells", TN__IMAGE_CELL_ROW},
                                     {"offers", TN__IMAGE_ITEM},
-                                    {"edges", TN__IMAGE_ITEM}};
+                                    {"edges", TN__IMAGE_ITEM},
+                                    {"dependencies of dependencies", 4}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -338,6 +339,8 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = check_names(&r, TN__IMAGE_NEED_TABLE, "host symbol");
     if (code == TN_OK)
         code = check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, "dependency");
+    if (code == TN_OK)
+        code = check_names(&r, TN__IMAGE_REACHED_TABLE, "dependency of a dependency");
     if (code == TN_OK)
         code = check_names(&r, TN__IMAGE_VALUE_TABLE, "value");
     if (code == TN_OK)
