@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon image: changes files of saved objects. */
+/* tenon image: changes files of saved objects; checks images. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/image_check.h"
 #include "lib/tool.h"
 #include "tenon_save.h"
 
@@ -13,8 +14,15 @@ int command_image(struct settings *settings)
 {
     struct tn_error error;
     uint64_t base = 0;
+    bool checks = settings->file_count && strcmp(settings->files[0], "check") == 0;
+    if (checks && (settings->output || settings->base || settings->base_salt))
+        return tool_fail(STATUS_USAGE, "-o, --base and --base-salt are for rebase");
+    if (checks)
+        return command_image_check(settings);
+    if (settings->cpu || settings->runtime || tool_has_item(settings, "--program"))
+        return tool_fail(STATUS_USAGE, "--cpu, --program and --runtime are for check");
     if (settings->file_count != 2 || strcmp(settings->files[0], "rebase") != 0)
-        return tool_fail(STATUS_USAGE, "rebase, and one file");
+        return tool_fail(STATUS_USAGE, "rebase, and one file, or check, and files");
     if (!settings->output || strcmp(settings->output, "-") == 0)
         return tool_fail(STATUS_USAGE, "the file to write is missing (-o)");
     if (settings->base && settings->base_salt)

@@ -55,10 +55,10 @@ static const struct command commands[] = {
      "show prints a line for each module, verify only those that are damaged: then the status is 1. prune removes\n"
      "these, what killed writers have left, and with --limit what was not used for longest.\n",
      FOR_CACHE, true, command_cache},
-    {"image", "rebase [OPTION...] FILE -o OUT", "write a file of saved objects for another address",
-     "FILE is what tn_save_write has written. Without an option, the address is the one that follows from its name "
-     "and\n"
-     "its contents. Numbers are decimal or, after 0x, hexadecimal. OUT may be FILE.\n",
+    {"image", "check FILE... | rebase FILE -o OUT", "check images together; give saved objects another address",
+     "check says which of the images can be opened, in an order in which they can be, and why the others cannot: then\n"
+     "the status is 1. rebase writes what tn_save_write has written for another address: without an option, the one\n"
+     "that follows from its name and its contents. Numbers are decimal or, after 0x, hexadecimal. OUT may be FILE.\n",
      FOR_IMAGE, true, command_image},
 };
 

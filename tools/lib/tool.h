@@ -48,7 +48,7 @@ struct settings {
     int time_passes, lazy, tiers, timings;
     int ahead; /* what is compiled ahead: AHEAD_..., in the order of options.c */
     const char *profile;
-    const char *threads, *cache, *orders, *limit, *base, *base_salt;
+    const char *threads, *cache, *orders, *limit, *base, *base_salt, *runtime;
     const char *passes;
     int polls, weak;
     int no_debug_info;

@@ -220,7 +220,12 @@ int tn__image_open_source(const struct tn__image_source *from, const char *name,
  * flags count. `name` has to stay. */
 int tn__image_open_reading(const struct tn__image_source *from, const char *name,
                            const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err);
-void tn__image_close_reading(struct tn_image *image);
+/* Does what opening does up to the relocations, against images that are open or were checked themselves. The CPU of
+ * the options may be of another architecture. */
+int tn__image_open_checked(const struct tn__image_source *from, const char *name,
+                           const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err);
+/* Of both. */
+void tn__image_close_checked(struct tn_image *image);
 /* Releases what a file has taken, however far loading has come. */
 void tn__image_release(struct tn__image_file *file);
 

@@ -205,7 +205,8 @@ static int read_tables(const struct tn__image_opening *o)
 
 /* ---- the phases ---- */
 
-enum { READING = 4 }; /* so many phases only read the file */
+/* So many phases only read the file; so many check what depends on this process, and call nothing. */
+enum { READING = 4, CHECKING = 8 };
 
 /* doc/IMAGE.md has the same table (tests/build/phases.sh). Closing undoes them, too. */
 static const struct tn__image_phase loading[] = {
@@ -226,7 +227,7 @@ static const struct tn__image_phase loading[] = {
     {tn__image_enter},
 };
 
-void tn__image_close_reading(struct tn_image *image)
+void tn__image_close_checked(struct tn_image *image)
 {
     tn__image_release(image->file);
     tn__image_free(image);
@@ -270,7 +271,7 @@ static int load(const struct tn__image_opening *o, size_t phases)
         return 0;
     if (o->image->heap)
         o->options->heaps->close(o->image);
-    tn__image_close_reading(o->image);
+    tn__image_close_checked(o->image);
     return code;
 }
 
@@ -330,6 +331,12 @@ int tn__image_open_reading(const struct tn__image_source *from, const char *name
                            const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err)
 {
     return open_source(from, name, NULL, READING, options, out, err);
+}
+
+int tn__image_open_checked(const struct tn__image_source *from, const char *name,
+                           const struct tn_image_load_options *options, struct tn_image **out, struct tn_error *err)
+{
+    return open_source(from, name, NULL, CHECKING, options, out, err);
 }
 
 int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,

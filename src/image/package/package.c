@@ -353,7 +353,7 @@ static int identify(const struct search *s, const struct tn_buffer *file, uint8_
     if (code)
         return code;
     memcpy(id, tn_image_build_id(image), TN__IMAGE_ID);
-    tn__image_close_reading(image);
+    tn__image_close_checked(image);
     return 0;
 }
 

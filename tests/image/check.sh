@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What tenon image check says of images, and what a program says that really opens them in this order: the same.
+
+. tests/build/check
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tenon=$PWD/$BUILD/tenon
+
+cat >"$work/host.c" <<'END'
+/* host CPU LIST: opens images as the list, a verdict of tenon image check, has them, and prints what it should be. */
+#include <stdio.h>
+#include <string.h>
+#include "tenon.h"
+#include "tenon_image.h"
+int host_add(int a, int b) { return a + b; }
+int main(int argc, char **argv)
+{
+    struct tn_image *images[64], *image;
+    struct tn_cpu cpu = {.size = sizeof cpu};
+    struct tn_error err;
+    struct tn_image_load_options options = {
+        .size = sizeof options, .cpu = &cpu, .images = images, .resolver = tn_resolve_dlsym};
+    char line[1000];
+    FILE *list = fopen(argv[argc - 1], "r");
+    if (tn_cpu_host(&cpu, &err) || tn_cpu_limit(&cpu, *argv[1] == '-' ? NULL : argv[1], &err))
+        return puts(err.text), 2;
+    while (list && fgets(line, sizeof line, list)) {
+        size_t number;
+        char file[256];
+        if (sscanf(line, "%zu %255[^:]", &number, file) != 2 && sscanf(line, "- %*[^:]: %255[^:]", file) != 1)
+            continue;
+        if (tn_image_open(file, &options, &image, &err)) {
+            printf("- %s: %s\n", tn_error_name(err.code), err.text);
+            continue;
+        }
+        images[options.image_count++] = image;
+        printf("%zu %s: for target %zu of %zu, %s\n", options.image_count, file, tn_image_chosen(image),
+               tn_image_target_count(image), tn_image_target(image, tn_image_chosen(image))->name);
+    }
+    while (options.image_count)
+        tn_image_close(images[--options.image_count]);
+    return 0;
+}
+END
+"$CC" -Wall -Werror -Iinclude "$work/host.c" "$BUILD/libtenon.a" -rdynamic -lpthread -ldl -o "$work/host" || exit 1
+libraries=$(ldd "$work/host" | grep -o '/[^ ]*')
+
+# image NAME FILE SOURCE [OPTION...]
+image() {
+    local name=$1 file=$2
+    echo "$3" | "$LLVM_BIN/clang" -O1 -emit-llvm -fPIC -w -x c -c - -o "$work/input.bc" || exit 1
+    shift 3
+    (cd "$work" && "$tenon" build --kind=image --name "$name" -o "$file" input.bc "$@") || exit 1
+}
+image base base 'int g(int x) { return x + 1; } int h(int x) { return x; } int v = 3;'
+image base other 'int g(int x) { return x + 2; } int h(int x) { return x; } int v = 4;'
+image base changed 'long g(long x) { return x; } int h(int x) { return x; }'
+image pkg pkg 'int g(int); extern int v; int p(void) { return g(v); }' --depends base
+image half half 'int h(int); int q(void) { return h(1); }' --depends base
+image top top 'int p(void), h(int); int t(void) { return p() + h(1); }' --depends pkg --depends base
+image needs needs 'int host_add(int, int); int a(int x) { return host_add(x, 1); }'
+image lacks lacks 'int host_missing(int, int); int a(int x) { return host_missing(x, 1); }'
+image wide wide 'float w(float *a) { float s = 0; for (int i = 0; i < 99; i++) s += a[i]; return s; }' \
+    --targets 'x86-64-v4'
+image some some 'float w(float *a) { float s = 0; for (int i = 0; i < 99; i++) s += a[i]; return s; }' \
+    --targets 'x86-64;x86-64-v2;x86-64-v3'
+head -c 5000 "$work/pkg" >"$work/cut"
+echo text >"$work/text"
+
+# check CPU STATUS OPTION... FILES...: both say the same, and the status is this one; ?: whether all were really opened.
+check() {
+    local cpu=$1 wanted=$2 status
+    shift 2
+    [ "$cpu" = - ] || set -- --cpu "$cpu" "$@"
+    (cd "$work" && "$tenon" image check "$@") >"$work/said"
+    status=$?
+    sed -i "s/: '[a-z]*', for/: for/" "$work/said"
+    (cd "$work" && ./host "$cpu" said) >"$work/really" 2>&1
+    [ "$wanted" != '?' ] || wanted=$(grep -c '^-' "$work/really" | sed 's/[1-9].*/1/')
+    if [ "$status" != "$wanted" ] || ! cmp -s "$work/said" "$work/really"; then
+        echo "not ok check $*: status $status; $(diff "$work/said" "$work/really" | head -n 5 | tr '\n' ' ')"
+    elif [ "$(wc -l <"$work/said")" -lt 1 ]; then
+        echo "not ok check $*: nothing was said"
+    else
+        echo "ok check $cpu $*"
+    fi
+}
+
+# said NAME TEXT: what the last check has said.
+said() { some "$1" "$(grep -x -e "$2" "$work/said")"; }
+
+check - 0 base pkg top
+check - 0 top half pkg base
+said "what others depend on comes first" '1 base: .*'
+check - 0 top pkg other
+check - 1 pkg changed top half
+said "what is used has changed" "- TN_ESTALE: pkg: it uses 'g' of the image 'base': wanted the function i32 (i32);.*"
+said "so what depends on it cannot be opened" "- TN_EUNDEF: top: it depends on the image 'pkg', which is not among.*"
+said "what uses the rest can" '2 half: .*'
+check - 0 changed pkg base top half
+check - 0 changed other base half top pkg
+check - 1 pkg
+check - 1 base cut text nothing
+said "a file that is cut off" '- TN_EFORMAT: cut: .*'
+said "and one that is not there" '- TN_EIO: nothing: .*'
+programs=$(printf -- '--program %s ' ./host $libraries)
+check - 0 $programs needs base
+check - 1 $programs lacks needs
+said "a symbol that the program lacks" '- TN_EUNDEF: lacks: .*host_missing.*'
+check x86-64 0 some
+said "the target follows the CPU" '1 some: for target 0 of 3, x86-64'
+check x86-64-v2 1 wide some
+said "one that fits none" '- TN_ENOTSUP: wide: .*'
+for order in {base,other,changed,pkg,top,half}' '{base,pkg,changed,half}' '{top,pkg,base}' '{half,other}; do
+    files=$(tr ' ' '\n' <<<"$order" | awk '!seen[$0]++' | tr '\n' ' ')
+    check - '?' $files
+done
+
+# Another runtime, another architecture, and objects that are intended for the same addresses.
+refused() { # STATUS TEXT ARGUMENT...
+    local status=$1 text=$2
+    shift 2
+    (cd "$work" && "$tenon" image check "$@") >"$work/said"
+    [ $? = "$status" ] || echo "not ok image check $*: the status is not $status"
+    some "image check $*" "$(grep -x -e "$text" "$work/said")"
+}
+refused 0 "1 base: 'base', .*" --runtime 1 base
+refused 1 "- TN_ENOTSUP: base: runtime ABI 1; the runtime's is 2" --runtime 2 base
+refused 1 "- TN_ENOTSUP: base: architecture x86-64 (ELF machine 62); this is aarch64" --cpu cortex-a72 base
+"$CC" -Iinclude -Isrc -rdynamic tests/image/source/values_host.c "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" \
+    -lpthread -o "$work/values" &&
+    "$work/values" save "$work/heap" && cp "$work/heap" "$work/again" || exit 1
+refused 0 "1 and 2 are intended for the same addresses: 2 is moved" heap again base
+"$tenon" image rebase --base-salt x -o "$work/again" "$work/heap" >/dev/null || exit 1
+(cd "$work" && "$tenon" image check heap again) >"$work/said"
+some "other addresses are kept apart" "$(grep '^2 again' "$work/said")"
+none "and nothing is moved" "$(grep moved "$work/said")"
