@@ -342,9 +342,48 @@ static void threads_are_fenced_unless_the_plan_refuses(void **state)
     assert_int_equal(tn__os_fence_threads(), 0);
 }
 
+/* Each number is a lock of its own; a child that was forked meanwhile does not keep one that was given back, and one
+ * that is killed gives its own back. */
+static void locks_end_with_their_holders(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/tenon-os-XXXXXX", byte;
+    int folder, first, second, other, ends[2], ready[2];
+    assert_non_null(mkdtemp(path));
+    assert_int_equal(tn__os_open_folder(TN__OS_HERE, path, false, false, &folder), 0);
+    assert_int_equal(pipe(ends) | pipe(ready), 0);
+    assert_int_equal(tn__os_lock_in(folder, 0, false, &first), 0);
+    assert_int_equal(tn__os_lock_in(folder, 0, false, &second), EWOULDBLOCK);
+    assert_int_equal(tn__os_lock_in(folder, UINT64_MAX >> 2, false, &other), 0);
+    pid_t child = fork();
+    if (!child) {
+        int own, code = tn__os_lock_in(folder, 1, false, &own);
+        if (write(ready[1], code ? "n" : "y", 1) != 1 || read(ends[0], &byte, 1) != 1)
+            _exit(1);
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(byte, 'y');
+    tn__os_unlock(first);
+    assert_int_equal(tn__os_lock_in(folder, 0, true, &second), 0);
+    assert_int_equal(tn__os_lock_in(folder, 1, false, &first), EWOULDBLOCK);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(tn__os_lock_in(folder, 1, true, &first), 0);
+    tn__os_unlock(first);
+    tn__os_unlock(second);
+    tn__os_unlock(other);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(close(ends[i]) | close(ready[i]), 0);
+    assert_int_equal(tn__os_remove_in(folder, ".lock"), 0);
+    tn__os_close(folder);
+    assert_int_equal(rmdir(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locks_end_with_their_holders),
         cmocka_unit_test(a_decommitted_page_comes_back_zeroed),
         cmocka_unit_test(two_views_of_a_memfd_are_one_memory_and_the_alias_is_not_inherited),
         cmocka_unit_test(a_sealed_memfd_cannot_be_written),
