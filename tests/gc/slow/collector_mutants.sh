@@ -9,7 +9,7 @@
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}" "${MUTANTS:=}"
 out=$BUILD/tests/gc/collector_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
-compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/gc/support"
+compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/gc/support -Itests/gc/copying"
 tests="object/objects heap/heap heap/patterns heap/evacuation heap/limits heap/permanent heap/cards heap/workers
     heap/found_twice threads/threads heap/concurrent heap/concurrent_kinds heap/concurrent_cycles"
 
