@@ -93,8 +93,8 @@ struct tn__cell_facts {
     struct tn__claim *top; /* the highest of those that are stored */
     uint32_t managed_stack;
     uint16_t managed_registers;
-    uint8_t led_by;  /* enum tn__claim_kind */
-    bool is_claimed; /* claims of other cells lead here, or did */
+    uint8_t led_by;            /* enum tn__claim_kind */
+    struct tn__claim *arrives; /* the first of those on other cells that lead to this stub */
 };
 
 /* Functions that were defined together. */

@@ -158,6 +158,11 @@ static void take_out(const struct tn_session *session, struct tn__cell_facts *fa
     while (*at != claim)
         at = &(*at)->below;
     *at = claim->below;
+    if (claim->to) {
+        for (at = &claim->to->arrives; *at != claim; at = &(*at)->arrives_too)
+            ;
+        *at = claim->arrives_too;
+    }
     tn__list_remove(&claim->listed);
     tn__claim_free(session, claim);
 }
@@ -165,9 +170,8 @@ static void take_out(const struct tn_session *session, struct tn__cell_facts *fa
 /* The cell may lead there still. */
 static void end_claim(struct tn__claim *claim)
 {
-    const struct tn_session *session = session_of(claim->cell);
-    if (!find_function(tn__lazy_pool_of(session), claim->address)) {
-        take_out(session, claim->cell->facts, claim);
+    if (!claim->to) {
+        take_out(session_of(claim->cell), claim->cell->facts, claim);
         return;
     }
     claim->state = TN__CLAIM_HAS_ENDED;
@@ -185,28 +189,15 @@ static void end_kinds(struct tn__cell *cell, enum tn__claim_kind first, enum tn_
     }
 }
 
-static bool free_claims_to(const struct tn__lazy_pool *pool, struct tn__cell *cell, const void *context)
-{
-    for (struct tn__claim *claim = has_function(cell) ? cell->facts->top : NULL, *below; claim; claim = below) {
-        const struct tn__cell *to = find_function(pool, claim->address);
-        below = claim->below;
-        if (to && to->facts->batch == context)
-            take_out(session_of(cell), cell->facts, claim);
-    }
-    return false;
-}
-
 void tn__cells_forget(struct tn__lazy_batch *batch)
 {
     const struct tn_session *session = batch->library->session;
-    bool are_claimed = false;
     for (struct tn__cell_facts *facts = batch->facts; facts < batch->facts + batch->count; facts++) {
         while (facts->top)
             take_out(session, facts, facts->top);
-        are_claimed |= facts->is_claimed;
+        while (facts->arrives)
+            take_out(session, facts->arrives->cell->facts, facts->arrives);
     }
-    if (are_claimed)
-        tn__cells_each(tn__lazy_pool_of(session), free_claims_to, batch);
 }
 
 /* ---- laying them ---- */
@@ -232,8 +223,11 @@ void tn__cell_claim(struct tn__cell *cell, struct tn__claim *claim)
     *at = claim;
     if (claim->of)
         tn__list_append(&claim->of->listed, &claim->listed);
-    if (to)
-        to->facts->is_claimed = true;
+    if (to) {
+        claim->to = to->facts;
+        claim->arrives_too = to->facts->arrives;
+        to->facts->arrives = claim;
+    }
     if (cell->facts->led_by != TN__CLAIM_CLIENT)
         settle(cell);
 }
@@ -291,35 +285,18 @@ void tn__cell_look_up_as(struct tn__cell *cell, char *name)
 
 /* ---- calls that fail ---- */
 
-struct failing {
-    uint64_t stub;
-    struct tn__cell **found;
-};
-
-static bool fail_claims(const struct tn__lazy_pool *pool, struct tn__cell *cell, const void *context)
-{
-    const struct failing *f = context;
-    (void)pool;
-    for (struct tn__claim *claim = has_function(cell) ? cell->facts->top : NULL; claim; claim = claim->below) {
-        if (claim->address != f->stub)
-            continue;
-        bool has_led = is_led_by(cell, claim);
-        *f->found = cell;
-        if (claim->state == TN__CLAIM_HOLDS)
-            claim->state = TN__CLAIM_HAS_FAILED;
-        if (has_led)
-            settle(cell);
-    }
-    return false;
-}
-
 struct tn__cell *tn__cell_fail(struct tn__cell *cell)
 {
     struct tn__cell *found = NULL;
-    const struct failing f = {cell->facts->stub, &found};
-    if (cell->facts->is_claimed)
-        tn__cells_each(tn__lazy_pool_of(session_of(cell)), fail_claims, &f);
-    return found && tn__cell_word(found) != f.stub ? found : NULL;
+    for (struct tn__claim *claim = cell->facts->arrives; claim; claim = claim->arrives_too) {
+        bool has_led = is_led_by(claim->cell, claim);
+        found = claim->cell;
+        if (claim->state == TN__CLAIM_HOLDS)
+            claim->state = TN__CLAIM_HAS_FAILED;
+        if (has_led)
+            settle(found);
+    }
+    return found && tn__cell_word(found) != cell->facts->stub ? found : NULL;
 }
 
 /* ---- cells of removed code ---- */

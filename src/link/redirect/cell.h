@@ -80,7 +80,9 @@ struct tn__claim {
     struct tn__cell *cell;
     struct tn__claim *below;
     uint64_t address;
-    struct tn__claims *of; /* NULL: it has ended, or nobody asks */
+    struct tn__cell_facts *to;     /* whose stub the address is; NULL: it is that of code */
+    struct tn__claim *arrives_too; /* the next one that leads there */
+    struct tn__claims *of;         /* NULL: it has ended, or nobody asks */
     struct tn__list listed;
     enum tn__claim_kind kind;
     /* Of a version. One that has ended stays as long as the stub that it led to: a call that is on its way there, and
