@@ -119,9 +119,11 @@ void tn__tracker_empty(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
     tn__tracker_wait(tracker);
-    struct tn__retirement r = {.library = tracker->library, .tracker = tracker};
-    if (tn__retirement_look(&r)) /* only where the session ends: no thread runs its code */
-        tn__retirement_look(&r);
+    if (tn__instances()) {
+        struct tn__retirement r = {.library = tracker->library, .tracker = tracker};
+        if (tn__retirement_look(&r)) /* only where the session ends: no thread runs its code */
+            tn__retirement_look(&r);
+    }
     if (session->observers.removed)
         session->observers.removed(tracker);
     tn__exits_forget(tracker);
@@ -137,13 +139,14 @@ void tn__tracker_empty(struct tn_tracker *tracker)
 static bool finalize(struct tn_tracker *tracker)
 {
     struct tn_library *library = tracker->library;
-    struct tn__retirement r = {.library = library, .tracker = tracker};
     struct tn__calls_list finalizers = {.from = library->session->allocator};
     tn__session_lock(library->session);
-    tn__retirement_wait(&r);
+    if (tn__instances())
+        tn__retirement_wait(&(struct tn__retirement){.library = library, .tracker = tracker});
     bool taken = tn__calls_take(tracker, &finalizers);
+    bool runs = taken && (finalizers.count || tracker->exits || tn__thread_end_waits());
     tn__session_unlock(library->session);
-    if (taken)
+    if (runs)
         tn__ending_run(library, tracker, &finalizers);
     return taken;
 }
