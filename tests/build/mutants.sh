@@ -18,7 +18,7 @@ check() {
         [[ $line != \#* && -n $line ]] || continue
         changed=$(texts "${line##*$'\t'}" "$@" | awk '
             FNR == 1 { second = NR > 1 }
-            /^src\/[a-z_\/0-9]*\.[ch]$/ { file = $0; next }
+            /^(src|tests)\/[a-z_\/0-9]*\.[ch]$/ { file = $0; next }
             !second { was[file] = was[file] $0 "\n"; next }
             { now[file] = now[file] $0 "\n" }
             END { for (file in was) count += was[file] != now[file]; print count + 0 }' "$work/was" -)
@@ -31,6 +31,6 @@ check() {
     [ "$wrong" != 0 ] || echo "ok build/mutants $list"
 }
 
-check tests/gc/support/collector.mutants src/gc/*/*.[ch]
+check tests/gc/support/collector.mutants src/gc/*/*.[ch] tests/gc/copying/*.c
 check tests/image/support/heap.mutants src/image/save/*.c src/image/heap/*.c src/image/write/saved.c \
     src/base/os_linux.c src/base/os_linux_replace.c src/gc/collect/permanent.c
