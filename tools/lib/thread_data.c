@@ -125,12 +125,6 @@ static bool fix_size(void)
     return set_size(self.area.size);
 }
 
-void tool_thread_data_run(void)
-{
-    self.runs = true;
-    tn__last_thread_watch();
-}
-
 /* ---- the program's threads ---- */
 
 typedef void *thread_function(void *argument);
@@ -148,15 +142,27 @@ struct start {
     void *argument;
 };
 
-/* Attached threads get the initial values of code that is linked while they run. They report no quiescent points, so
- * nothing may wait for these: to the library, each is in a blocking region. */
+/* Attached threads get the initial values of code that is linked while they run, by whatever thread. They report no
+ * quiescent points, so nothing may wait for these: to the library, each is in a blocking region. */
+static void attach(void)
+{
+    tn__last_thread_watch();
+    tn_thread_attach();
+    tn_thread_begin_blocking();
+}
+
+/* The main thread. */
+void tool_thread_data_run(void)
+{
+    self.runs = true;
+    attach();
+}
+
 static void *enter(void *given)
 {
     struct start start = *(struct start *)given;
     free(given);
-    tn__last_thread_watch();
-    tn_thread_attach();
-    tn_thread_begin_blocking();
+    attach();
     tool_watch_thread();
     return start.function(start.argument);
 }
