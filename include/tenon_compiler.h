@@ -62,6 +62,10 @@ struct tn_compile_options {
      * with the text that it has put into *err. So are another triple or layout, and managed code where none was. */
     int (*hook)(void *context, enum tn_hook when, void *llvm_module, struct tn_error *err);
     void *hook_context;
+    /* Not 0: threads that run the code may be older than its link, and not attached. So it asks for the place of its
+     * thread-local variables, in the general-dynamic or the local-dynamic model, even if it was compiled for a program
+     * (-fPIE). A JIT sets it for itself, unless its session has TN_SESSION_OWN_THREADS. */
+    int any_threads;
 };
 
 enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };

@@ -30,8 +30,8 @@ struct tn_input;   /* tenon/define.h */
 enum {
     TN_SESSION_TIMINGS = 1, /* measure the phases of links, at about 0.2 us per phase */
     /* Every thread that will use thread-local variables of loaded objects is attached, or started after these were
-     * linked. So accesses by TLS descriptors may become direct ones, which are faster, and do not give a thread the
-     * initial values that it lacks (tenon/thread.h). */
+     * linked. So accesses by TLS descriptors, and those of code that a JIT compiles, may be direct ones, which are
+     * faster, and do not give a thread the initial values that it lacks (tenon/thread.h). */
     TN_SESSION_OWN_THREADS = 2,
 };
 

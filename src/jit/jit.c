@@ -68,6 +68,8 @@ static int open_session(struct tn_jit *jit, const struct tn_jit_options *options
     jit->owns_session = !options->session;
     int code = jit->session ? TN_OK : tn_session_create(&session, &jit->session, err);
     if (code == TN_OK)
+        jit->compile.any_threads |= jit->session->any_threads;
+    if (code == TN_OK)
         code = tn_library_create(jit->session, "main", &jit->library, err);
     if (code == TN_OK && options->resolver)
         code = tn_add_resolver(jit->library, options->resolver, options->resolver_context, err);

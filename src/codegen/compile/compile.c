@@ -244,6 +244,8 @@ static int run_phases(struct compilation *c)
         code = check_lowered(c);
     if (code != TN_OK)
         return code;
+    if (c->options.any_threads)
+        tn__llvm_ask_for_thread_data(c->unit->module);
     show_text(c, TN_STAGE_OPTIMIZED);
     show_assembly(c);
     begin = tn__os_now_ns();

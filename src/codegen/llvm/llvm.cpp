@@ -243,6 +243,13 @@ bool tn__llvm_ask_feature(const tn__subtarget *subtarget, const char *feature, b
     return found;
 }
 
+void tn__llvm_ask_for_thread_data(LLVMModuleRef ref)
+{
+    Module &module = *unwrap(ref);
+    if (module.getPIELevel() != PIELevel::Default)
+        module.setModuleFlag(Module::Max, "PIE Level", static_cast<uint32_t>(PIELevel::Default));
+}
+
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)
 {
     TargetOptions &options = unwrap(machine).Options;

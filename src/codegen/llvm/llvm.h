@@ -86,6 +86,8 @@ const char *tn__llvm_unknown_feature(const struct tn__subtarget *subtarget, cons
 /* *on: whether the subtarget's CPU has it. False: it is unknown. */
 bool tn__llvm_ask_feature(const struct tn__subtarget *subtarget, const char *feature, bool *on);
 
+/* The module's code will not be part of a program, so it asks for the place of its thread-local variables. */
+void tn__llvm_ask_for_thread_data(LLVMModuleRef module);
 /* Initialisers through .init_array and, if wanted, a section for each function and variable. */
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 

@@ -121,6 +121,13 @@ static const char fold[] = "define i32 @seven() {\n  %p = alloca i32\n  store i3
 static const char must_inline[] = "define available_externally i32 @nine() alwaysinline {\n  ret i32 9\n}\n"
                                   "define i32 @get() {\n  %v = call i32 @nine()\n  ret i32 %v\n}\n";
 
+static const char counts[] = "@own = thread_local global i32 1\n@inner = internal thread_local global i32 2\n"
+                             "define i32 @get() {\n  %p = call ptr @llvm.threadlocal.address.p0(ptr @own)\n"
+                             "  %q = call ptr @llvm.threadlocal.address.p0(ptr @inner)\n"
+                             "  %v = load i32, ptr %p\n  store i32 %v, ptr %q\n  ret i32 %v\n}\n"
+                             "!llvm.module.flags = !{!0, !1}\n"
+                             "!0 = !{i32 8, !\"PIC Level\", i32 2}\n!1 = !{i32 7, !\"PIE Level\", i32 2}\n";
+
 /* Each row: a module, options, and what the assembly must and must not hold. */
 static void effects(void **state)
 {
@@ -161,6 +168,10 @@ static void effects(void **state)
         {empty, {X86}, "f:", ".text.f"},
         {must_inline, {X86, .opt_level = 0}, "$9", "call"},
         {must_inline, {X86, .opt_level = 1}, "$9", "call"},
+        {counts, {X86}, "TPOFF", "TLS"},
+        {counts, {X86, .any_threads = 1}, "own@TLSGD", "%fs"},
+        {counts, {X86, .any_threads = 1}, "inner@DTPOFF", "%fs"},
+        {counts, {AARCH64, .any_threads = 1}, "tlsdesc", "tprel"},
         {fold, {X86, .opt_level = 0}, "%rsp", "$7"},
         {fold, {X86, .opt_level = 1}, "$7", "%rsp"},
         {fold, {X86, .opt_level = 3}, "$7", "%rsp"},
