@@ -60,7 +60,7 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
 
 bool tn__entry_is_later(const struct tn__entry *entry, uint64_t input, const struct tn__journal *journal)
 {
-    if (entry->strength != TN__STRENGTH_WEAK)
+    if (entry->strength == TN__STRENGTH_STRONG)
         return false;
     if (entry->kind == TN__ENTRY_PROMISED)
         return entry->promise->state == TN__PROMISE_NEW && entry->promise->input > input;
@@ -125,7 +125,8 @@ int tn__object_define(struct tn__object *object, uint32_t index, const struct tn
     int code = overrides ? 0 : tn__entry_yields(entry, strength, object->name, &overrides, err);
     if (code)
         return code;
-    overrides |= strength == TN__STRENGTH_WEAK && tn__entry_is_later(entry, object->input, journal);
+    bool both_weak = strength == TN__STRENGTH_WEAK && entry->strength == TN__STRENGTH_WEAK;
+    overrides |= both_weak && tn__entry_is_later(entry, object->input, journal);
     bool both_common = tn__strength_is_common(strength) && tn__strength_is_common(entry->strength);
     if (both_common && entry->kind == TN__ENTRY_LINKED &&
         (symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift))

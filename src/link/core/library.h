@@ -203,8 +203,8 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
                     struct tn__origin origin, struct tn__journal *journal, struct tn_error *err);
 /* The number of an input that brings objects later (copies.c). */
 uint64_t tn__library_number_input(struct tn_library *library);
-/* True for a weak definition, or promise, of a later input than this one, on which no link depends yet: another weak
- * one takes its place, however late it comes. */
+/* True for a definition that is not strong, or such a promise, of a later input than this one, on which no link depends
+ * yet. Of weak ones, that of the first input counts, however late it comes. */
 bool tn__entry_is_later(const struct tn__entry *entry, uint64_t input, const struct tn__journal *journal);
 /* Decides whether a new definition of this strength replaces the entry's; of equally strong ones, the first wins.
  * TN_EDUP if both are strong or it is too late; `by` names the new definer. */

@@ -139,8 +139,9 @@ bool tn__link_has_loaded(const struct tn__link *link, const struct tn__entry *en
 int tn__link_want_member(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
                          struct tn__entry *entry);
 /* Wants the members that come before what defines a symbol of the object so far, in the archives behind it: for a
- * common symbol those with a value, for a reference those that stand before a weak definition. *any: there may be some,
- * and the entry is looked at again after them. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
+ * common symbol those with a value, for a reference those that stand before a definition that is not strong, or that
+ * would only be in an archive before the object. *any: there may be some, and the entry is looked at again after them.
+ * TN_EFORMAT, TN_EIO, TN_ENOMEM. */
 int tn__link_want_before(struct tn__link *link, const struct tn__object *object, struct tn__entry *entry, bool *any);
 /* True if members come before the object's references: it is of a later input than their archive. */
 bool tn__link_members_are_due(const struct tn__link *link, const struct tn__object *object);

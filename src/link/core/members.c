@@ -69,12 +69,18 @@ int tn__link_want_member(struct tn__link *link, const struct tn__open *open, str
                 (struct wanted){.library = library, .entry = entry, .open = *open});
 }
 
-/* True if a member of the archive would be loaded although the entry has a definition: it is a common symbol, or a weak
- * one of a later input. */
+static bool is_common(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_OBJECT && tn__strength_is_common(entry->strength);
+}
+
+/* True if a member of the archive, behind what refers to the entry, would be loaded rather than what defines the entry
+ * so far: that of an earlier archive, a definition of a later input that is not strong, or any common symbol. */
 static bool comes_before(const struct tn__link *link, const struct tn__archive *archive, const struct tn__entry *entry)
 {
-    return (entry->kind == TN__ENTRY_OBJECT && tn__strength_is_common(entry->strength)) ||
-           tn__entry_is_later(entry, archive->number, &link->journal);
+    if (entry->kind == TN__ENTRY_LAZY)
+        return entry->archive->number < archive->number;
+    return is_common(entry) || tn__entry_is_later(entry, archive->number, &link->journal);
 }
 
 /* Any member that defines a common symbol may have a value for it; for a reference the first is taken. */
@@ -83,7 +89,7 @@ static int want_of_archive(struct tn__link *link, struct tn__archive *archive, s
     struct tn__archive_symbol *found;
     size_t count;
     int code = tn__archive_find(archive, reference.entry->name, &found, &count, link->err);
-    if (count > 1 && !tn__strength_is_common(reference.entry->strength))
+    if (count > 1 && !is_common(reference.entry))
         count = 1;
     for (size_t i = 0; !code && i < count; i++)
         if (!has_loaded(link, archive, found[i].member)) {
@@ -188,7 +194,7 @@ static int load_member(struct tn__link *link, struct tn_library *library)
     return took ? tn__link_need_object(link, member) : 0;
 }
 
-/* Its entry may have been defined meanwhile. Before a common symbol only a value counts. */
+/* Its entry may have been defined meanwhile. Before a common symbol of an earlier input only a value counts. */
 static int is_still_wanted(const struct tn__link *link, const struct wanted *wanted, bool *is)
 {
     struct tn__archive *archive = link->scanned;
@@ -197,7 +203,7 @@ static int is_still_wanted(const struct tn__link *link, const struct wanted *wan
               ? comes_before(link, archive, entry)
               : entry->kind == TN__ENTRY_LAZY && entry->archive == archive && entry->member == archive->at;
     *is = *is && !has_loaded(link, archive, archive->at);
-    return *is && tn__strength_is_common(entry->strength)
+    return *is && is_common(entry) && !tn__entry_is_later(entry, archive->number, &link->journal)
                ? tn__archive_has_value(archive, entry->name, archive->at, is, link->err)
                : 0;
 }

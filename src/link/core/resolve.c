@@ -115,14 +115,17 @@ int tn__link_need_entry(struct tn__link *link, struct tn_library *library, struc
     return 0;
 }
 
-/* True for the symbol that the entry of a common one stands for, and for references to what is weak. */
+/* True for the symbol that the entry of a common one stands for; for references to what is not strong, or would come of
+ * an archive before the object. */
 static bool may_be_before(const struct tn__object *object, const struct tn__symbol *symbol)
 {
     const struct tn__entry *entry = symbol->entry;
     if (symbol->place == TN__PLACE_COMMON)
         return entry->object == object && tn__strength_is_common(entry->strength);
-    return entry->strength == TN__STRENGTH_WEAK && symbol->place == TN__PLACE_UNDEFINED &&
-           symbol->binding != TN__BIND_WEAK;
+    if (symbol->place != TN__PLACE_UNDEFINED || symbol->binding == TN__BIND_WEAK)
+        return false;
+    return entry->kind == TN__ENTRY_LAZY ? entry->archive->number < object->input
+                                         : entry->strength && entry->strength < TN__STRENGTH_STRONG;
 }
 
 static int resolve_object(struct tn__link *link, struct tn__object *object)
