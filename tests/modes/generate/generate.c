@@ -463,7 +463,7 @@ static void print_limits(void)
     if (program.has_cxx)
         printf("// SKIP: exe: it needs the C++ library (doc/IMAGE.md)\n");
     if (program.has_ifunc)
-        printf("// SKIP: exe image: indirect functions (doc/IMAGE.md)\n");
+        printf("// SKIP: exe image replaceable: indirect functions (doc/IMAGE.md)\n");
     if (program.has_initializers)
         printf("// SKIP: client-stubs client-lazy: what is linked on demand is initialised then (doc/SESSION.md)\n");
     if (program.has_late_initializers)
