@@ -8,7 +8,7 @@
 #include "cache/compiler.h"
 #include "jit/ahead.h"
 #include "jit/background.h"
-#include "link/core/session.h"
+#include "link/model/session.h"
 
 struct tn__ahead_object tn__ahead_taken;
 

@@ -4,7 +4,7 @@
  * what functions refer to that were called, the newest call first; then what such guesses refer to. */
 
 #include "jit/ahead.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 /* So many wait at most, guesses upon guesses go so deep, and the processor time of guesses that were compiled and not
  * yet called may be this share of all that was spent, and so much at the beginning. */

@@ -11,7 +11,7 @@
 #include "base/fork.h"
 #include "jit/assumption.h"
 #include "jit/jit.h"
-#include "link/core/session.h"
+#include "link/model/session.h"
 #include "link/session/contents.h"
 
 #define RESTS "tenon.rests."

@@ -6,8 +6,8 @@
 
 #include "base/types.h"
 #include "jit/jit.h"
-#include "link/core/session.h"
-#include "link/core/symtab.h"
+#include "link/model/session.h"
+#include "link/model/symtab.h"
 #include "link/demand/promise.h"
 
 static int make_nothing(void *context, struct tn_responsibility *responsibility, struct tn_error *err)

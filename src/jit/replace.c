@@ -10,8 +10,8 @@
 
 #include "jit/assumption.h"
 #include "jit/jit.h"
-#include "link/core/library.h"
-#include "link/core/session.h"
+#include "link/model/library.h"
+#include "link/model/session.h"
 #include "link/redirect/cell.h"
 #include "link/session/contents.h"
 

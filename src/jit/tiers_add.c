@@ -8,7 +8,7 @@
 #include "base/shown_name.h"
 #include "jit/background.h"
 #include "jit/tiers.h"
-#include "link/core/library.h"
+#include "link/model/library.h"
 
 /* ---- options ---- */
 

@@ -6,7 +6,7 @@
 . tests/build/check
 
 code=$(sed -n 's/^    {"\([a-z]*\)", [A-Z]*, [A-Z]*, \([a-z]*\), TN__LINK_\([A-Z]*\), .*/\1 \2 \3/p' \
-    src/link/core/link.c |
+    src/link/passes/link.c |
     sed 's/ true / held /; s/ false / /' | tr A-Z a-z)
 page=$(sed -n '/^## The phases/,/^If anything/ s/^| \([a-z]*\) | *\(held\)* *| \([a-z]*\) |.*/\1 \2 \3/p' \
     doc/LINKER.md | tr -s ' ')

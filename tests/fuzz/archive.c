@@ -6,7 +6,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 /* Reads all of a name and, where they are in the archive, of a member's bytes. */
 static void touch(const char *name, size_t name_length, const uint8_t *bytes, size_t size)

@@ -11,7 +11,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 #include "tenon_heap.h"
 
 extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));

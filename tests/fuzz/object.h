@@ -7,7 +7,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 static inline int fuzz_object(const struct tn_format *const *formats, const uint8_t *bytes, size_t size)
 {

@@ -34,7 +34,7 @@ both = $(1:%=gcc+%) $(if $(llvm_bin),$(1:%=clang+%))
 matrix := $(gcc_ways:%=gcc+%) $(if $(llvm_bin),$(clang_ways:%=clang+%))
 matrix_objects := $(foreach way,$(matrix),$(link_data)/matrix_a.$(way).o $(link_data)/matrix_b.$(way).o)
 extra_of_matrix := -DMATRIX='$(matrix:%="%"$(comma))'
-$(BUILD)/tests/link/core/matrix: | $(matrix_objects)
+$(BUILD)/tests/link/passes/matrix: | $(matrix_objects)
 
 # $(call compiler_of,WORD): gcc stands for $(CC), whichever that is.
 compiler_of = $(if $(filter clang,$(1)),$(llvm_bin)/clang $(HOST:%=--target=%),$(CC))
@@ -61,7 +61,7 @@ oracle := $(if $(with_llvm),oracle_relax oracle_relax_riscv64 $(foreach level,$(
 	$(foreach model,$(aarch64_models),oracle.clang+-target+aarch64-linux-gnu+$(level)+$(model)) \
 	$(foreach model,$(riscv64_models),oracle.clang+-target+riscv64-linux-gnu+$(level)+$(model))))
 extra_of_oracle := -DORACLE='$(oracle:%="%"$(comma))'
-$(BUILD)/tests/link/core/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
+$(BUILD)/tests/link/passes/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
 
 ifndef with_llvm
 test_data := $(filter-out $(link_data)/oracle%,$(test_data))
@@ -101,7 +101,7 @@ apple := x86_64-apple-macos13 arm64-apple-macos13
 pe := x86_64-pc-windows-msvc x86_64-w64-mingw32 aarch64-pc-windows-msvc
 oracle_lld := $(if $(with_llvm),$(foreach target,$(apple) $(pe),$(levels:%=oracle_lld.$(target)+%)))
 extra_of_oracle_lld := -DORACLE_LLD='$(oracle_lld:%="%"$(comma))'
-$(BUILD)/tests/link/core/oracle_lld: | $(oracle_lld:%=$(link_data)/%.linked)
+$(BUILD)/tests/link/passes/oracle_lld: | $(oracle_lld:%=$(link_data)/%.linked)
 compile_for = $(llvm_bin)/clang --target=$(firstword $(subst +, ,$(1))) $(word 2,$(subst +, ,$(1))) -w -ffreestanding
 
 # Without MH_SUBSECTIONS_VIA_SYMBOLS, so that sections stay whole.
@@ -135,11 +135,11 @@ $(foreach target,$(pe),$(eval $(call oracle_pe_rules,$(target))))
 # ---- which data each program reads ----
 
 data_of = $(1:%=$(link_data)/%.o)
-$(BUILD)/tests/link/core/comdat: | $(call data_of,comdat_1 comdat_2)
+$(BUILD)/tests/link/passes/comdat: | $(call data_of,comdat_1 comdat_2)
 $(BUILD)/tests/link/format/corrupt: | $(call data_of,small)
-$(BUILD)/tests/link/core/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_of,many)
+$(BUILD)/tests/link/passes/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_of,many)
 $(BUILD)/tests/link/session/strip: | $(call data_of,strip)
-$(BUILD)/tests/link/core/gather: | $(call data_of,gather_1 gather_2)
+$(BUILD)/tests/link/passes/gather: | $(call data_of,gather_1 gather_2)
 $(BUILD)/tests/link/session/inject: | $(call data_of,gather_1)
 $(BUILD)/tests/link/session/describe: | $(call data_of,tls_1) $(link_data)/matrix_b.a
 $(BUILD)/tests/link/session/on_object: | $(call data_of,matrix_a) $(link_data)/matrix_b.a
@@ -204,7 +204,7 @@ extra_of_output := -Itests/fuzz
 extra_of_tls := -DWAYS='$(call quoted,$(tls_ways))'
 extra_of_ifunc := -DWAYS='$(call quoted,$(ifunc_ways))'
 $(BUILD)/tests/link/tls/tls: | $(call of_ways,tls_1 tls_2,$(tls_ways))
-$(BUILD)/tests/link/core/ifunc: | $(call of_ways,ifunc ifunc_user,$(ifunc_ways))
+$(BUILD)/tests/link/passes/ifunc: | $(call of_ways,ifunc ifunc_user,$(ifunc_ways))
 
 define way_rule
 $(link_data)/$(1).%.o: tests/link/data/$(1).c
@@ -221,7 +221,7 @@ extra_of_unwind := -DWAYS='$(call quoted,$(unwind_ways))'
 $(BUILD)/tests/link/unwind/unwind: | $(call of_ways,unwind,$(unwind_ways)) \
 	$(if $(HOST),,$(call data_of,comdat_1 comdat_2))
 $(BUILD)/tests/link/session/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
-$(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
+$(BUILD)/tests/link/passes/reach: | $(call data_of,low low_calls xindex)
 
 # ---- Mach-O: objects for macOS that run here ----
 

@@ -12,7 +12,7 @@ cross_tests := $(addprefix base/,error faults fork memory options sha256 thread 
 	$(addprefix gc/heap/,concurrent concurrent_kinds evacuation faults limits permanent workers) \
 	$(addprefix gc/,load/loaded object/objects threads/delay threads/litmus threads/threads) \
 	$(addprefix image/,heap/needs heap/unique load/debugger load/load package/package save/save write/link) \
-	$(addprefix link/core/,agree alias ifunc matrix symbols symtab undefined) \
+	$(addprefix link/passes/,agree alias ifunc matrix symbols symtab undefined) \
 	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
 	$(addprefix link/instance/,instance instance_calls instance_storm withdrawal) \
 	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads litmus) \
@@ -31,13 +31,14 @@ large_pages := 65536
 large_page_tests := $(filter-out base/memory gc/heap/% gc/load/loaded image/% \
 	$(addprefix link/,session/faults session/thread_exits tls/tls tls/tls_registers),$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
-cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384,core/matrix lazy/lazy_calls memory/ranges)
+cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384, \
+	passes/matrix lazy/lazy_calls memory/ranges)
 # Of them for .ci/run: all of AArch64; for RISC-V and for large pages what depends on the machine, and on its pages.
 riscv64_quick := gc/load/loaded gc/threads/litmus gc/threads/threads image/load/load image/write/link \
-	link/core/agree link/core/ifunc link/core/matrix link/demand/dispatch link/instance/instance_calls \
+	link/passes/agree link/passes/ifunc link/passes/matrix link/demand/dispatch link/instance/instance_calls \
 	link/instance/instance_storm link/lazy/lazy link/lazy/lazy_calls link/lazy/litmus link/session/order \
 	link/session/thread_exits link/tls/tls link/unwind/unwind link/unwind/unwind_data
-large_quick := base/faults link/core/matrix link/demand/dispatch link/instance/instance link/lazy/lazy \
+large_quick := base/faults link/passes/matrix link/demand/dispatch link/instance/instance link/lazy/lazy \
 	link/lazy/lazy_calls link/memory/page_map link/memory/ranges link/unwind/unwind
 cross_quick := $(cross_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%) \
 	$(riscv64_quick:%=$(BUILD)/riscv64-linux-gnu/tests/%) \

@@ -155,9 +155,9 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
 	$(addprefix src/base/,error.c fork.c last_thread.c options.c partial_file.c shown_name.c thread_end.c \
 		types_alike.c types_bytes.c types_known.c) \
-	$(addprefix src/link/core/,copies.c gather.c held.c lock.c remove.c) \
-	$(addprefix src/link/format/,archive.c archive_find.c archive_names.c identify.c elf/header.c elf/kinds.c \
-		elf/overlap.c elf/versions.c) \
+	$(addprefix src/link/,format/coff/copies.c passes/gather.c passes/held.c model/lock.c passes/remove.c \
+		model/archive.c model/archive_find.c model/archive_names.c model/identify.c format/elf/header.c \
+		format/elf/kinds.c format/elf/overlap.c format/elf/versions.c) \
 	$(addprefix src/link/unwind/,unwind.c unwind_objects.c unwind_sets.c) src/image/format/writer.c \
 	$(filter-out src/image/save/copy.c src/image/save/map.c,$(wildcard src/image/save/*.c)) \
 	$(addprefix src/image/heap/,adjust.c check.c heaps.c layouts.c open.c patches.c restore.c same.c types.c unique.c \
@@ -168,21 +168,22 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c trim.c walk.c work.c)
 # For musl, also what runs once for a symbol that an object mentions: there, size counts more than the time of a link.
 ifeq ($(LIBC),musl)
-seldom += $(addprefix src/link/core/,enter.c link.c members.c search.c)
+seldom += $(addprefix src/link/passes/,enter.c link.c members.c search.c)
 endif
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)
 
 # Nothing that may throw is called from there.
+elf_readers := $(filter-out %/agree.c %/shrink.c,$(wildcard src/link/format/elf/*.c))
 ifeq ($(LIBC),musl)
-$(call obj,$(wildcard src/link/format/elf/*.c) src/link/format/identify.c): extra += -fno-asynchronous-unwind-tables
+$(call obj,$(elf_readers) src/link/model/identify.c): extra += -fno-asynchronous-unwind-tables
 endif
 
 # Headers, symbols and relocations of ELF files are aligned but for odd ones. gcc reads them byte by byte for RISC-V
 # unless it is told that the processor, or Linux for it, reads what is not aligned as well. Code is read and written by
 # halves of an instruction, for it often lies at an odd half, and few processors read that at once.
 ifeq ($(machine),riscv64)
-$(call obj,$(wildcard src/link/format/elf/*.c)): extra += -mtune=thead-c906
+$(call obj,$(elf_readers)): extra += -mtune=thead-c906
 endif
 
 # ---- archives ----
@@ -349,7 +350,7 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 # ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are
 # forks while threads allocate, see tests/start/fork.c. gc/heap/concurrent_threads measures how fast threads mark.
 unsanitized := codegen/llvm/memory codegen/jit/fork gc/heap/fork
-unsanitized_threads := link/core/matrix link/memory/strategies link/format/archive_bounds gc/heap/concurrent_threads
+unsanitized_threads := link/passes/matrix link/memory/strategies link/format/archive_bounds gc/heap/concurrent_threads
 left_out := $(if $(SANITIZE),$(unsanitized)) $(if $(filter thread,$(SANITIZE)),$(unsanitized_threads))
 sanitized_tests := $(filter-out $(left_out:%=$(BUILD)/tests/%),$(unit_tests))
 
@@ -378,7 +379,7 @@ test: test-build
 # Programs with threads of their own, six copies side by side. Left out are those that take more than 2 s when they run
 # alone.
 long_races := codegen/compile/threads codegen/jit/jit_threads codegen/jit/tiers codegen/parts/split gc/heap/fork \
-	gc/heap/patterns gc/heap/workers gc/threads/delay link/core/while_building link/demand/generators_later \
+	gc/heap/patterns gc/heap/workers gc/threads/delay link/passes/while_building link/demand/generators_later \
 	link/session/destroyed link/session/retire
 race_tests := $(filter-out $(long_races:%=$(BUILD)/tests/%),$(patsubst %.c,$(BUILD)/%, \
 	$(shell grep -l pthread_create $(patsubst $(BUILD)/%,%.c,$(sanitized_tests)))))

@@ -7,7 +7,7 @@
 
 #include "cmd/build_image.h"
 #include "link/arch/reloc.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 static const char *base_name(const char *path)
 {

@@ -11,7 +11,7 @@
 #include "cmd/disasm.h"
 #include "cmd/packed_tables.h"
 #include "lib/elf_file.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 enum { BYTES_SHOWN = 10 };
 

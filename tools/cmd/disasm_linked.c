@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cmd/disasm.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 #include "link/observe/debug_image.h"
 #include "link/arch/reloc.h"
 

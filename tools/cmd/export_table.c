@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 #include "lib/tool.h"
 
 struct names {

@@ -9,7 +9,7 @@
 
 #include "lib/elf_file.h"
 #include "cmd/inspect.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 /* ---- sizes of functions ---- */
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/core/link.h"
+#include "link/passes/link.h"
 #include "lib/tool.h"
 
 enum list { SECTIONS, LOCALS, GLOBALS, GOT, STUBS, IFUNCS, LISTS };

@@ -6,7 +6,7 @@
 
 #include "link/arch/reloc.h"
 #include "lib/tool.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 static const char *const values[] = {
     [TN__V_UNSUPPORTED] = "refused",

@@ -14,8 +14,8 @@
 #include "base/os.h"
 #include "image/format/format.h"
 #include "lib/watch.h"
-#include "link/format/archive.h"
-#include "link/format/object.h"
+#include "link/model/archive.h"
+#include "link/model/object.h"
 
 /* ---- kinds ---- */
 

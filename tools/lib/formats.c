@@ -6,7 +6,7 @@
 
 #include "lib/tool.h"
 #include "link/arch/reloc.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 #define FORMATS                                                                                                        \
     &tn_format_elf_x86_64, &tn_format_elf_aarch64, &tn_format_elf_riscv64, &tn_format_macho_x86_64,                    \

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "codegen/image/image.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 enum { MAGIC = 8, HEADER = 60 };
 

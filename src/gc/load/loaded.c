@@ -11,7 +11,7 @@
 #include "base/types.h"
 #include "gc/load/names.h"
 #include "gc/object/object.h"
-#include "link/core/session.h"
+#include "link/model/session.h"
 
 /* A section of an object that has to be removed with it. */
 struct loaded {

@@ -3,7 +3,7 @@
 /* Reading a stub: a static PIE with program headers to spare (tools/stub), whose symbol table says what it offers. */
 
 #include "image/write/elf.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 struct reader {
     struct tn__stub *stub;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Relocations are data: a row says which value is computed, which field it is stored in and what is checked. The
- * generic loops in core/scan.c and core/apply.c do the rest; only encoding bits into instructions is code. */
+ * generic loops in passes/scan.c and passes/apply.c do the rest; only encoding bits into instructions is code. */
 
 #ifndef TENON_RELOC_H
 #define TENON_RELOC_H
@@ -24,7 +24,7 @@ enum tn__value {
     TN__V_GOT_A_P, /* GOT + A - P */
     TN__V_Z_A,
     /* Those behind this one, and fields that are no whole bytes, are for formats with steps of their own
-     * (core/shrink.h): */
+     * (passes/steps.h): */
     TN__V_LAST_COMMON = TN__V_Z_A,
     TN__V_BRANCH,       /* S + A - P; to the next instruction (4) if S is an undefined weak symbol */
     TN__V_G_A,          /* G + A */
@@ -208,7 +208,7 @@ struct tn__short {
     uint64_t span, size; /* results: how many bytes it has had, and keeps */
 };
 
-/* Shortens code (core/shrink.c). */
+/* Shortens code (format/elf/shrink.c). */
 struct tn__shortener {
     uint32_t padding, last; /* forms: that of padding, and the last one that may become shorter, or be part of such */
     /* Sets span and size; span depends on nothing but the relocation. False: it is malformed. */
@@ -256,7 +256,7 @@ struct tn__arch {
      * code->notes. NULL: relax asks for neither that nor code->next. */
     void (*note)(const struct tn__sequence *code, uint32_t *notes);
     const struct tn__shortener *shortener; /* NULL: code keeps its size */
-    /* What must be the same in all objects with code of a process (core/agree.c). NULL: they may be mixed. */
+    /* What must be the same in all objects with code of a process (format/elf/agree.c). NULL: they may be mixed. */
     const struct tn__convention *conventions;
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */

@@ -14,7 +14,7 @@
 #ifndef TENON_PROMISE_H
 #define TENON_PROMISE_H
 
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -13,7 +13,7 @@
 #ifndef TENON_DETACHED_H
 #define TENON_DETACHED_H
 
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 #pragma GCC visibility push(hidden)
 

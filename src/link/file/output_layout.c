@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "link/core/shrink.h"
+#include "link/passes/steps.h"
 #include "link/file/output_build.h"
 
 /* ---- sections ---- */

@@ -5,7 +5,7 @@
 #ifndef TENON_DEBUG_RELOCS_H
 #define TENON_DEBUG_RELOCS_H
 
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -2,6 +2,6 @@
 
 /* The formats of this machine. */
 
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 const struct tn_format *const tn__formats_host[] = {&tn_format_elf_aarch64, NULL};

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 #pragma weak dlsym
 #pragma weak dlopen

@@ -189,8 +189,8 @@ static int unpack(const struct builder *b, struct source *source, struct tn__sec
     return 0;
 }
 
-/* The object is read from its file; where its code became shorter (core/shrink.c), symbols have moved since. One that
- * another object defines in its place lies elsewhere. */
+/* The object is read from its file; where its code became shorter (format/elf/shrink.c), symbols have moved since. One
+ * that another object defines in its place lies elsewhere. */
 static void move_symbols(const struct source *source)
 {
     const struct tn__object_data *data = &source->data;

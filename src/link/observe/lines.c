@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "link/format/cursor.h"
+#include "link/unwind/cursor.h"
 
 enum { /* standard opcodes, */
        LNS_EXTENDED = 0,

@@ -6,7 +6,7 @@
 #ifndef TENON_OBSERVER_H
 #define TENON_OBSERVER_H
 
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 #pragma GCC visibility push(hidden)
 

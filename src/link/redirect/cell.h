@@ -19,7 +19,7 @@
 
 #include "base/lazy_frame.h"
 #include "base/tree.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -151,7 +151,7 @@ void tn__cells_forget(struct tn__lazy_batch *batch);
 /* Notes that a word leads to this address from now on: removals that are under way may have to wait again. */
 void tn__cell_note_target(const struct tn_session *session, uint64_t target);
 
-/* For the hooks (core/hooks.h). */
+/* For the hooks (model/hooks.h). */
 bool tn__cells_lead_away(struct tn_session *session, const struct tn__places *places);
 bool tn__cells_have(const struct tn_session *session, const struct tn__entry *entry);
 struct tn_tracker *const *tn__cells_owner(const struct tn_session *session, uint64_t address);

@@ -7,7 +7,7 @@
 
 #include "link/unwind/unwind.h"
 
-#include "link/format/cursor.h"
+#include "link/unwind/cursor.h"
 
 enum { PE_FORMAT = 0x0f, PE_APPLICATION = 0x70, PE_PCREL = 0x10 };
 

@@ -13,7 +13,7 @@
 #include <tenon/format.h>
 
 #include "link/arch/reloc.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 static void check_row(const struct tn_format *format, const struct tn__row *row)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 #include "link/file/detached.h"
 
 enum { WINDOW = 0x20000000, FIELD = 8, SECTION = 32, STUB_WORDS = 3 };

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "link/arch/reloc.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 enum { FIELD = 4, SECTION = 32, ABSOLUTE = 0x50, SYMBOL_SIZE = 0x30 };
 

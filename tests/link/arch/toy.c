@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "link/core/shrink.h"
+#include "link/passes/steps.h"
 #include "link/file/detached.h"
 #include "link/session/contents.h"
 #include "elf_builder.h"

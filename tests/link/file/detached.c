@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Linking for another address space: nothing in this process is touched, and whatever would need this process is
- * refused. tests/link/core/oracle.c checks the bytes. */
+ * refused. tests/link/passes/oracle.c checks the bytes. */
 
 #include "elf_builder.h"
 

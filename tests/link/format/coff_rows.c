@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "link/arch/reloc.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 #include "link/file/detached.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 static const uint64_t NOWHERE = 0x10000000, BASE = 0x20000000;
 enum { FIELD = 8, TARGET = 12, SIZE = 32, DEEP = 4096 };

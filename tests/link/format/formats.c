@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "link/core/shrink.h"
+#include "link/passes/steps.h"
 #include "link/file/detached.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 static const struct tn__arch other_machine = {.name = "other", .elf_machine = EM_S390, .stub_size = 8};
 static const struct tn_format other = {

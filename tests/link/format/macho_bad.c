@@ -7,7 +7,7 @@
 
 #include "failing.h"
 #include "base/base.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 #include "macho_builder.h"
 #include "spoil.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 #include "macho_builder.h"
 
 enum { TEXT = 1, FRAMES, COMPACT };

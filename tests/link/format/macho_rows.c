@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "link/arch/reloc.h"
-#include "link/core/link.h"
+#include "link/passes/link.h"
 #include "link/file/detached.h"
 #include "link/format/macho/reader.h"
 #include "macho_builder.h"

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "elf_builder.h"
-#include "link/core/library.h"
-#include "link/format/object.h"
+#include "link/model/library.h"
+#include "link/model/object.h"
 
 enum { TOY_MACHINE = 77, WORD = 4, HEADER = 6 * WORD, NAME = 8, SYMBOL = NAME + 2 * WORD, RELOC = 5 * WORD };
 enum { CODE = 1, DATA, SECTIONS };

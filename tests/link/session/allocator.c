@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "link/core/link.h"
+#include "link/passes/link.h"
 
 struct counting {
     long blocks;

@@ -12,8 +12,8 @@
 #ifndef TENON_COFF_READER_H
 #define TENON_COFF_READER_H
 
-#include "link/format/coff/header.h"
-#include "link/format/object.h"
+#include "link/model/coff_header.h"
+#include "link/model/object.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -90,7 +90,7 @@ struct tn__coff_details {
     uint64_t (*convert)(const struct tn__coff_records *records, struct tn__reloc *out);
 };
 
-/* The tables of the formats, which stand in src/link/core. */
+/* The tables of the formats, which stand in src/link/passes. */
 enum { TN__COFF_X86_64_ROWS = 18, TN__COFF_AARCH64_ROWS = 18 };
 extern const struct tn__row tn__coff_x86_64_rows[TN__COFF_X86_64_ROWS], tn__coff_aarch64_rows[TN__COFF_AARCH64_ROWS];
 extern const struct tn__coff_details tn__coff_x86_64_details, tn__coff_aarch64_details;

@@ -14,7 +14,7 @@
 #include <elf.h>
 
 #include "link/arch/reloc.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -50,7 +50,7 @@ struct tn__elf_reader {
 
 #define TN__ELF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
-/* The relocation types of machines whose formats stand in src/link/core. */
+/* The relocation types of machines whose formats stand in src/link/passes. */
 enum { TN__ELF_AARCH64_ROWS = 1033, TN__ELF_RISCV64_ROWS = 66 };
 extern const struct tn__row tn__elf_aarch64_rows[TN__ELF_AARCH64_ROWS], tn__elf_riscv64_rows[TN__ELF_RISCV64_ROWS];
 

@@ -5,7 +5,7 @@
  * Whatever else says that it relocates a loaded section is refused, because code without its relocations does not
  * work. */
 
-#include "link/format/cursor.h"
+#include "link/unwind/cursor.h"
 #include "link/format/elf/reader.h"
 
 /* Types beyond SHT_REL and SHT_RELA, from gABI and LLVM. */

@@ -9,7 +9,7 @@
 #include <elf.h>
 
 #include "link/arch/x86_64/x86_64.h"
-#include "link/format/object.h"
+#include "link/model/object.h"
 
 #define ROW(number, name, value, field, bits, flags, slot, relax)                                                      \
     [number] = TN__ROW("R_X86_64_" #name, TN__V_##value, TN__F_##field, 1 << TN__F_##field, bits, flags,               \

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "link/format/cursor.h"
+#include "link/unwind/cursor.h"
 #include "link/format/macho/reader.h"
 
 /* What a common entry says about the entries that refer to it. */

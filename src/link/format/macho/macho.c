@@ -4,7 +4,7 @@
  * neutral object. Contents are borrowed from the caller's bytes, and every offset, count and index is checked before it
  * is used. */
 
-#include "link/format/archive.h"
+#include "link/model/archive.h"
 #include "link/format/macho/reader.h"
 
 #define FAIL TN__MACHO_FAIL
