@@ -7,6 +7,7 @@
 
 #include "link/arch/aarch64/aarch64.h"
 #include "link/format/coff/reader.h"
+#include "link/passes/steps.h"
 
 enum { ADDR64 = 14, REL32 = 17, BRANCH26 = 3 };
 
@@ -21,7 +22,7 @@ enum { ADDR64 = 14, REL32 = 17, BRANCH26 = 3 };
 #define LOW      TN__R_LOW
 
 /* no., name, value, field, bits, flags; D: in data, I: in an instruction */
-const struct tn__row tn__coff_aarch64_rows[TN__COFF_AARCH64_ROWS] = {
+static const struct tn__row rows[] = {
     D(0, ABSOLUTE, NONE, LE8, 0, 0),
     D(1, ADDR32, S_A, LE32, 32, UNSIGNED | LOW),
     D(2, ADDR32NB, S_A_BASE, LE32, 32, UNSIGNED),
@@ -87,7 +88,18 @@ static inline int64_t take_addend(const uint8_t *bytes, bool is_code, uint64_t o
 
 static uint64_t convert(const struct tn__coff_records *records, struct tn__reloc *out)
 {
-    return tn__coff_convert(records, out, tn__coff_aarch64_rows, TN__COFF_AARCH64_ROWS, take_addend);
+    return tn__coff_convert(records, out, rows, TN_COUNT(rows), take_addend);
 }
 
-const struct tn__coff_details tn__coff_aarch64_details = {.types = TN__COFF_AARCH64_ROWS, .convert = convert};
+static const struct tn__coff_details details = {.types = TN_COUNT(rows), .convert = convert};
+
+const struct tn_format tn_format_coff_aarch64 = {
+    .name = "coff-aarch64",
+    .reader = &tn__reader_coff,
+    .arch = &tn__arch_aarch64,
+    .machine = 0xaa64,
+    .rows = rows,
+    .row_count = TN_COUNT(rows),
+    .details = &details,
+    .steps = &tn__steps_coff,
+};

@@ -90,11 +90,6 @@ struct tn__coff_details {
     uint64_t (*convert)(const struct tn__coff_records *records, struct tn__reloc *out);
 };
 
-/* The tables of the formats, which stand in src/link/passes. */
-enum { TN__COFF_X86_64_ROWS = 18, TN__COFF_AARCH64_ROWS = 18 };
-extern const struct tn__row tn__coff_x86_64_rows[TN__COFF_X86_64_ROWS], tn__coff_aarch64_rows[TN__COFF_AARCH64_ROWS];
-extern const struct tn__coff_details tn__coff_x86_64_details, tn__coff_aarch64_details;
-
 /* The number of a file's symbol in the neutral object. */
 static inline uint32_t tn__coff_symbol(uint32_t index)
 {

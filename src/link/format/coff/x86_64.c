@@ -9,6 +9,7 @@
 
 #include "link/arch/reloc.h"
 #include "link/format/coff/reader.h"
+#include "link/passes/steps.h"
 
 enum { ADDR64 = 1, REL32 = 4, REL32_5 = 9, BRANCH = 17 };
 
@@ -22,7 +23,7 @@ enum { ADDR64 = 1, REL32 = 4, REL32_5 = 9, BRANCH = 17 };
 #define LOW      TN__R_LOW
 
 /* no., name, value, field, bits, flags. The last one is none of the file's. */
-const struct tn__row tn__coff_x86_64_rows[TN__COFF_X86_64_ROWS] = {
+static const struct tn__row rows[] = {
     ROW(0, ABSOLUTE, NONE, LE8, 0, 0),
     ROW(ADDR64, ADDR64, S_A, LE64, 64, 0),
     ROW(2, ADDR32, S_A, LE32, 32, UNSIGNED | LOW),
@@ -67,7 +68,18 @@ static inline int64_t take_addend(const uint8_t *bytes, bool is_code, uint64_t o
 
 static uint64_t convert(const struct tn__coff_records *records, struct tn__reloc *out)
 {
-    return tn__coff_convert(records, out, tn__coff_x86_64_rows, BRANCH, take_addend);
+    return tn__coff_convert(records, out, rows, BRANCH, take_addend);
 }
 
-const struct tn__coff_details tn__coff_x86_64_details = {.types = BRANCH, .convert = convert};
+static const struct tn__coff_details details = {.types = BRANCH, .convert = convert};
+
+const struct tn_format tn_format_coff_x86_64 = {
+    .name = "coff-x86-64",
+    .reader = &tn__reader_coff,
+    .arch = &tn__arch_x86_64,
+    .machine = 0x8664,
+    .rows = rows,
+    .row_count = TN_COUNT(rows),
+    .details = &details,
+    .steps = &tn__steps_coff,
+};

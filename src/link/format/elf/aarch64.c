@@ -10,6 +10,7 @@
 
 #include "link/arch/aarch64/aarch64.h"
 #include "link/format/elf/reader.h"
+#include "link/passes/steps.h"
 
 #define ROW(no, name, value, field, size, bits, flags, slot, relax)                                                    \
     [no] = TN__ROW("R_AARCH64_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, relax)
@@ -30,7 +31,7 @@
 
 /* no. name, value, field, bits, flags, GOT slot; D: in data, I: in an instruction,
  * X: that relax.c may rewrite */
-const struct tn__row tn__elf_aarch64_rows[TN__ELF_AARCH64_ROWS] = {
+static const struct tn__row rows[] = {
     N(0, NONE),
     N(256, NONE),
 
@@ -173,4 +174,14 @@ const struct tn__row tn__elf_aarch64_rows[TN__ELF_AARCH64_ROWS] = {
     DYNAMIC(1030, TLS_TPREL),
     DYNAMIC(1031, TLSDESC),
     DYNAMIC(1032, IRELATIVE),
+};
+
+const struct tn_format tn_format_elf_aarch64 = {
+    .name = "elf-aarch64",
+    .reader = &tn__reader_elf,
+    .arch = &tn__arch_aarch64,
+    .machine = EM_AARCH64,
+    .rows = rows,
+    .row_count = TN_COUNT(rows),
+    .steps = &tn__steps_any,
 };

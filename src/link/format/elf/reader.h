@@ -50,10 +50,6 @@ struct tn__elf_reader {
 
 #define TN__ELF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
-/* The relocation types of machines whose formats stand in src/link/passes. */
-enum { TN__ELF_AARCH64_ROWS = 1033, TN__ELF_RISCV64_ROWS = 66 };
-extern const struct tn__row tn__elf_aarch64_rows[TN__ELF_AARCH64_ROWS], tn__elf_riscv64_rows[TN__ELF_RISCV64_ROWS];
-
 /* See struct tn__reader. */
 bool tn__elf_claims(const uint8_t *bytes, size_t size, uint32_t machine);
 /* TN_EFORMAT, naming what the file is, unless it is an object. */

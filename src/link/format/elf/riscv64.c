@@ -9,6 +9,7 @@
 
 #include "link/arch/riscv64/riscv64.h"
 #include "link/format/elf/reader.h"
+#include "link/passes/steps.h"
 
 #define ROW(no, name, value, field, size, bits, flags, slot, relax)                                                    \
     [no] = TN__ROW("R_RISCV_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, relax)
@@ -31,7 +32,7 @@
 
 /* no. name, value, field, bits, flags, GOT slot; D: in data; I: in an instruction, with the size of what is changed;
  * X: in one that may be rewritten or become shorter; N: without a value */
-const struct tn__row tn__elf_riscv64_rows[TN__ELF_RISCV64_ROWS] = {
+static const struct tn__row rows[] = {
     N(0, NONE, 0),
 
     /* data */
@@ -101,4 +102,14 @@ const struct tn__row tn__elf_riscv64_rows[TN__ELF_RISCV64_ROWS] = {
     DYNAMIC(11, TLS_TPREL64),
     DYNAMIC(12, TLSDESC),
     DYNAMIC(58, IRELATIVE),
+};
+
+const struct tn_format tn_format_elf_riscv64 = {
+    .name = "elf-riscv64",
+    .reader = &tn__reader_elf,
+    .arch = &tn__arch_riscv64,
+    .machine = EM_RISCV,
+    .rows = rows,
+    .row_count = TN_COUNT(rows),
+    .steps = &tn__steps_shrink,
 };

@@ -8,6 +8,7 @@
 
 #include "link/arch/aarch64/aarch64.h"
 #include "link/format/macho/reader.h"
+#include "link/passes/steps.h"
 
 enum {
     UNSIGNED,
@@ -36,7 +37,7 @@ enum {
 
 /* type; length as a power of two (of instructions: 4 bytes); PC-relative; value, field, bits (of data: all), flags, GOT
  * slot; D: in data, I: in an instruction, X: in one that is rewritten if it can do without the GOT */
-const struct tn__row tn__macho_aarch64_rows[TN__MACHO_ROWS] = {
+static const struct tn__row rows[TN__MACHO_ROWS] = {
     D(UNSIGNED, 2, 0, S_A, LE32, TN__R_UNSIGNED | TN__R_LOW, NONE),
     D(UNSIGNED, 3, 0, S_A, LE64, 0, NONE),
     D(SUBTRACTOR, 2, 0, F_MINUS, LE32, 0, NONE),
@@ -96,7 +97,7 @@ static enum tn__macho_encoded decode(uint32_t encoding, const uint8_t *code, uin
     return fits ? TN__MACHO_FRAME : TN__MACHO_UNDEFINED_ENCODING;
 }
 
-const struct tn__macho_machine tn__macho_aarch64_machine = {
+static const struct tn__macho_machine machine = {
     .kinds = {[UNSIGNED] = {TN__MACHO_IN_PLACE, 0, 0},
               [SUBTRACTOR] = {TN__MACHO_MINUS, 0, 0},
               [BRANCH26] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
@@ -113,4 +114,15 @@ const struct tn__macho_machine tn__macho_aarch64_machine = {
     .slot = TN__MACHO_ROW(POINTER_TO_GOT, 2, 1),
     .return_register = LR,
     .decode = decode,
+};
+
+const struct tn_format tn_format_macho_aarch64 = {
+    .name = "macho-aarch64",
+    .reader = &tn__reader_macho,
+    .arch = &tn__arch_aarch64,
+    .machine = TN__MACHO_ARM64,
+    .rows = rows,
+    .row_count = TN__MACHO_ROWS,
+    .details = &machine,
+    .steps = &tn__steps_macho,
 };

@@ -97,10 +97,6 @@ enum {
     [TN__MACHO_TLS_OFFSET] =                                                                                           \
         TN__ROW("TLV_OFFSET (made by the reader)", TN__V_S_A, TN__F_LE64, 8, 64, TN__R_TLS, TN__SLOT_NONE, 0)
 
-/* The tables of the formats, which stand in src/link/passes. */
-extern const struct tn__row tn__macho_x86_64_rows[TN__MACHO_ROWS], tn__macho_aarch64_rows[TN__MACHO_ROWS];
-extern const struct tn__macho_machine tn__macho_x86_64_machine, tn__macho_aarch64_machine;
-
 /* ---- the reader ---- */
 
 /* A section of the file. */

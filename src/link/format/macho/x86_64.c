@@ -9,6 +9,7 @@
 
 #include "link/arch/x86_64/x86_64.h"
 #include "link/format/macho/reader.h"
+#include "link/passes/steps.h"
 
 enum { UNSIGNED, SIGNED, BRANCH, GOT_LOAD, GOT, SUBTRACTOR, SIGNED_1, SIGNED_2, SIGNED_4, TLV };
 
@@ -19,7 +20,7 @@ enum { UNSIGNED, SIGNED, BRANCH, GOT_LOAD, GOT, SUBTRACTOR, SIGNED_1, SIGNED_2, 
 #define SLOT(type, form) ROW(type, 2, 1, G_A_P, LE32, TN__R_SIGNED, ADDRESS, form)
 
 /* type, length as a power of two, PC-relative, value, field, flags, GOT slot, form for relax.c */
-const struct tn__row tn__macho_x86_64_rows[TN__MACHO_ROWS] = {
+static const struct tn__row rows[TN__MACHO_ROWS] = {
     ROW(UNSIGNED, 2, 0, S_A, LE32, TN__R_UNSIGNED | TN__R_LOW, NONE, 0),
     ROW(UNSIGNED, 3, 0, S_A, LE64, 0, NONE, 0),
     PC(SIGNED, 0),
@@ -122,7 +123,7 @@ static enum tn__macho_encoded decode(uint32_t encoding, const uint8_t *code, uin
     }
 }
 
-const struct tn__macho_machine tn__macho_x86_64_machine = {
+static const struct tn__macho_machine machine = {
     .kinds = {[UNSIGNED] = {TN__MACHO_IN_PLACE, 0, 0},
               [SIGNED] = {TN__MACHO_IN_PLACE, 4, 0},
               [BRANCH] = {TN__MACHO_IN_PLACE, 4, 0},
@@ -138,4 +139,15 @@ const struct tn__macho_machine tn__macho_x86_64_machine = {
     .return_register = RETURN,
     .pushes_return = true,
     .decode = decode,
+};
+
+const struct tn_format tn_format_macho_x86_64 = {
+    .name = "macho-x86-64",
+    .reader = &tn__reader_macho,
+    .arch = &tn__arch_x86_64,
+    .machine = TN__MACHO_X86_64,
+    .rows = rows,
+    .row_count = TN__MACHO_ROWS,
+    .details = &machine,
+    .steps = &tn__steps_macho,
 };
