@@ -13,7 +13,7 @@
         &tn_format_macho_aarch64, &tn_format_coff_x86_64, &tn_format_coff_aarch64
 
 const struct tn_format *const tool_formats[] = {FORMATS, NULL};
-const struct tn_format *const tool_seen_formats[] = {FORMATS, &tn__format_elf_any, NULL};
+const struct tn_format *const tool_seen_formats[] = {FORMATS, &tn__format_elf, NULL};
 
 static const struct tn_format *const *formats_of(const struct tn__arch *arch)
 {

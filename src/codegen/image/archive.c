@@ -32,7 +32,7 @@ static int each_symbol(const struct tn__image_member *members, size_t count, vis
                                          .any_machine = true};
         if (!tn__object_is_known(object.bytes, object.size))
             continue;
-        code = tn__object_read(&object, (const struct tn_format *const[]){&tn__format_elf_any, NULL}, err);
+        code = tn__object_read(&object, (const struct tn_format *const[]){&tn__format_elf, NULL}, err);
         for (uint32_t s = 0; code == TN_OK && s < object.symbol_count; s++)
             if (object.symbols[s].binding != TN__BIND_LOCAL && object.symbols[s].name)
                 code = visit(context, i, &object.symbols[s]);

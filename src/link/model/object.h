@@ -246,7 +246,7 @@ struct tn_format {
 };
 
 /* ELF for any machine, without relocation types: for programs that only look at objects. */
-extern const struct tn_format tn__format_elf_any;
+extern const struct tn_format tn__format_elf;
 
 /* What a session reads unless it is told otherwise: ELF of this machine, and NULL (host_*.c). */
 extern const struct tn_format *const tn__formats_host[];

@@ -82,14 +82,14 @@ TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *re
     return was_rewritten(loop, reloc, row) ? 0 : store(loop, reloc, row, at, S, P);
 }
 
-void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value)
+void tn__put_field(const struct tn__site *site, uint8_t *at, uint64_t value)
 {
     tn__field_put(site->object->data->arch, site->row, at, value);
 }
 
-int tn__apply_any(struct tn__link *link, struct tn__object *object, tn__visit_block *begin)
+int tn__apply_fields(struct tn__link *link, struct tn__object *object, tn__visit_block *begin)
 {
     return tn__for_each_reloc(link, object, begin, apply_one, true);
 }
 
-const struct tn__steps tn__steps_any = {TN__STEPS_ANY};
+const struct tn__steps tn__steps_fields = {TN__STEPS_FIELDS};

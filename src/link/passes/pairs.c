@@ -171,4 +171,4 @@ int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
     return 0;
 }
 
-const struct tn__steps tn__steps_pairs = {TN__STEPS_ANY, .apply_pair = tn__apply_pair};
+const struct tn__steps tn__steps_pairs = {TN__STEPS_FIELDS, .apply_pair = tn__apply_pair};

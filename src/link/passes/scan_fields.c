@@ -20,7 +20,7 @@ static void note_form(const struct tn__site *site)
     data->arch->note(&code, &data->sections[section - data->sections].notes);
 }
 
-int tn__scan_any(const struct tn__site *site, uint8_t flags)
+int tn__scan_fields(const struct tn__site *site, uint8_t flags)
 {
     const struct tn__row *row = site->row;
     if (row->relax)

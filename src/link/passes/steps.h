@@ -46,7 +46,8 @@ struct tn__steps {
     int (*drop_lost)(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
                      struct tn_error *err);
     /* If a name stands for the beginning or the end of sections or segments, sets *wanted, whose name is NULL
-     * otherwise. TN_ENOMEM. Gathers sections that have a $ in their names (format/coff/groups.c). */
+     * otherwise. TN_ENOMEM (format/macho/bounds.c). Gathers sections that have a $ in their names
+     * (format/coff/groups.c). */
     int (*parse_bound)(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end);
     int (*gather_groups)(struct tn__link *link);
 };
@@ -57,17 +58,17 @@ static inline bool tn__object_is_taken(const struct tn__object *object, const st
     return !object->data || (object->link && &object->link->journal != journal);
 }
 
-#define TN__STEPS_ANY .scan = tn__scan_any, .apply = tn__apply_any, .put = tn__put_any
+#define TN__STEPS_FIELDS .scan = tn__scan_fields, .apply = tn__apply_fields, .put = tn__put_field
 
 /* Only values and fields; also pairs; also shortening. Those of Mach-O and COFF. */
-extern const struct tn__steps tn__steps_any, tn__steps_pairs, tn__steps_shrink, tn__steps_macho, tn__steps_coff;
+extern const struct tn__steps tn__steps_fields, tn__steps_pairs, tn__steps_shrink, tn__steps_macho, tn__steps_coff;
 
-int tn__scan_any(const struct tn__site *site, uint8_t flags);
+int tn__scan_fields(const struct tn__site *site, uint8_t flags);
 /* scan.c: whatever is not as nearly all relocations are. */
 int tn__scan_unusual(const struct tn__site *site);
 int tn__scan_sound(struct tn__link *link, struct tn__object *object);
-int tn__apply_any(struct tn__link *link, struct tn__object *object, tn__visit_block *begin);
-void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value);
+int tn__apply_fields(struct tn__link *link, struct tn__object *object, tn__visit_block *begin);
+void tn__put_field(const struct tn__site *site, uint8_t *at, uint64_t value);
 int tn__link_agree(struct tn__link *link);
 int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);
 /* A copy of a section's relocations in the order of their offsets, in the link's arena. NULL when memory is out

@@ -1,61 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What gather.c does for other formats than ELF. For Mach-O, section$start$SEGMENT$SECTION and
- * section$end$SEGMENT$SECTION are the bounds of a section, and segment$start$SEGMENT and segment$end$SEGMENT those of
- * all sections of a segment. For COFF, sections called NAME$SUFFIX lie together whether or not something refers to
- * their bounds, in the order of the suffixes: programs put labels into the first and the last. */
+/* Sections of COFF that are called NAME$SUFFIX lie together whether or not something refers to their bounds, in the
+ * order of the suffixes: programs put labels into the first and the last. */
 
 #include "link/passes/steps.h"
-
-/* ---- bounds ---- */
-
-/* What follows the beginning of a name; NULL if it begins otherwise. */
-static const char *behind(const char *name, const char *beginning)
-{
-    size_t length = strlen(beginning);
-    return strncmp(name, beginning, length) ? NULL : name + length;
-}
-
-/* By the beginnings of their names. */
-static const struct bound_name {
-    const char *start, *end;
-    uint8_t reach;
-} bound_names[] = {
-    {"\1section$start$", "\1section$end$", TN__GATHER_SECTION},
-    {"\1segment$start$", "\1segment$end$", TN__GATHER_SEGMENT},
-};
-
-/* In files, the sections are called "__DATA,__data". */
-static int set_wanted(struct tn__link *link, const char *name, uint8_t reach, struct tn__wanted *wanted)
-{
-    size_t length = strlen(name);
-    const char *dollar = strchr(name, '$');
-    if (!length || (dollar != NULL) != (reach == TN__GATHER_SECTION))
-        return 0;
-    char *copy = tn__arena_alloc(&link->arena, length + 2);
-    if (!copy)
-        return tn__no_memory(link->err, NULL);
-    memcpy(copy, name, length + 1);
-    if (dollar)
-        copy[dollar - name] = ',';
-    else
-        memcpy(copy + length, ",", 2);
-    *wanted = (struct tn__wanted){copy, length + !dollar, reach, .may_lack = true};
-    return 0;
-}
-
-int tn__parse_bound(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end)
-{
-    for (size_t i = 0; i < TN_COUNT(bound_names); i++) {
-        const char *start = behind(name, bound_names[i].start), *end = behind(name, bound_names[i].end);
-        *is_end = !start;
-        if (start || end)
-            return set_wanted(link, start ? start : end, bound_names[i].reach, wanted);
-    }
-    return 0;
-}
-
-/* ---- groups ---- */
 
 /* Sections with a $ in their names, which come behind one without it. */
 int tn__gather_groups(struct tn__link *link)

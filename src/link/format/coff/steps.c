@@ -4,7 +4,7 @@
 
 #include "link/passes/steps.h"
 
-const struct tn__steps tn__steps_coff = {TN__STEPS_ANY,
+const struct tn__steps tn__steps_coff = {TN__STEPS_FIELDS,
                                          .scan_sound = tn__scan_sound,
                                          .bind_stand_ins = tn__bind_stand_ins,
                                          .stand_in_address = tn__stand_in_address,

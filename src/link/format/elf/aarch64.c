@@ -183,5 +183,5 @@ const struct tn_format tn_format_elf_aarch64 = {
     .machine = EM_AARCH64,
     .rows = rows,
     .row_count = TN_COUNT(rows),
-    .steps = &tn__steps_any,
+    .steps = &tn__steps_fields,
 };

@@ -346,3 +346,6 @@ const struct tn__reader tn__reader_elf = {
     .claims = tn__elf_claims,
     .read = read,
 };
+
+/* Of any machine. */
+const struct tn_format tn__format_elf = {.name = "elf", .reader = &tn__reader_elf};

@@ -353,5 +353,5 @@ static void unshrink(struct tn__object *object)
     }
 }
 
-const struct tn__steps tn__steps_shrink = {TN__STEPS_ANY, .shrink = shrink, .unshrink = unshrink,
+const struct tn__steps tn__steps_shrink = {TN__STEPS_FIELDS, .shrink = shrink, .unshrink = unshrink,
                                            .agree = tn__link_agree, .apply_pair = tn__apply_pair};

@@ -4,4 +4,5 @@
 
 #include "link/passes/steps.h"
 
-const struct tn__steps tn__steps_macho = {TN__STEPS_ANY, .scan_sound = tn__scan_sound, .parse_bound = tn__parse_bound};
+const struct tn__steps tn__steps_macho = {TN__STEPS_FIELDS, .scan_sound = tn__scan_sound,
+                                          .parse_bound = tn__parse_bound};
