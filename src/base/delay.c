@@ -4,18 +4,18 @@
 
 #define FIRST_REPORT_NS 1000000000ull
 
-struct tn__delay tn__delay_begin(tn_on_delay *report, void *context)
+struct tn__watched_wait tn__delay_begin(tn_on_delay *report, void *context)
 {
     uint64_t now = tn__os_now_ns();
-    return (struct tn__delay){now, now + FIRST_REPORT_NS, report, context};
+    return (struct tn__watched_wait){now, now + FIRST_REPORT_NS, report, context};
 }
 
-uint64_t tn__delay_so_far(const struct tn__delay *delay)
+uint64_t tn__delay_so_far(const struct tn__watched_wait *delay)
 {
     return tn__os_now_ns() - delay->began;
 }
 
-uint64_t tn__delay_until_report(const struct tn__delay *delay)
+uint64_t tn__delay_until_report(const struct tn__watched_wait *delay)
 {
     uint64_t now = tn__os_now_ns();
     if (!delay->report)
@@ -23,7 +23,7 @@ uint64_t tn__delay_until_report(const struct tn__delay *delay)
     return now < delay->due ? delay->due - now : 0;
 }
 
-bool tn__delay_is_due(struct tn__delay *delay)
+bool tn__delay_is_due(struct tn__watched_wait *delay)
 {
     if (tn__delay_until_report(delay))
         return false;
@@ -31,7 +31,7 @@ bool tn__delay_is_due(struct tn__delay *delay)
     return true;
 }
 
-void tn__delay_report(const struct tn__delay *delay, uint32_t thread, const void *code)
+void tn__delay_report(const struct tn__watched_wait *delay, uint32_t thread, const void *code)
 {
     const struct tn_delay known = {.size = sizeof known,
                                    .waited_ns = tn__delay_so_far(delay),

@@ -12,25 +12,25 @@
 
 #pragma GCC visibility push(hidden)
 
-struct tn__delay {
+struct tn__watched_wait {
     uint64_t began, due; /* in ns; `due`: of the next report */
     tn_on_delay *report; /* NULL: none */
     void *context;
 };
 
-struct tn__delay tn__delay_begin(tn_on_delay *report, void *context);
+struct tn__watched_wait tn__delay_begin(tn_on_delay *report, void *context);
 
 /* How long the wait has taken, in ns. */
-uint64_t tn__delay_so_far(const struct tn__delay *delay);
+uint64_t tn__delay_so_far(const struct tn__watched_wait *delay);
 
 /* The longest time to sleep until the next report; UINT64_MAX: there is none. */
-uint64_t tn__delay_until_report(const struct tn__delay *delay);
+uint64_t tn__delay_until_report(const struct tn__watched_wait *delay);
 
 /* True if a report is due: one second after the beginning, and each time the wait has become twice as long. */
-bool tn__delay_is_due(struct tn__delay *delay);
+bool tn__delay_is_due(struct tn__watched_wait *delay);
 
 /* Reports what was found out about the thread that is waited for. No lock is needed. */
-void tn__delay_report(const struct tn__delay *delay, uint32_t thread, const void *code);
+void tn__delay_report(const struct tn__watched_wait *delay, uint32_t thread, const void *code);
 
 #pragma GCC visibility pop
 #endif

@@ -237,7 +237,7 @@ bool tn__quiesce_unless(const uint32_t *stopped, tn_on_delay *on_delay, void *co
 {
     uint64_t ticket = tn_quiesce_begin();
     const struct tn__thread *late;
-    struct tn__delay delay = tn__delay_begin(on_delay, context);
+    struct tn__watched_wait delay = tn__delay_begin(on_delay, context);
     tn_thread_begin_blocking(); /* others that wait at the same time need not wait for this thread */
     tn__threads_lock();
     while ((late = find_late(ticket, true)) && !*stopped) {

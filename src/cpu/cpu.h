@@ -23,7 +23,7 @@ enum { TN__CPU_GATE_ANY = 0 };
 
 #define TN__CPU_BIT(n) (UINT64_C(1) << (n))
 
-struct tn__cpu_feature {
+struct tn__feature_row {
     const char *name;
     const int16_t *implies; /* feature numbers, ended by 0 */
     uint64_t mask;          /* bits that must all be set in words[word] */
@@ -59,7 +59,7 @@ struct tn__cpu_vector {
 
 struct tn_cpu_arch {
     const char *name, *triple; /* the triple's first part */
-    const struct tn__cpu_feature *features;
+    const struct tn__feature_row *features;
     const struct tn__cpu_name *cpus; /* [0] is no CPU */
     const struct tn__cpu_alias *aliases;
     const struct tn__cpu_model *models;

@@ -17,7 +17,7 @@ void tn__cpu_see(struct tn__cpu_seen *seen, const struct tn__cpu_seen *core)
         seen->model = 0;
 }
 
-static bool shows(const struct tn__cpu_feature *row, const struct tn__cpu_seen *seen)
+static bool shows(const struct tn__feature_row *row, const struct tn__cpu_seen *seen)
 {
     return row->word != TN__CPU_NOWHERE && (seen->words[TN__CPU_GATES] & TN__CPU_BIT(row->gate)) &&
            (seen->words[row->word] & row->mask) == row->mask;
@@ -27,7 +27,7 @@ static bool shows(const struct tn__cpu_feature *row, const struct tn__cpu_seen *
 static bool has_group(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, size_t group)
 {
     for (const int16_t *i = arch->features[group].implies; *i; i++) {
-        const struct tn__cpu_feature *member = &arch->features[*i];
+        const struct tn__feature_row *member = &arch->features[*i];
         bool hidden = member->word == TN__CPU_NOWHERE && member->kind == TN_CPU_ASKED;
         if (!hidden && !tn__cpu_has(set, (size_t)*i))
             return false;

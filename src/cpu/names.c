@@ -81,7 +81,7 @@ int tn_cpu_feature(const struct tn_cpu_arch *arch, size_t number, struct tn_cpu_
     if (!number || number >= arch->feature_end)
         return tn__fail(err, TN_EINVAL, "%s has no feature number %zu; they are 1 to %zu", arch->name, number,
                         arch->feature_end - 1);
-    const struct tn__cpu_feature *row = &arch->features[number];
+    const struct tn__feature_row *row = &arch->features[number];
     struct tn_cpu_feature result = {.size = sizeof result, .name = row->name, .kind = row->kind};
     for (const int16_t *i = row->implies; *i; i++)
         tn__cpu_add(&result.implies, (size_t)*i);

@@ -3,7 +3,7 @@
 /* The tables of one architecture, from the rows of its .def file. Included once, by the architecture's .c file, which
  * first defines
  *     TABLES                    the .def file's name
- *     FEATURE_ROW(name, ...)    the initializer of a struct tn__cpu_feature from a row without its id; optional: by
+ *     FEATURE_ROW(name, ...)    the initializer of a struct tn__feature_row from a row without its id; optional: by
  *                               default rows have no gate
  *     MODEL_ROW(...)            the initializer of a struct tn__cpu_model from a row
  * and then puts TABLE_MEMBERS into the initializer of its struct tn_cpu_arch. */
@@ -30,7 +30,7 @@ enum {
     CPU_END
 };
 
-static const struct tn__cpu_feature features[] = {
+static const struct tn__feature_row features[] = {
 #define FEATURE(id, ...) [id] = FEATURE_ROW(__VA_ARGS__),
 #include TABLES
 };

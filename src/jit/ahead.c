@@ -128,7 +128,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The JIT's module may end earlier. */
-static bool take_description(struct tn__ahead_module *m, const struct tn__jit_module *of)
+static bool take_description(struct tn__ahead_module *m, const struct tn__added_module *of)
 {
     m->description = tn__description_share(&of->description);
     const struct tn__description *d = &m->description;
@@ -158,7 +158,7 @@ static bool copy_ir(struct tn__ahead_module *m, const struct tn_ir *ir)
     return true;
 }
 
-static struct tn__ahead_module *added(struct tn_jit *jit, const struct tn__jit_module *of, const struct tn_ir *ir)
+static struct tn__ahead_module *added(struct tn_jit *jit, const struct tn__added_module *of, const struct tn_ir *ir)
 {
     struct tn__ahead *ahead = jit->ahead;
     size_t parts = of->description.parts;
@@ -268,7 +268,7 @@ static bool publish(struct tn__ahead_module *m, uint32_t part, const struct tn_b
 static int compile(struct compilation *c, struct tn_buffer *bytes, struct tn_input *kept)
 {
     const struct tn__ahead_module *m = c->candidate->module;
-    const struct tn__jit_module shown = {.jit = m->ahead->jit, .description = m->description, .name = m->ir.name};
+    const struct tn__added_module shown = {.jit = m->ahead->jit, .description = m->description, .name = m->ir.name};
     struct tn__jit_watch watch = {.jit = m->ahead->jit, .module = &shown, .is_cancelled = is_cancelled, .context = c};
     struct tn_compile_observer observer;
     struct tn_compile_stats stats = {.size = sizeof stats};

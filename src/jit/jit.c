@@ -313,7 +313,7 @@ static void on_phase(void *context, const char *module, enum tn_phase phase, uin
         jit->observer.phase(jit->observer.context, module, phase, begin, end);
 }
 
-static const char *signature_of(const struct tn__jit_module *module, const char *name)
+static const char *signature_of(const struct tn__added_module *module, const char *name)
 {
     for (size_t i = 0; i < module->instance_count; i++) {
         const struct tn_jit_instance *instance = &module->instances[i];

@@ -28,7 +28,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct tn__jit_module;
+struct tn__added_module;
 
 struct tn_jit {
     atomic_size_t users; /* its owner and every module */
@@ -62,7 +62,8 @@ struct tn__jit_at_exit {
 /* What a JIT that compiles ahead calls (ahead.h); of modules whose `ahead` is set. */
 struct tn__ahead_hooks {
     /* A module was opened from this IR. NULL: nothing of it is compiled ahead. */
-    struct tn__ahead_module *(*added)(struct tn_jit *jit, const struct tn__jit_module *module, const struct tn_ir *ir);
+    struct tn__ahead_module *(*added)(struct tn_jit *jit, const struct tn__added_module *module,
+                                      const struct tn_ir *ir);
     /* A part is needed for the first time. True: it was compiled ahead, and the object is the caller's. */
     bool (*take)(struct tn__ahead_module *module, size_t part, struct tn_buffer *object);
     /* It is there; NULL: it had been compiled ahead. `begin`: when it was needed. */
@@ -108,7 +109,7 @@ struct tn__jit_kept {
 };
 
 /* A module, until the last symbol that it promised is materialized or removed; with tiers, until it is removed. */
-struct tn__jit_module {
+struct tn__added_module {
     atomic_size_t users;  /* of this struct */
     atomic_size_t makers; /* of these, those that may compile: materializers, and the thread that adds it */
     struct tn_jit *jit;
@@ -122,7 +123,7 @@ struct tn__jit_module {
     struct tn__ahead_module *ahead; /* or NULL */
     struct tn__resting *rests;      /* NULL: on nothing (assumption.h) */
     struct tn__jit_part {
-        struct tn__jit_module *owner;
+        struct tn__added_module *owner;
     } parts[]; /* materializers' contexts */
 };
 
@@ -142,7 +143,7 @@ static inline uint64_t tn__jit_hash(uint64_t seed, const char *text)
 enum { TN__JIT_NAME_SIZE = 300 };
 
 /* What a part is called: as a member of an archive would be, without what lazy compilation has added to the name. */
-void tn__jit_name_part(const struct tn__jit_module *module, size_t part, char name[TN__JIT_NAME_SIZE]);
+void tn__jit_name_part(const struct tn__added_module *module, size_t part, char name[TN__JIT_NAME_SIZE]);
 
 void tn__jit_use(struct tn_jit *jit);
 void tn__jit_release(struct tn_jit *jit);
@@ -153,14 +154,14 @@ void tn__jit_forget_initializers(struct tn_jit *jit, const struct tn_library *li
  * long as the compilation. */
 struct tn__jit_watch {
     struct tn_jit *jit;
-    const struct tn__jit_module *module;
+    const struct tn__added_module *module;
     bool (*is_cancelled)(void *context); /* NULL, or asked before each pass; true: it and all later ones are skipped */
     void *context;
 };
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
 /* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls
- * back. `rests` as in struct tn__jit_module. */
+ * back. `rests` as in struct tn__added_module. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance, struct tn__resting *rests);
 
@@ -190,14 +191,14 @@ struct tn__jit_how tn__jit_first(const struct tn_jit *jit, const struct tn__desc
                                  const char *tag);
 
 /* Compiles a part that a materializer has promised, and stages its object. */
-int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
+int tn__jit_make(const struct tn__added_module *m, size_t part, struct tn__jit_how *how,
                  struct tn_responsibility *responsibility, struct tn_error *err);
-const struct tn_module_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count);
+const struct tn_module_symbol *tn__jit_symbols(const struct tn__added_module *m, size_t part, size_t *count);
 /* Compiles and links the modules of a library that have initializers. Errors as for tn_lookup. */
 int tn__jit_link_initializers(struct tn_jit *jit, struct tn_library *library, struct tn_error *err);
 /* Users and makers; the former stay. A maker is a user as well. */
-void tn__jit_hold(struct tn__jit_module *m, bool makes);
-void tn__jit_drop(struct tn__jit_module *m, bool makes);
+void tn__jit_hold(struct tn__added_module *m, bool makes);
+void tn__jit_drop(struct tn__added_module *m, bool makes);
 
 /* A symbol that stands for a module until what its owner has of it goes; both names are copied. `end` is called then,
  * or not at all after an error: TN_ENOMEM, TN_EDUP, TN_EREMOVED (marker.c). */
@@ -213,7 +214,7 @@ int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *
 bool tn__jit_is_marked(struct tn_library *library, const char *symbol, const void *context);
 /* Types of the module's code are compared with those of open images until what its owner has of it goes. TN_ENOTSUP
  * (another type of this name), TN_ENOMEM, TN_EREMOVED. */
-int tn__jit_enter_types(struct tn_library *library, const struct tn__jit_module *module, struct tn_tracker *owner,
+int tn__jit_enter_types(struct tn_library *library, const struct tn__added_module *module, struct tn_tracker *owner,
                         struct tn_error *err);
 
 /* What tiers do in a JIT; tn_jit_tiering answers it. */
@@ -222,12 +223,12 @@ struct tn_tiering {
     void (*close)(struct tn_jit *jit); /* the client destroys the JIT */
     void (*free)(struct tn_jit *jit);  /* nothing of it is left */
     /* Promises the bodies of higher tiers of a module that was divided. */
-    int (*promise)(struct tn__jit_module *m, struct tn_library *library, struct tn_tracker *owner,
+    int (*promise)(struct tn__added_module *m, struct tn_library *library, struct tn_tracker *owner,
                    struct tn_error *err);
     /* How a part with functions is compiled when it is first called, and what came of that. */
     void (*begin)(const struct tn__tiers *tiers, const struct tn__description *description, size_t part,
                   const char *tag, struct tn__jit_how *how);
-    void (*end)(const struct tn__jit_module *m, size_t part, const struct tn__jit_how *how);
+    void (*end)(const struct tn__added_module *m, size_t part, const struct tn__jit_how *how);
 };
 
 /* Gives a module its number among those of the library with the same hash. False: out of memory. */

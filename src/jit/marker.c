@@ -36,7 +36,7 @@ static void leave_types(void *types)
     tn__code_types_leave(types);
 }
 
-int tn__jit_enter_types(struct tn_library *library, const struct tn__jit_module *m, struct tn_tracker *owner,
+int tn__jit_enter_types(struct tn_library *library, const struct tn__added_module *m, struct tn_tracker *owner,
                         struct tn_error *err)
 {
     const struct tn__description *d = &m->description;

@@ -22,14 +22,14 @@ static void release_object(void *context, const void *bytes, size_t length)
     tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
 }
 
-const struct tn_module_symbol *tn__jit_symbols(const struct tn__jit_module *m, size_t part, size_t *count)
+const struct tn_module_symbol *tn__jit_symbols(const struct tn__added_module *m, size_t part, size_t *count)
 {
     const struct tn__description *d = &m->description;
     *count = d->first[part + 1] - d->first[part];
     return d->symbols + d->first[part];
 }
 
-static bool is(const struct tn__jit_module *m, uint32_t flag)
+static bool is(const struct tn__added_module *m, uint32_t flag)
 {
     return m->description.flags & flag;
 }
@@ -41,7 +41,7 @@ struct destination {
     struct tn_tracker *owner;
 };
 
-void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char name[TN__JIT_NAME_SIZE])
+void tn__jit_name_part(const struct tn__added_module *m, size_t part, char name[TN__JIT_NAME_SIZE])
 {
     size_t count;
     const char *function = part == 0 ? "data" : tn__jit_symbols(m, part, &count)[0].name;
@@ -52,7 +52,7 @@ void tn__jit_name_part(const struct tn__jit_module *m, size_t part, char name[TN
 }
 
 /* What the object of a whole module may leave out, and must not this time: only it can define it. */
-static int find_needed(const struct tn__jit_module *m, struct tn_responsibility *responsibility,
+static int find_needed(const struct tn__added_module *m, struct tn_responsibility *responsibility,
                        struct tn__arena *arena, struct tn__jit_how *how, struct tn_error *err)
 {
     size_t count;
@@ -83,9 +83,9 @@ static int add(const struct destination *to, const struct tn_input *input, struc
                struct tn_error *err)
 {
     how->is_refused = false;
-    int code = to->responsibility
-                   ? tn__responsibility_add_object(to->responsibility, input, &how->is_refused, err)
-                   : tn__library_add_object(to->library, input, (struct tn__source){.refused = &how->is_refused}, err);
+    int code = to->responsibility ? tn__responsibility_add_object(to->responsibility, input, &how->is_refused, err)
+                                  : tn__library_add_object(to->library, input,
+                                                           (struct tn__input_bytes){.refused = &how->is_refused}, err);
     if (code != TN_OK)
         input->release(input->context, input->bytes, input->length);
     else if (how->was_kept && to->responsibility)
@@ -112,7 +112,7 @@ static int the_program_ends(const char *name, struct tn_error *err)
     return tn__fail(err, TN_ECANCELLED, "%s: the program ends", name);
 }
 
-static int call_compiler(const struct tn__jit_module *m, const struct tn_part_request *request,
+static int call_compiler(const struct tn__added_module *m, const struct tn_part_request *request,
                          struct tn_buffer *object, struct tn_error *err)
 {
     if (!tn__compiler_enter())
@@ -123,7 +123,7 @@ static int call_compiler(const struct tn__jit_module *m, const struct tn_part_re
 }
 
 /* Compiles a part, or the whole, and adds the object. */
-static int make(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
+static int make(const struct tn__added_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
                 struct tn_error *err)
 {
     char name[TN__JIT_NAME_SIZE];
@@ -177,7 +177,7 @@ static int make(const struct tn__jit_module *m, size_t part, const struct destin
 
 /* An object of an earlier run that is of no use is compiled anew. One that the client refuses was of use: the client
  * would have to refuse the new one too. */
-static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
+static int compile(const struct tn__added_module *m, size_t part, const struct destination *to, struct tn__jit_how *how,
                    struct tn_error *err)
 {
     uint64_t begin = tn__os_now_ns();
@@ -202,7 +202,7 @@ struct tn__jit_how tn__jit_first(const struct tn_jit *jit, const struct tn__desc
     return how;
 }
 
-int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how *how,
+int tn__jit_make(const struct tn__added_module *m, size_t part, struct tn__jit_how *how,
                  struct tn_responsibility *responsibility, struct tn_error *err)
 {
     return compile(m, part, &(struct destination){.responsibility = responsibility}, how, err);
@@ -211,7 +211,7 @@ int tn__jit_make(const struct tn__jit_module *m, size_t part, struct tn__jit_how
 static int materialize(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
     const struct tn__jit_part *part = context;
-    const struct tn__jit_module *m = part->owner;
+    const struct tn__added_module *m = part->owner;
     const size_t number = (size_t)(part - m->parts);
     struct tn__jit_how how = tn__jit_first(m->jit, &m->description, number, m->tag);
     int code = tn__jit_make(m, number, &how, responsibility, err);
@@ -222,13 +222,13 @@ static int materialize(void *context, struct tn_responsibility *responsibility, 
 
 /* ---- the module's life ---- */
 
-void tn__jit_hold(struct tn__jit_module *m, bool makes)
+void tn__jit_hold(struct tn__added_module *m, bool makes)
 {
     atomic_fetch_add(&m->users, 1);
     atomic_fetch_add(&m->makers, makes);
 }
 
-void tn__jit_drop(struct tn__jit_module *m, bool makes)
+void tn__jit_drop(struct tn__added_module *m, bool makes)
 {
     if (makes && atomic_fetch_sub(&m->makers, 1) == 1 && tn__compiler_enter()) {
         m->jit->compiler.close(m->module);
@@ -251,13 +251,13 @@ static void destroy_part(void *context)
 }
 
 /* The struct, its parts and its instances in one piece. It takes over what `opened` has. */
-static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_module *opened,
-                                     const struct tn_jit_module *given)
+static struct tn__added_module *create(struct tn_jit *jit, const struct tn__added_module *opened,
+                                       const struct tn_jit_module *given)
 {
     size_t count = opened->description.parts, name_size = strlen(given->name) + 1;
-    size_t parts = sizeof(struct tn__jit_module) + count * sizeof(struct tn__jit_part);
+    size_t parts = sizeof(struct tn__added_module) + count * sizeof(struct tn__jit_part);
     size_t instances = given->instance_count * sizeof(struct tn_jit_instance);
-    struct tn__jit_module *m = tn__alloc_zeroed(NULL, parts + instances + name_size, 1);
+    struct tn__added_module *m = tn__alloc_zeroed(NULL, parts + instances + name_size, 1);
     if (!m)
         return NULL;
     memcpy(m, opened, sizeof *m);
@@ -278,7 +278,7 @@ static struct tn__jit_module *create(struct tn_jit *jit, const struct tn__jit_mo
 /* ---- promising ---- */
 
 struct adding {
-    struct tn__jit_module *m;
+    struct tn__added_module *m;
     struct tn_library *library;
     struct tn_tracker *owner;
     struct tn__handover handover; /* of a responsibility whose symbols the module defines */
@@ -457,7 +457,7 @@ struct given {
     struct tn_library *library;
     struct tn_jit_module module;
     struct tn__jit_tagged tag;
-    struct tn__jit_module opened;
+    struct tn__added_module opened;
 };
 
 static void close_opened(struct given *g)
@@ -486,7 +486,7 @@ static int call_open(struct given *g, const struct tn_ir *ir, const struct tn_mo
 static int read_module(struct given *g, struct tn_error *err)
 {
     const struct tn_jit_module *given = &g->module;
-    struct tn__jit_module *opened = &g->opened;
+    struct tn__added_module *opened = &g->opened;
     struct tn_ir ir = {.size = sizeof ir,
                        .name = given->name,
                        .bytes = given->ir,
@@ -564,7 +564,7 @@ static int open_module(struct given *g, struct tn__jit_kept **kept, struct tn_er
 
 static int add_module(struct given *g, struct tn_error *err)
 {
-    struct tn__jit_module *m = create(g->jit, &g->opened, &g->module);
+    struct tn__added_module *m = create(g->jit, &g->opened, &g->module);
     if (!m) {
         close_opened(g);
         return tn__no_memory(err, g->module.name);

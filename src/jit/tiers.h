@@ -39,7 +39,7 @@ struct tn__tiered {
     struct tn__tree node;   /* by number, which counters name; until a moment after the library has lost the module */
     struct tn__list listed; /* likewise */
     char marker[sizeof TN__TIERED_MARKER + TN__TAG_SIZE]; /* a symbol that the library has as long as the module */
-    struct tn__jit_module *m;
+    struct tn__added_module *m;
     struct tn__tiers *tiers;
     struct tn_library *library;
     struct tn__tiered_part {

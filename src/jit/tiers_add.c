@@ -162,7 +162,7 @@ static int define_symbols(struct promising *p)
 
 static int add_body(struct promising *p, struct tn__tiered_part *part, size_t tier)
 {
-    struct tn__jit_module *m = p->tiered->m;
+    struct tn__added_module *m = p->tiered->m;
     size_t count, used = 0;
     const struct tn_module_symbol *symbols = tn__jit_symbols(m, tn__tiered_number(part), &count);
     struct tn_promised *promised = tn__arena_array(&p->arena, count + 1, sizeof *promised);
@@ -245,7 +245,8 @@ static int enter(struct promising *p)
     return code;
 }
 
-static int promise(struct tn__jit_module *m, struct tn_library *library, struct tn_tracker *owner, struct tn_error *err)
+static int promise(struct tn__added_module *m, struct tn_library *library, struct tn_tracker *owner,
+                   struct tn_error *err)
 {
     size_t parts = m->description.parts;
     struct tn__tiered *tiered = tn__alloc_zeroed(NULL, 1, sizeof *tiered + parts * sizeof *tiered->parts);
@@ -276,7 +277,7 @@ static void begin(const struct tn__tiers *tiers, const struct tn__description *d
     how->counters = first + 1 < tiers->count ? tag : NULL;
 }
 
-static void end(const struct tn__jit_module *m, size_t part, const struct tn__jit_how *how)
+static void end(const struct tn__added_module *m, size_t part, const struct tn__jit_how *how)
 {
     struct tn__tiered_part *tiered = &m->tiered->parts[part];
     note(&tiered->bodies[tiered->first], how);

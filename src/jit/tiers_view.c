@@ -108,7 +108,7 @@ static bool find_place(struct tn_session *session, uint64_t pc, struct place *pl
     bool found = tn__session_find_object(session, pc, &object) && object && object->ranges[TN_ZONE_CODE] &&
                  strlen(object->name) < sizeof place->name;
     if (found) {
-        const struct tn__range *code = object->ranges[TN_ZONE_CODE];
+        const struct tn__mem_range *code = object->ranges[TN_ZONE_CODE];
         memcpy(place->name, object->name, strlen(object->name) + 1);
         place->library = tn_library_number(object->owner->library);
         place->begin = code->address;

@@ -19,7 +19,7 @@ static void each_arch(void (*check)(const struct tn_cpu_arch *arch))
 static void check_features(const struct tn_cpu_arch *arch)
 {
     for (size_t f = 1; f < arch->feature_end; f++) {
-        const struct tn__cpu_feature *row = &arch->features[f];
+        const struct tn__feature_row *row = &arch->features[f];
         assert_int_equal(tn__cpu_find_feature(arch, row->name, strlen(row->name)), f); /* so no name is there twice */
         assert_in_range(row->kind, TN_CPU_CODE, TN_CPU_GROUP);
         assert_int_equal(row->word == TN__CPU_NOWHERE, row->mask == 0);

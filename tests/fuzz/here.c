@@ -95,7 +95,7 @@ static void find_frames(struct tn_library *library)
     void *bases[3];
     for (struct tn__list *node = library->own.objects.next; _Unwind_Find_FDE && node != &library->own.objects;
          node = node->next) {
-        const struct tn__range *code = tn__container_of(node, struct tn__object, owned)->ranges[TN_ZONE_CODE];
+        const struct tn__mem_range *code = tn__container_of(node, struct tn__object, owned)->ranges[TN_ZONE_CODE];
         for (size_t at = 0; code && at < code->size; at += code->size / 4 + 1)
             _Unwind_Find_FDE((void *)(uintptr_t)(code->address + at), bases);
     }

@@ -71,7 +71,7 @@ static void load(const uint8_t *bytes, size_t size)
     int fd;
     uint64_t available;
     struct tn_error err;
-    struct tn__image_file file = {.tls = NULL};
+    struct tn__opened_file file = {.tls = NULL};
     struct tn_image image = {.file = &file};
     struct tn_image_load_options options = {.resolver = resolve, .context = &file};
     struct tn__image_mapping *mapping = &file.mapping;

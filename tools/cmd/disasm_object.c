@@ -62,7 +62,7 @@ static int by_offset(const void *a, const void *b)
 
 static bool gather(struct object *o)
 {
-    const struct tn__section *section = &o->data.sections[o->section];
+    const struct tn__input_section *section = &o->data.sections[o->section];
     o->labels.count = 0;
     for (uint32_t i = 1; i < o->data.symbol_count; i++) {
         const struct tn__symbol *symbol = &o->data.symbols[i];
@@ -156,7 +156,7 @@ static void print_relocs(void *context, uint64_t address, uint64_t end)
 
 static bool show_section(struct object *o, struct tn__disasm *disasm)
 {
-    const struct tn__section *section = &o->data.sections[o->section];
+    const struct tn__input_section *section = &o->data.sections[o->section];
     bool ok = gather(o);
     if (ok) {
         const struct stretch stretch = {.bytes = section->bytes,
@@ -185,7 +185,7 @@ static bool show_sections(struct object *o, const struct settings *settings)
         return tool_fail(STATUS_FAILURE, "%s: %s", o->data.name, error.text), false;
     bool ok = true;
     for (o->section = 1; ok && o->section < o->data.section_count; o->section++) {
-        const struct tn__section *section = &o->data.sections[o->section];
+        const struct tn__input_section *section = &o->data.sections[o->section];
         if (section->kind == TN__SECTION_CODE && section->size)
             ok = show_section(o, disasm);
     }

@@ -59,7 +59,7 @@ static void print_sections(const struct tn__object_data *object)
     printf("\nsections: %u\n  %4s %-8s %10s %6s %7s  %s\n", object->section_count ? object->section_count - 1 : 0, "no",
            "kind", "size", "align", "relocs", "name");
     for (uint32_t i = 1; i < object->section_count; i++) {
-        const struct tn__section *s = &object->sections[i];
+        const struct tn__input_section *s = &object->sections[i];
         printf("  %4u %-8s %10" PRIu64 " %6" PRIu64 " %7" PRIu64 "  %s", i, kinds[s->kind], s->size, s->alignment,
                s->kind == TN__SECTION_UNLOADED ? 0 : s->reloc_count, s->name);
         if (s->role)
@@ -132,7 +132,7 @@ static bool note_relocs(struct view *view, const struct tn__object_data *object)
     if (!view->relocs)
         return false;
     for (uint32_t i = 1; i < object->section_count; i++) {
-        const struct tn__section *section = &object->sections[i];
+        const struct tn__input_section *section = &object->sections[i];
         if (section->kind == TN__SECTION_UNLOADED)
             continue; /* read by observers, not by the linker */
         struct tn__relocs relocs;

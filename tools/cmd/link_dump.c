@@ -119,7 +119,7 @@ static void put_entry(struct dump *dump, enum list list, const char *file, const
 static void dump_sections(struct dump *dump, const struct tn__object *object)
 {
     for (uint32_t i = 1; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (tn__section_is_loaded(section))
             put_section(dump, object->name, section->name, section->address, section->size,
                         section->bytes ? section->write : NULL);
@@ -173,7 +173,7 @@ static void dump_got(struct dump *dump, const struct tn__object *object)
 
 /* Entries of equal size, numbered from 1 in `index`, from `offset` of a range on. */
 static void dump_table(struct dump *dump, const struct tn__object *object, enum list list, const char *name,
-                       const uint32_t *index, uint32_t count, const struct tn__range *range, uint64_t offset,
+                       const uint32_t *index, uint32_t count, const struct tn__mem_range *range, uint64_t offset,
                        size_t size)
 {
     for (uint32_t i = 0; count && i < object->data->symbol_count; i++)

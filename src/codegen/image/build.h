@@ -55,7 +55,7 @@ struct tn__image_build {
     bool is_managed;
     struct tn__saved *saved; /* in the arena; NULL: there are no objects */
     size_t slots, cells;
-    struct tn__image_function *functions;
+    struct tn__shard_function *functions;
     size_t function_count, function_capacity;
     uint64_t fingerprint[2]; /* of everything that a shard's contents depend on */
     struct tn__arena arena;

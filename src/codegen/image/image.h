@@ -44,7 +44,7 @@ size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size
 
 /* ---- metadata.c ---- */
 
-struct tn__image_function {
+struct tn__shard_function {
     const char *name;
     uint64_t clones;
     int64_t slot, cell; /* negative: none */
@@ -61,7 +61,7 @@ struct tn__image_contents {
     const char *image; /* its symbol */
     const char *triple, *layout;
     const struct tn_cpu_targets *targets;
-    struct tn__image_function *functions; /* which are sorted here */
+    struct tn__shard_function *functions; /* which are sorted here */
     size_t function_count;
     size_t slots, cells;
     const char *const *needs; /* names that nothing in the image defines, sorted */

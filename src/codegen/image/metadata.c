@@ -89,7 +89,7 @@ static size_t directory_end(const struct writer *w)
 /* Those with a slot first, then by name, in which order slots have their numbers. */
 static int in_order(const void *a, const void *b)
 {
-    const struct tn__image_function *x = a, *y = b;
+    const struct tn__shard_function *x = a, *y = b;
     if ((x->slot < 0) != (y->slot < 0))
         return x->slot < 0 ? 1 : -1;
     return strcmp(x->name, y->name);
@@ -231,7 +231,7 @@ static void write_tables(struct writer *w)
     }
     row = begin_table(w, TN__IMAGE_FUNCTION_TABLE, c->function_count, TN__IMAGE_FUNCTION);
     for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION) {
-        const struct tn__image_function *function = &c->functions[i];
+        const struct tn__shard_function *function = &c->functions[i];
         tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_once(w, function->name));
         tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS,
                   add_set(w, function->clones) | (function->is_public ? TN__IMAGE_PUBLIC : 0));
@@ -362,7 +362,7 @@ static LLVMValueRef distance(const struct module *m, LLVMValueRef global, LLVMVa
 }
 
 /* The version of a function for a target that has one. */
-static LLVMValueRef declare_version(const struct module *m, const struct tn__image_function *f, size_t target)
+static LLVMValueRef declare_version(const struct module *m, const struct tn__shard_function *f, size_t target)
 {
     bool plain = target == 0 && f->entry_is_body && !f->is_public;
     snprintf(m->name, m->name_size, plain ? "%s" : "%s.%s.%zu", f->name, m->contents->image, target);
@@ -422,7 +422,7 @@ static LLVMValueRef declare_part(const struct module *m, uint32_t part)
 }
 
 /* The function of this name, in one of the two parts of the table. */
-static const struct tn__image_function *find_function(const struct tn__image_contents *c, size_t low, size_t high,
+static const struct tn__shard_function *find_function(const struct tn__image_contents *c, size_t low, size_t high,
                                                       const char *name)
 {
     size_t at = TN_BISECT(low, high, i, strcmp(c->functions[i].name, name) < 0);
@@ -435,7 +435,7 @@ static LLVMValueRef place_offer(const struct module *m, const struct tn__image_i
     const struct tn__image_contents *c = m->contents;
     if (item->kind > TN__ITEM_VARIABLE)
         return LLVMConstInt(m->i32, 0, 0);
-    const struct tn__image_function *single = find_function(c, c->slots, c->function_count, item->name);
+    const struct tn__shard_function *single = find_function(c, c->slots, c->function_count, item->name);
     if (item->kind == TN__ITEM_FUNCTION && single && single->cell < 0)
         return distance(m, declare_version(m, single, 0), m->image);
     snprintf(m->name, m->name_size, "%s.%s.entry", item->name, c->image);

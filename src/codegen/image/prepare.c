@@ -205,7 +205,7 @@ static bool add_function(void *context, const struct tn__mv_function *function)
     char *name = tn__arena_text(&b->arena, function->name, strlen(function->name));
     if (!name || !tn__grow(NULL, &b->functions, &b->function_capacity, b->function_count + 1, sizeof *b->functions))
         return false;
-    b->functions[b->function_count++] = (struct tn__image_function){
+    b->functions[b->function_count++] = (struct tn__shard_function){
         name, function->clones, function->slot, function->cell, function->is_public, function->entry_is_body};
     b->stats.versions += (unsigned)__builtin_popcountll(function->clones);
     return true;

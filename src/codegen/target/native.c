@@ -26,7 +26,7 @@ const struct tn_cpu *tn__native_host(void)
  * only stand for other features; features that programs cannot detect are left as the name implies. */
 static bool differs(const struct tn_cpu *cpu, size_t feature, const struct tn__subtarget *name)
 {
-    const struct tn__cpu_feature *row = &cpu->arch->features[feature];
+    const struct tn__feature_row *row = &cpu->arch->features[feature];
     bool has = tn__cpu_has(&cpu->features, feature);
     if (row->kind == TN_CPU_GROUP || (!has && row->word == TN__CPU_NOWHERE))
         return false;

@@ -18,7 +18,7 @@ void tn__log_store(struct tn_heap *heap, void *object, void *slot, void *value)
 
 /* ---- roots ---- */
 
-static void walk_stacks(struct tn__collection *c, tn_visit_slot *slot, void (*pin)(void *context, void *object))
+static void walk_stacks(struct tn__collecting *c, tn_visit_slot *slot, void (*pin)(void *context, void *object))
 {
     struct tn_heap *heap = c->heap;
     for (TN__EACH_MUTATOR(mutator, heap)) {
@@ -29,7 +29,7 @@ static void walk_stacks(struct tn__collection *c, tn_visit_slot *slot, void (*pi
 }
 
 /* Whatever is pinned must be known before anything moves. */
-void tn__find_roots(struct tn__collection *c)
+void tn__find_roots(struct tn__collecting *c)
 {
     const struct tn__tracing *tracing = c->tracing;
     for (TN__EACH_MUTATOR(mutator, c->heap))
@@ -55,7 +55,7 @@ void tn__sift_results(struct tn_heap *heap, bool (*is_object)(const struct tn_he
                 mutator->results[i] = NULL;
 }
 
-void tn__scan(struct tn__collection *c, void *object)
+void tn__scan(struct tn__collecting *c, void *object)
 {
     void **words = object;
     switch (tn__type_of(object)->kind) {

@@ -31,7 +31,7 @@ void tn__phase_end(struct tn_heap *heap, enum tn_collection_phase phase);
 void tn__note_work(struct tn_heap *heap, const struct tn_collection_work *work);
 
 /* A collection, or a part of one that reaches objects from roots. A collector's own struct begins with it. */
-struct tn__collection {
+struct tn__collecting {
     const struct tn__tracing *tracing;
     struct tn_heap *heap;
     bool is_partial; /* all old objects are live: finalizers that were there at the last collection are not looked at */
@@ -43,21 +43,21 @@ struct tn__collection {
 /* Clears the results of calls that are not objects, while the collector's data still tells which are. */
 void tn__sift_results(struct tn_heap *heap, bool (*is_object)(const struct tn_heap *heap, const void *address));
 /* Keeps everything that is pinned, then forwards all roots. */
-void tn__find_roots(struct tn__collection *c);
+void tn__find_roots(struct tn__collecting *c);
 /* Forwards the references of an object that was reached. */
-void tn__scan(struct tn__collection *c, void *object);
+void tn__scan(struct tn__collecting *c, void *object);
 
 /* ---- ephemerons (ephemerons.c) ---- */
 
 /* Reaches the values of live keys, until no more keys become live. Those of dead keys stay in the list. */
-void tn__settle_ephemerons(struct tn__collection *c);
+void tn__settle_ephemerons(struct tn__collecting *c);
 /* Of the list. */
-void tn__clear_ephemerons(struct tn__collection *c);
+void tn__clear_ephemerons(struct tn__collecting *c);
 
-void tn__key_reached(struct tn__collection *c, const void *object);
+void tn__key_reached(struct tn__collecting *c, const void *object);
 
 /* A collector calls this when it reaches an object for the first time, with its address before it moved. */
-static inline void tn__reached(struct tn__collection *c, const void *object)
+static inline void tn__reached(struct tn__collecting *c, const void *object)
 {
     if (__builtin_expect(c->keys != NULL, false))
         tn__key_reached(c, object);
@@ -76,7 +76,7 @@ struct tn__finalizer {
 };
 
 /* Clears weak references and queues finalizers, after everything strongly reachable was found. */
-void tn__settle_dead(struct tn__collection *c);
+void tn__settle_dead(struct tn__collecting *c);
 
 /* Runs queued finalizers, unless the calling thread is running them already. A safepoint; no lock may be held. */
 void tn__run_finalizers_here(struct tn_heap *heap);

@@ -35,7 +35,7 @@ static void **pop(void **list)
     return first;
 }
 
-void tn__key_reached(struct tn__collection *c, const void *object)
+void tn__key_reached(struct tn__collecting *c, const void *object)
 {
     for (void **at = bucket_of(c->keys, object); *at;) {
         void **ephemeron = *at;
@@ -57,7 +57,7 @@ static bool open_keys(struct tn__keys *keys, size_t count)
     return keys->buckets;
 }
 
-static void reach(struct tn__collection *c, void **ephemeron)
+static void reach(struct tn__collecting *c, void **ephemeron)
 {
     ephemeron[NEXT] = NULL;
     c->tracing->forward(c, &ephemeron[KEY]);
@@ -65,7 +65,7 @@ static void reach(struct tn__collection *c, void **ephemeron)
 }
 
 /* Reaches the values of those whose keys are live; the others wait. Their number, or SIZE_MAX: none was reached. */
-static size_t look_at_all(struct tn__collection *c, void *list, void **waiting)
+static size_t look_at_all(struct tn__collecting *c, void *list, void **waiting)
 {
     size_t count = 0;
     bool found = false;
@@ -95,14 +95,14 @@ static void append(void **list, void *more)
 }
 
 /* From now on they wait in the table. Some keys may have been reached since they were looked at. */
-static void enter_all(struct tn__collection *c, struct tn__keys *keys, void *waiting)
+static void enter_all(struct tn__collecting *c, struct tn__keys *keys, void *waiting)
 {
     c->keys = keys;
     for (void **ephemeron; (ephemeron = pop(&waiting));)
         push(c->tracing->is_live(c, ephemeron[KEY]) ? &keys->woken : bucket_of(keys, ephemeron[KEY]), ephemeron);
 }
 
-static void close_keys(struct tn__collection *c)
+static void close_keys(struct tn__collecting *c)
 {
     struct tn__keys *keys = c->keys;
     for (size_t i = 0; i < keys->capacity; i++)
@@ -111,7 +111,7 @@ static void close_keys(struct tn__collection *c)
     c->keys = NULL;
 }
 
-void tn__settle_ephemerons(struct tn__collection *c)
+void tn__settle_ephemerons(struct tn__collecting *c)
 {
     enum { MANY = 32 };
     struct tn__keys keys = {0};
@@ -131,7 +131,7 @@ void tn__settle_ephemerons(struct tn__collection *c)
     append(&c->ephemerons, waiting);
 }
 
-void tn__clear_ephemerons(struct tn__collection *c)
+void tn__clear_ephemerons(struct tn__collecting *c)
 {
     for (void **ephemeron, *list = take(&c->ephemerons); (ephemeron = pop(&list));)
         ephemeron[KEY] = ephemeron[VALUE] = ephemeron[NEXT] = NULL;

@@ -166,7 +166,7 @@ static void each_logged(const struct tn_heap *heap, void (*visit)(void *context,
 /* Types' functions are not called while one of them runs, so what `forward` may lead to waits for its end. */
 static void gather(void *context, void **slot)
 {
-    struct tn__collection *c = context;
+    struct tn__collecting *c = context;
     struct tn__permanent *p = c->heap->permanent;
     if (tn__grow(NULL, &p->gathered, &p->gathered_capacity, p->gathered_count + 1, sizeof *p->gathered))
         p->gathered[p->gathered_count++] = slot;
@@ -174,7 +174,7 @@ static void gather(void *context, void **slot)
         c->tracing->forward(c, slot);
 }
 
-static void scan_custom(struct tn__collection *c, void *object)
+static void scan_custom(struct tn__collecting *c, void *object)
 {
     struct tn__permanent *p = c->heap->permanent;
     p->gathered_count = 0;
@@ -193,14 +193,14 @@ static void scan_strong(void *context, void *object)
         tn__scan(context, object);
 }
 
-static void scan(struct tn__collection *c)
+static void scan(struct tn__collecting *c)
 {
     each_logged(c->heap, scan_strong, c);
     tn__cards_visit(&c->heap->permanent->cards, c->tracing->forward, c);
 }
 
 /* True if the collection need not look at the word: it refers to what stays alive where it is. */
-static bool is_settled(const struct tn__collection *c, const void *object)
+static bool is_settled(const struct tn__collecting *c, const void *object)
 {
     return !object || (c->tracing->is_live(c, object) && !(*tn__header(object) & TN_GC_FORWARDED));
 }
@@ -208,7 +208,7 @@ static bool is_settled(const struct tn__collection *c, const void *object)
 /* A partial collection would keep old objects that it is shown: while these are being marked, for one cycle more. */
 static void link_weak(void *context, void *object)
 {
-    struct tn__collection *c = context;
+    struct tn__collecting *c = context;
     void *const *words = object;
     if (is_armed(object) || !is_weak(object))
         return;
@@ -217,7 +217,7 @@ static void link_weak(void *context, void *object)
         tn__scan(c, object);
 }
 
-static void link(struct tn__collection *c)
+static void link(struct tn__collecting *c)
 {
     each_logged(c->heap, link_weak, c);
 }

@@ -8,7 +8,7 @@
 
 /* ---- weak references ---- */
 
-static void clear_weak(struct tn__collection *c)
+static void clear_weak(struct tn__collecting *c)
 {
     for (void **at = c->weak, **next; at; at = next) {
         next = at[1];
@@ -29,7 +29,7 @@ static void count_waiting(struct tn_heap *heap, uint64_t change)
 }
 
 /* Live objects' slots are only updated; those of dead ones are appended to `waiting`. The end of the list. */
-static struct tn__finalizer **take_dead(struct tn__collection *c, struct tn__finalizer **list)
+static struct tn__finalizer **take_dead(struct tn__collecting *c, struct tn__finalizer **list)
 {
     struct tn_heap *heap = c->heap;
     while (*list) {
@@ -49,7 +49,7 @@ static struct tn__finalizer **take_dead(struct tn__collection *c, struct tn__fin
 }
 
 /* An object with a finalizer that is otherwise dead stays alive until it has run. */
-static void queue_finalizers(struct tn__collection *c)
+static void queue_finalizers(struct tn__collecting *c)
 {
     struct tn_heap *heap = c->heap;
     struct tn__finalizer **dead = heap->waiting_end;
@@ -64,7 +64,7 @@ static void queue_finalizers(struct tn__collection *c)
     }
 }
 
-void tn__settle_dead(struct tn__collection *c)
+void tn__settle_dead(struct tn__collecting *c)
 {
     if (c->heap->permanent_work)
         c->heap->permanent_work->link(c);

@@ -95,7 +95,7 @@ struct tn__view {
 
 /* A thread that collects. Number 0 is the thread that stopped the world; it also does everything that is not shared. */
 struct tn__worker {
-    struct tn__collection all; /* first */
+    struct tn__collecting all; /* first */
     struct tn__generational *g;
     bool alone;        /* no other one runs */
     bool shares_marks; /* several of them mark in the same table */

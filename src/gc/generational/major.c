@@ -187,7 +187,7 @@ static __attribute__((cold)) void keep(void *worker, void *object)
         *tn__header(object) |= TN__STAYS;
 }
 
-static bool is_live(const struct tn__collection *collection, const void *object)
+static bool is_live(const struct tn__collecting *collection, const void *object)
 {
     const struct tn__generational *g = ((const struct tn__worker *)collection)->g;
     return !tn__is_in_space(g, object) || tn__is_start(g, object) || (*tn__header(object) & TN_GC_FORWARDED);
@@ -314,7 +314,7 @@ static __attribute__((cold)) void finish_stack(struct tn__worker *w)
     }
 }
 
-static void drain(struct tn__collection *collection)
+static void drain(struct tn__collecting *collection)
 {
     finish_stack((struct tn__worker *)collection);
 }
@@ -349,7 +349,7 @@ __attribute__((cold)) void tn__gen_major(struct tn_heap *heap, uint32_t workers,
     struct tn__worker *w = &g->first;
     uint64_t before = g->used;
     TN__CHECK(!g->pieces_young && !g->marks);
-    w->all = (struct tn__collection){.tracing = &tracing, .heap = heap};
+    w->all = (struct tn__collecting){.tracing = &tracing, .heap = heap};
     w->promoted = w->marked = 0;
     tn__set_view(w, g->starts, g->starts, g->lines);
     g->any_moving = has_moving(g);

@@ -196,7 +196,7 @@ static bool is_marked(const struct tn__generational *g, const void *object)
 }
 
 /* Without memory no more is found to be dead. */
-static bool is_live(const struct tn__collection *collection, const void *object)
+static bool is_live(const struct tn__collecting *collection, const void *object)
 {
     const struct tn__generational *g = ((const struct tn__worker *)collection)->g;
     return g->marks_are_lost || is_marked(g, object);
@@ -451,7 +451,7 @@ static void link_weak(struct tn__worker *w, void *object)
     tn__scan(&w->all, object);
 }
 
-static __attribute__((cold)) void drain(struct tn__collection *collection)
+static __attribute__((cold)) void drain(struct tn__collecting *collection)
 {
     struct tn__cycle *cycle = ((struct tn__worker *)collection)->g->cycle;
     tn__mark_in_pause(cycle);
@@ -461,8 +461,8 @@ static __attribute__((cold)) void drain(struct tn__collection *collection)
 void tn__marker_settle(struct tn__cycle *cycle)
 {
     static const struct tn__tracing tracing = {.forward = forward, .is_live = is_live, .drain = drain};
-    struct tn__collection *all = &cycle->marker.all;
-    *all = (struct tn__collection){.tracing = &tracing, .heap = cycle->heap};
+    struct tn__collecting *all = &cycle->marker.all;
+    *all = (struct tn__collecting){.tracing = &tracing, .heap = cycle->heap};
     cycle->deadline = UINT64_MAX;
     drain(all);
     tn__settle_dead(all);

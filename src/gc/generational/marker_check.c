@@ -5,7 +5,7 @@
 #include "gc/generational/cycle.h"
 
 struct check {
-    struct tn__collection all; /* first */
+    struct tn__collecting all; /* first */
     const struct tn__generational *g;
     const char *wrong;
 };

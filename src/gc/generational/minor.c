@@ -169,7 +169,7 @@ static __attribute__((cold)) void keep(void *worker, void *object)
         scan_by(w, object, &later);
 }
 
-static bool is_live(const struct tn__collection *collection, const void *object)
+static bool is_live(const struct tn__collecting *collection, const void *object)
 {
     const struct tn__worker *w = (const struct tn__worker *)collection;
     return !tn__has_young_address(w->g, object) || tn__is_start(w->g, object) ||
@@ -295,7 +295,7 @@ static __attribute__((cold)) void finish_stack(struct tn__worker *w)
     }
 }
 
-static void finish_drain(struct tn__collection *collection)
+static void finish_drain(struct tn__collecting *collection)
 {
     finish_stack((struct tn__worker *)collection);
 }
@@ -307,7 +307,7 @@ __attribute__((cold)) void tn__gen_minor(struct tn_heap *heap, uint32_t workers,
     static const struct tn__tracing tracing = {forward, keep, is_live, finish_drain};
     struct tn__generational *g = tn__generational_of(heap);
     struct tn__worker *w = &g->first;
-    w->all = (struct tn__collection){.tracing = &tracing, .heap = heap, .is_partial = true};
+    w->all = (struct tn__collecting){.tracing = &tracing, .heap = heap, .is_partial = true};
     w->promoted = 0;
     set_view(w);
     g->team.take = take_log;

@@ -268,7 +268,7 @@ static void prepare(struct tn__worker *w, const struct tn__worker *first, bool a
     w->waited = 0;
     if (w == first)
         return;
-    w->all = (struct tn__collection){.tracing = first->all.tracing, .heap = first->all.heap};
+    w->all = (struct tn__collecting){.tracing = first->all.tracing, .heap = first->all.heap};
     w->promoted = w->marked = 0;
 }
 

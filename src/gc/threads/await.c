@@ -76,14 +76,14 @@ static const struct tn__mutator *find_running(struct tn_heap *heap)
 }
 
 /* An eighth of the time so far, so that the whole wait takes at most that much longer than it has to. */
-static uint64_t nap_of(const struct tn__delay *delay)
+static uint64_t nap_of(const struct tn__watched_wait *delay)
 {
     enum { FRACTION = 8, SHORTEST_NS = 20000, LONGEST_NS = 100000000 };
     uint64_t nap = tn__min64(tn__max64(tn__delay_so_far(delay) / FRACTION, SHORTEST_NS), LONGEST_NS);
     return tn__min64(nap, tn__delay_until_report(delay));
 }
 
-static void report_delay(const struct tn__delay *delay, const struct tn__mutator *running)
+static void report_delay(const struct tn__watched_wait *delay, const struct tn__mutator *running)
 {
     enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
     tn__delay_report(delay, running->thread, last_seen(running));
@@ -92,7 +92,7 @@ static void report_delay(const struct tn__delay *delay, const struct tn__mutator
 
 static void sleep_until_stopped(struct tn_heap *heap)
 {
-    struct tn__delay delay = tn__delay_begin(heap->options.on_delay, heap->options.context);
+    struct tn__watched_wait delay = tn__delay_begin(heap->options.on_delay, heap->options.context);
     for (;;) {
         __atomic_store_n(&heap->asleep, 1, __ATOMIC_SEQ_CST); /* before looking: threads that stop later wake us */
         const struct tn__mutator *running = find_running(heap);

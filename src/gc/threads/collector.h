@@ -50,18 +50,18 @@ struct tn_collector {
     void (*each_object)(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 };
 
-struct tn__collection;
+struct tn__collecting;
 
-/* How the room `collect` traces objects on behalf of a collector. `collection` is a struct tn__collection. */
+/* How the room `collect` traces objects on behalf of a collector. `collection` is a struct tn__collecting. */
 struct tn__tracing {
     /* Reaches the object of a slot, and updates the slot. */
     tn_visit_slot *forward;
     /* Reaches an object that must not move; before anything has moved. */
     void (*keep)(void *collection, void *object);
     /* True if the object was reached so far, or is not collected. */
-    bool (*is_live)(const struct tn__collection *collection, const void *object);
+    bool (*is_live)(const struct tn__collecting *collection, const void *object);
     /* Scans objects that were reached until none is left (tn__scan). */
-    void (*drain)(struct tn__collection *collection);
+    void (*drain)(struct tn__collecting *collection);
 };
 
 #endif

@@ -22,15 +22,15 @@ struct tn__work_log {
     uint32_t count;
 };
 
-struct tn__collection;
+struct tn__collecting;
 
 /* What collections and others do with permanent objects (collect/permanent.c). The world is stopped, except for `log`,
  * which is for barriers and not a safepoint, and for `count` and `identity`. */
 struct tn__permanent_work {
     /* `slot` and `value` as tn__gc_log has them. */
     void (*log)(struct tn_heap *heap, void *object, void *slot, void *value);
-    void (*scan)(struct tn__collection *c); /* forwards references of the logged ones, but for weak kinds */
-    void (*link)(struct tn__collection *c); /* enters these in the lists of weak objects and ephemerons */
+    void (*scan)(struct tn__collecting *c); /* forwards references of the logged ones, but for weak kinds */
+    void (*link)(struct tn__collecting *c); /* enters these in the lists of weak objects and ephemerons */
     void (*arm)(struct tn_heap *heap);      /* those that refer to the heap no longer; after a collection */
     void (*verify)(struct tn_heap *heap);   /* before one: those that refer to the heap are logged */
     void (*each_object)(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);

@@ -200,7 +200,7 @@ static bool is_displaced(const struct adjustment *a)
 
 static int protect(const struct adjustment *a, enum tn__image_zone kind, enum tn__prot prot)
 {
-    const struct tn__zone *zone = &a->heap->zones[kind];
+    const struct tn__saved_zone *zone = &a->heap->zones[kind];
     int error = zone->start ? tn__os_protect((uintptr_t)zone->start, zone->size, prot) : 0;
     return error ? tn__fail(a->err, TN_ENOMEM, "%s: cannot protect its objects: %s", a->name, strerror(error)) : TN_OK;
 }

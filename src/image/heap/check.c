@@ -144,7 +144,7 @@ static const char *check_bits(const void *object, bool is_frozen)
     return hash && hash != (TN_GC_HASHED | TN_GC_HASH_STORED) ? "its header names a hash that is not there" : NULL;
 }
 
-static int note_starts(struct checker *c, const struct tn__zone *zone, bool is_frozen)
+static int note_starts(struct checker *c, const struct tn__saved_zone *zone, bool is_frozen)
 {
     for (char *at = zone->start, *end = at + zone->objects; at < end;) {
         const void *object = at + TN_GC_HEADER_SIZE;
@@ -173,7 +173,7 @@ static int note_starts(struct checker *c, const struct tn__zone *zone, bool is_f
 static bool is_object(const struct tn__image_heap *heap, uint64_t place)
 {
     for (int kind = 0; kind < TN__ZONES; kind++) {
-        const struct tn__zone *zone = &heap->zones[kind];
+        const struct tn__saved_zone *zone = &heap->zones[kind];
         if (zone->start && place - (uint64_t)(zone->start - heap->start) < zone->objects)
             return heap->heap->permanent_work->is_start(heap->heap, heap->start + place);
     }
@@ -205,7 +205,7 @@ static void check_slot(void *context, void **slot)
         c->wrong = "a reference leads out of the heap, or to no object";
 }
 
-static int check_references(struct checker *c, const struct tn__zone *zone)
+static int check_references(struct checker *c, const struct tn__saved_zone *zone)
 {
     int code = TN_OK;
     for (char *at = zone->start, *end = at + zone->objects; at < end && code == TN_OK;) {

@@ -28,7 +28,7 @@
 
 /* ---- open.c ---- */
 
-struct tn__zone {
+struct tn__saved_zone {
     char *start; /* NULL: there is none of this kind */
     uint64_t size, objects;
     /* What was saved, of zones that may be written; NULL: the file is not mapped but copied, or the system has refused
@@ -49,7 +49,7 @@ struct tn__image_heap {
     uint64_t size;
     uint64_t moved;   /* actual address - intended address */
     uint64_t written; /* words that opening wrote */
-    struct tn__zone zones[TN__ZONES];
+    struct tn__saved_zone zones[TN__ZONES];
     struct tn_image **dependencies; /* by the rows of their table */
     /* By the rows of its types: the type of the same name of another image, which its objects have; NULL: none. Set
      * under the heap's lock. */
@@ -69,7 +69,7 @@ struct tn__image_heap {
 /* What was saved at a place that may be written. */
 static inline const char *tn__image_original(const struct tn__image_heap *heap, uint64_t place)
 {
-    const struct tn__zone *zone = &heap->zones[TN__ZONE_MUTABLE];
+    const struct tn__saved_zone *zone = &heap->zones[TN__ZONE_MUTABLE];
     if (!zone->start || place < (uint64_t)(zone->start - heap->start))
         zone = &heap->zones[TN__ZONE_BOUND];
     return zone->original + (place - (uint64_t)(zone->start - heap->start));

@@ -93,7 +93,7 @@ static int enter(struct tn_image *image, struct tn_error *err)
     struct tn__permanent_part parts[TN__ZONES];
     size_t count = 0;
     for (int kind = 0; kind < TN__ZONES; kind++) {
-        const struct tn__zone *zone = &heap->zones[kind];
+        const struct tn__saved_zone *zone = &heap->zones[kind];
         if (zone->objects)
             parts[count++] = (struct tn__permanent_part){.start = zone->start,
                                                          .size = zone->objects,

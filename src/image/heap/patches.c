@@ -64,7 +64,7 @@ static bool may_change(const struct tn__image_heap *heap, const struct tn__patch
     if (!heap || patch->place % 8 || patch->object % 8)
         return false;
     for (int kind = TN__ZONE_BOUND; kind <= TN__ZONE_MUTABLE; kind++) {
-        const struct tn__zone *zone = &heap->zones[kind];
+        const struct tn__saved_zone *zone = &heap->zones[kind];
         uint64_t first = (uintptr_t)zone->start - (uintptr_t)heap->start;
         if (zone->start && patch->object >= first + 8 && patch->place >= patch->object &&
             tn__inside(patch->place - first, 8, zone->objects))

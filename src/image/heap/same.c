@@ -109,7 +109,7 @@ static void change_type(void *context, void *object)
     changes->heap->written++;
 }
 
-static void change_zone(struct changes *changes, const struct tn__zone *zone, bool only_look)
+static void change_zone(struct changes *changes, const struct tn__saved_zone *zone, bool only_look)
 {
     changes->only_look = only_look;
     tn__each_between(zone->start, zone->start + zone->objects, change_type, changes);
@@ -120,7 +120,7 @@ static int change_objects(struct changes *changes, const struct tn_image *image,
 {
     int error = 0;
     for (int kind = 0; kind < TN__ZONES && !error; kind++) {
-        const struct tn__zone *zone = &changes->heap->zones[kind];
+        const struct tn__saved_zone *zone = &changes->heap->zones[kind];
         bool is_frozen = kind <= TN__ZONE_SEALED;
         changes->found = !is_frozen;
         if (zone->start && is_frozen)

@@ -37,7 +37,7 @@ static const struct tn__image_segment *segment_of(const struct tn_image *image, 
 /* In a file without code, a segment begins with the zone. */
 static int check_segment(const struct tn_image *image, int kind, const uint8_t *row, struct tn_error *err)
 {
-    const struct tn__zone *zone = &image->heap->zones[kind];
+    const struct tn__saved_zone *zone = &image->heap->zones[kind];
     const struct tn__image_segment *segment = segment_of(image, kind, zone->size);
     uint64_t intended = tn__get64(row + TN__IMAGE_ZONE_ADDRESS);
     const char *name = image->file->mapping.name;
@@ -67,7 +67,7 @@ static int read_zone(const struct tn_image *image, uint32_t index, const uint8_t
     if (!size || !whole || size % page || objects > size || objects % 8)
         return FAIL("%s: the %s zone: %llu bytes of objects in %llu bytes", name, zone_names[kind],
                     (unsigned long long)objects, (unsigned long long)size);
-    image->heap->zones[kind] = (struct tn__zone){start, size, objects, NULL};
+    image->heap->zones[kind] = (struct tn__saved_zone){start, size, objects, NULL};
     return image->file ? check_segment(image, (int)kind, row, err) : TN_OK;
 }
 
@@ -98,7 +98,7 @@ static int read_zones(const struct tn_image *image, uint64_t *intended, struct t
 
 /* ---- bringing them together ---- */
 
-static int copy(uint64_t to, const struct tn__zone *zone)
+static int copy(uint64_t to, const struct tn__saved_zone *zone)
 {
     int error = tn__os_commit(to, zone->size, TN__PROT_RW);
     if (!error)
@@ -109,7 +109,7 @@ static int copy(uint64_t to, const struct tn__zone *zone)
 /* If the system can neither move nor map them, pages are copied. */
 static int bring(const struct tn_image *image, int kind, uint64_t to)
 {
-    struct tn__zone *zone = &image->heap->zones[kind];
+    struct tn__saved_zone *zone = &image->heap->zones[kind];
     const struct tn__image_mapping *m = image->file ? &image->file->mapping : NULL;
     int error;
     if (m && m->fd >= 0) {
@@ -173,7 +173,7 @@ void tn__image_keep_original(struct tn_image *image)
         return;
     heap->own = (struct tn__space){start, size};
     for (int kind = TN__ZONE_BOUND; kind <= TN__ZONE_MUTABLE; kind++) {
-        struct tn__zone *zone = &heap->zones[kind];
+        struct tn__saved_zone *zone = &heap->zones[kind];
         const struct tn__image_segment *segment = zone->start ? segment_of(image, kind, zone->size) : NULL;
         uint64_t to = start + (uint64_t)(zone->start - heap->start) - heap->changing;
         if (segment && !tn__os_map_view(image->file->mapping.fd, segment->offset, to, zone->size, TN__PROT_R, true))

@@ -79,7 +79,7 @@ static void lock_frames(void)
 
 int tn__image_register_frames(const struct tn__image_opening *o)
 {
-    struct tn__image_file *file = o->image->file;
+    struct tn__opened_file *file = o->image->file;
     const struct tn__image_mapping *m = &file->mapping;
     struct index index;
     if (!m->frames.size)
@@ -101,7 +101,7 @@ int tn__image_register_frames(const struct tn__image_opening *o)
     return good ? TN_OK : tn__fail(o->err, TN_ENOMEM, "%s: out of memory", m->name);
 }
 
-void tn__image_forget_frames(struct tn__image_file *file)
+void tn__image_forget_frames(struct tn__opened_file *file)
 {
     lock_frames();
     tn__unwind_remove(&file->unwind, file->tables);

@@ -38,11 +38,11 @@ struct tn__image_opening {
     struct tn__image_contents *contents; /* of a file (open.c) */
 };
 
-struct tn__image_file;
+struct tn__opened_file;
 
 struct tn__image_phase {
     int (*run)(const struct tn__image_opening *o);
-    void (*undo)(struct tn__image_file *file); /* of what has been done, however much that is; NULL: nothing is left */
+    void (*undo)(struct tn__opened_file *file); /* of what has been done, however much that is; NULL: nothing is left */
 };
 
 /* ---- tables.c ---- */
@@ -178,11 +178,11 @@ struct tn__image_calls {
 };
 
 /* A loaded file; initially all zeros. */
-struct tn__image_file {
+struct tn__opened_file {
     struct tn__image_mapping mapping;
     uint64_t slots, slots_size; /* address and bytes; their relocations are skipped, because they are filled anyway */
     struct tn__image_calls initializers, finalizers;
-    struct tn__range *tls; /* its part of the program's reserve */
+    struct tn__mem_range *tls; /* its part of the program's reserve */
     struct tn__unwind unwind;
     union tn__unwind_block blocks[2]; /* of the table, and of libgcc's object */
     struct tn__unwind_table *tables;  /* a list of one */
@@ -193,7 +193,7 @@ struct tn__image_file {
 /* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers
  * and finalizers. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
 int tn__image_relocate(const struct tn__image_opening *o);
-void tn__image_give_variables(struct tn__image_file *file);
+void tn__image_give_variables(struct tn__opened_file *file);
 /* Makes the PT_GNU_RELRO range of a file read-only, when everything is in place. TN_EFORMAT, TN_ENOMEM. */
 int tn__image_seal(const struct tn__image_opening *o);
 
@@ -201,14 +201,14 @@ int tn__image_seal(const struct tn__image_opening *o);
 
 /* Registers the unwind table of a file with the program's unwinder, and removes it. TN_EFORMAT, TN_ENOMEM. */
 int tn__image_register_frames(const struct tn__image_opening *o);
-void tn__image_forget_frames(struct tn__image_file *file);
+void tn__image_forget_frames(struct tn__opened_file *file);
 
 /* ---- managed.c ---- */
 
 /* Registers a file's stack maps and root ranges with the collector, if there are any, and unregisters them. TN_EFORMAT,
  * TN_ENOMEM. */
 int tn__image_enter_managed(const struct tn__image_opening *o);
-void tn__image_leave_managed(struct tn__image_file *file);
+void tn__image_leave_managed(struct tn__opened_file *file);
 
 /* ---- open.c ---- */
 
@@ -227,7 +227,7 @@ int tn__image_open_checked(const struct tn__image_source *from, const char *name
 /* Of both. */
 void tn__image_close_checked(struct tn_image *image);
 /* Releases what a file has taken, however far loading has come. */
-void tn__image_release(struct tn__image_file *file);
+void tn__image_release(struct tn__opened_file *file);
 
 /* ---- heaps (src/image/heap) ---- */
 
@@ -265,7 +265,7 @@ struct tn_image {
     size_t chosen;
     struct tn__arena arena;
     struct tn_image **dependencies;      /* by row of their table, in the arena; NULL: there are none */
-    struct tn__image_file *file;         /* in the arena; NULL: it is linked in */
+    struct tn__opened_file *file;        /* in the arena; NULL: it is linked in */
     const struct tn__image_files *files; /* how to look at it */
     /* Unloads the file, now or later, and frees the image. NULL: it is linked in, without a heap. A pointer, so that
      * programs that link images in contain no loader. */

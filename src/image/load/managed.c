@@ -21,7 +21,7 @@ static struct tn_range range_of(const struct tn__image_mapping *mapping, unsigne
 
 int tn__image_enter_managed(const struct tn__image_opening *o)
 {
-    struct tn__image_file *file = o->image->file;
+    struct tn__opened_file *file = o->image->file;
     struct tn__managed_file *managed = &file->managed;
     struct tn_error why;
     if (!managed->maps_size && !managed->roots_size)
@@ -38,7 +38,7 @@ int tn__image_enter_managed(const struct tn__image_opening *o)
     return TN_OK;
 }
 
-void tn__image_leave_managed(struct tn__image_file *file)
+void tn__image_leave_managed(struct tn__opened_file *file)
 {
     if (file->runtime)
         file->runtime->leave(&file->managed);

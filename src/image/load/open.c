@@ -62,7 +62,7 @@ static int check_cells(const struct tn__image_opening *o, const uint8_t *places)
 static int check_places(const struct tn__image_opening *o)
 {
     const struct tn__image_view *view = &o->image->view;
-    struct tn__image_file *file = o->image->file;
+    struct tn__opened_file *file = o->image->file;
     const struct tn__image_mapping *m = &file->mapping;
     uint64_t available;
     const uint8_t *places = tn__image_file_bytes(m, m->header, &available) + view->size;
@@ -90,7 +90,7 @@ static int check_places(const struct tn__image_opening *o)
  * by one, only to be overwritten. */
 static int fill_slots(const struct tn__image_opening *o)
 {
-    const struct tn__image_file *file = o->image->file;
+    const struct tn__opened_file *file = o->image->file;
     uint64_t page = tn__os_page_size(), first = file->mapping.bias + file->slots;
     uint64_t start = tn__align_up(first, page), end = (first + file->slots_size) / page * page;
     int error = end > start ? tn__os_commit(start, end - start, TN__PROT_RW) : 0;
@@ -180,7 +180,7 @@ static int map(const struct tn__image_opening *o)
     return code == TN_EPERM ? tn__image_map(c->name, &c->from, mapping, o->err) : code;
 }
 
-static void unmap(struct tn__image_file *file)
+static void unmap(struct tn__opened_file *file)
 {
     tn__image_unmap(&file->mapping);
 }
@@ -233,7 +233,7 @@ void tn__image_close_checked(struct tn_image *image)
     tn__image_free(image);
 }
 
-void tn__image_release(struct tn__image_file *file)
+void tn__image_release(struct tn__opened_file *file)
 {
     for (size_t i = TN_COUNT(loading); i-- > 0;)
         if (loading[i].undo)

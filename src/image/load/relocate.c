@@ -62,7 +62,7 @@ static const struct row {
 
 struct relocator {
     const struct tn_image *image;
-    const struct tn__image_file *file;
+    const struct tn__opened_file *file;
     const struct tn__image_mapping *mapping; /* the file's */
     uint64_t tls; /* how far the file's block of thread-local variables is from the thread pointer */
     struct dynamic tables[TABLES];
@@ -427,7 +427,7 @@ static int list_calls(const struct relocator *r, enum table table, struct tn__im
 }
 
 /* Their place in the program's reserve. */
-static int place_variables(struct relocator *r, struct tn__image_file *file)
+static int place_variables(struct relocator *r, struct tn__opened_file *file)
 {
     const struct tn__image_segment *tls = &r->mapping->tls;
     if (!tls->size)
@@ -442,7 +442,7 @@ static int place_variables(struct relocator *r, struct tn__image_file *file)
 }
 
 /* Their values, which may be addresses that were relocated. */
-static int publish_variables(const struct relocator *r, const struct tn__image_file *file)
+static int publish_variables(const struct relocator *r, const struct tn__opened_file *file)
 {
     const struct tn__image_segment *tls = &r->mapping->tls;
     const void *values = (const void *)(uintptr_t)(r->mapping->bias + tls->address);
@@ -461,7 +461,7 @@ static int apply_all(struct relocator *r)
 
 int tn__image_relocate(const struct tn__image_opening *o)
 {
-    struct tn__image_file *file = o->image->file;
+    struct tn__opened_file *file = o->image->file;
     struct relocator r = {
         .image = o->image, .file = file, .mapping = &file->mapping, .options = o->options, .err = o->err};
     int code = read_dynamic(&r);
@@ -478,7 +478,7 @@ int tn__image_relocate(const struct tn__image_opening *o)
     return code == TN_OK ? publish_variables(&r, file) : code;
 }
 
-void tn__image_give_variables(struct tn__image_file *file)
+void tn__image_give_variables(struct tn__opened_file *file)
 {
     if (file->tls)
         tn__tls_give(file->tls);

@@ -275,7 +275,7 @@ int tn__save_compare(struct tn_save *save, uint32_t image,
                            .context = context};
     c.is_simple = is_simple(&c);
     for (int kind = TN__ZONE_BOUND; kind <= TN__ZONE_MUTABLE; kind++) {
-        const struct tn__zone *zone = &c.heap->zones[kind];
+        const struct tn__saved_zone *zone = &c.heap->zones[kind];
         if (zone->start && !zone->original) {
             c.code = tn__fail(save->err, TN_ENOTSUP,
                               "%s: what has changed in the image '%s' is unknown, because its file could not be mapped",

@@ -151,12 +151,12 @@ static void begin_round(struct tn_session *session, struct tn__round *round)
 
 /* ---- the lock ---- */
 
-static bool is_held_by_other(const struct tn__initializers *state)
+static bool is_held_by_other(const struct tn__initializing *state)
 {
     return state->depth && !pthread_equal(state->thread, pthread_self());
 }
 
-static void take_lock(struct tn__initializers *state)
+static void take_lock(struct tn__initializing *state)
 {
     if (state->depth++)
         return;
@@ -177,7 +177,7 @@ static void release_postponed(struct tn_session *session)
 
 static void give_lock(struct tn_session *session)
 {
-    struct tn__initializers *state = &session->initializers;
+    struct tn__initializing *state = &session->initializers;
     if (--state->depth)
         return;
     release_postponed(session);
@@ -187,9 +187,10 @@ static void give_lock(struct tn_session *session)
 
 /* Under the session's lock, which is given up meanwhile: waits until the other thread has given the lock.
  * TN_ECANCELLED: not until the deadline, if that is not 0. */
-static int wait_for_lock(struct tn_session *session, struct tn__delay *delay, uint64_t deadline, struct tn_error *err)
+static int wait_for_lock(struct tn_session *session, struct tn__watched_wait *delay, uint64_t deadline,
+                         struct tn_error *err)
 {
-    const struct tn__initializers *state = &session->initializers;
+    const struct tn__initializing *state = &session->initializers;
     uint32_t given = state->given, id = state->thread_id;
     tn__session_unlock(session);
     uint64_t now = tn__os_now_ns(), most = tn__delay_until_report(delay);
@@ -209,7 +210,7 @@ enum need { NOTHING, TO_RUN, TO_WAIT };
 /* Under the lock. */
 static enum need find_need(struct tn_library *first)
 {
-    const struct tn__initializers *state = &first->session->initializers;
+    const struct tn__initializing *state = &first->session->initializers;
     bool is_pending = false, is_running = false;
     for (const struct tn_library *library = first; library; library = library->order.next) {
         is_pending |= library->is_pending;
@@ -225,7 +226,7 @@ static enum need find_need(struct tn_library *first)
 /* Under the lock, which is given up meanwhile. First of all the rounds that a fork has left to this process. */
 static int run(struct tn_session *session, struct tn_library *library, struct tn_error *err)
 {
-    struct tn__initializers *state = &session->initializers;
+    struct tn__initializing *state = &session->initializers;
     bool is_outermost = !state->depth;
     take_lock(state);
     while (is_outermost && !tn__list_is_empty(&state->rounds))
@@ -241,7 +242,7 @@ static int run(struct tn_session *session, struct tn_library *library, struct tn
 
 bool tn__library_must_be_left(struct tn_library *library, bool is_making)
 {
-    const struct tn__initializers *state = &library->session->initializers;
+    const struct tn__initializing *state = &library->session->initializers;
     struct tn_library *first = in_order(library);
     bool is_running = false;
     for (const struct tn_library *at = first; at; at = at->order.next)
@@ -251,14 +252,14 @@ bool tn__library_must_be_left(struct tn_library *library, bool is_making)
 
 bool tn__library_is_initialized(struct tn_library *library)
 {
-    const struct tn__initializers *state = &library->session->initializers;
+    const struct tn__initializing *state = &library->session->initializers;
     return !state->unfinished || state->are_manual || find_need(in_order(library)) == NOTHING;
 }
 
 int tn__library_initialize_now(struct tn_library *library, uint64_t deadline, struct tn_error *err)
 {
     struct tn_session *session = library->session;
-    struct tn__delay delay = tn__delay_begin(session->on_delay, session->context);
+    struct tn__watched_wait delay = tn__delay_begin(session->on_delay, session->context);
     enum need need;
     int code = 0;
     tn__session_lock(session);
@@ -306,7 +307,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
-    struct tn__initializers *state = &library->session->initializers;
+    struct tn__initializing *state = &library->session->initializers;
     const struct tn__arguments arguments = {argc, argv, envp, true};
     tn__session_lock(library->session);
     int code = tn__library_check(library, err);
@@ -324,7 +325,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
 
 void tn__initializers_after_fork(struct tn_session *session)
 {
-    struct tn__initializers *state = &session->initializers;
+    struct tn__initializing *state = &session->initializers;
     if (!is_held_by_other(state))
         return;
     state->depth = 0;

@@ -212,7 +212,7 @@ int tn__library_initialize_now(struct tn_library *library, uint64_t deadline, st
 /* False for most calls: nothing of the session has to be initialised. */
 static inline bool tn__session_has_pending(const struct tn_session *session)
 {
-    const struct tn__initializers *state = &session->initializers;
+    const struct tn__initializing *state = &session->initializers;
     return __atomic_load_n(&state->unfinished, __ATOMIC_ACQUIRE) && !state->are_manual;
 }
 

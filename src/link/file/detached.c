@@ -48,7 +48,7 @@ static const struct tn__pin *find_pin(const struct tn__detached *where, const st
     return NULL;
 }
 
-static int pin_section(struct tn__link *link, const struct tn__object *object, struct tn__section *section,
+static int pin_section(struct tn__link *link, const struct tn__object *object, struct tn__input_section *section,
                        uint64_t address)
 {
     section->pinned = true;
@@ -61,7 +61,7 @@ static int pin_object(struct tn__link *link, struct tn__object *object)
 {
     const struct tn__detached *where = link->session->detached;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
-        struct tn__section *section = &object->data->sections[i];
+        struct tn__input_section *section = &object->data->sections[i];
         const struct tn__pin *pin = find_pin(where, object, section->name);
         if (!pin || section->pinned || !tn__section_is_loaded(section) || tn__section_is_tls(section))
             continue;

@@ -76,7 +76,7 @@ static int finish(struct tn__link *link)
 static void adapt_sections(struct tn__object_data *data)
 {
     for (uint32_t i = 1; i < data->section_count; i++) {
-        struct tn__section *section = &data->sections[i];
+        struct tn__input_section *section = &data->sections[i];
         if (section->note && strcmp(section->name, ".note.gnu.property") != 0)
             section->kind = TN__SECTION_RODATA;
         if (section->role == TN__ROLE_UNWIND && section->bytes)
@@ -124,7 +124,7 @@ static int inspect(const struct tn__output_options *options, const struct tn__ob
 {
     int code = 0;
     for (uint32_t i = 1; options->inspect && i <= data->section_count && !code; i++) {
-        const struct tn__section *section = i < data->section_count ? &data->sections[i] : NULL;
+        const struct tn__input_section *section = i < data->section_count ? &data->sections[i] : NULL;
         if (!section)
             code = options->inspect(options->context, data->name, NULL, NULL, 0, err);
         else if (tn__section_is_loaded(section) && section->bytes)

@@ -61,8 +61,8 @@ extern const struct tn__output_class_row tn__output_classes[TN__CLASSES];
 /* A part of an output section: an object's section, GOT, stubs or a common symbol. */
 struct tn__output_piece {
     struct tn__object *object;
-    struct tn__section *section; /* NULL: GOT, stubs, a common symbol, the index of unwind data, tls_room */
-    uint32_t symbol;             /* the common symbol */
+    struct tn__input_section *section; /* NULL: GOT, stubs, a common symbol, the index of unwind data, tls_room */
+    uint32_t symbol;                   /* the common symbol */
     uint8_t class;
     const char *name;                 /* of the output section */
     uint32_t rank;                    /* orders the pieces of a section; equal ranks: input order */
@@ -165,7 +165,7 @@ uint64_t tn__output_string_at(const struct tn__output_link *o, const struct tn__
 
 /* output_frames.c */
 /* The size of unwind data without its terminator, which would hide what follows it in the output. */
-uint64_t tn__output_frames_size(const struct tn__section *section);
+uint64_t tn__output_frames_size(const struct tn__input_section *section);
 /* Counts the functions that unwind data describes. TN_EFORMAT. */
 int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_piece *piece);
 uint64_t tn__output_frame_index_size(const struct tn__output_link *o);

@@ -110,7 +110,7 @@ static uint64_t find_value(const void *context, const struct tn__object_data *da
     if (symbol->place != TN__PLACE_SECTION)
         return addend + (flags & TN__SYMBOL_GIVEN ? 0 : from->object->plan->addresses[reloc->symbol] - o->base);
     uint32_t target = from->pieces[symbol->section];
-    const struct tn__section *section = &data->sections[symbol->section];
+    const struct tn__input_section *section = &data->sections[symbol->section];
     if (!target || (tn__section_is_loaded(section) && flags & TN__SYMBOL_DISCARDED))
         return discarded + addend;
     if (o->pieces[target - 1].strings)
@@ -127,7 +127,7 @@ void tn__output_finish_debug(struct tn__output_link *o)
         const struct tn__object *object = o->link->objects[i];
         for (uint32_t s = 1; s < object->data->section_count; s++) {
             uint32_t piece = o->objects[i].pieces[s];
-            const struct tn__section *section = &object->data->sections[s];
+            const struct tn__input_section *section = &object->data->sections[s];
             if (piece && o->pieces[piece - 1].class == TN__CLASS_DEBUG)
                 tn__debug_relocate(object->data, section, section->write, section->address, find_value,
                                    &(struct reference){o, object, o->objects[i].pieces});

@@ -28,7 +28,7 @@ static bool read_entry(const uint8_t *at, const uint8_t *end, struct entry *entr
     return length != 0;
 }
 
-uint64_t tn__output_frames_size(const struct tn__section *section)
+uint64_t tn__output_frames_size(const struct tn__input_section *section)
 {
     struct entry entry;
     const uint8_t *at = section->bytes, *end = at + section->size;
@@ -41,7 +41,7 @@ uint64_t tn__output_frames_size(const struct tn__section *section)
 
 int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_piece *piece)
 {
-    const struct tn__section *section = piece->section;
+    const struct tn__input_section *section = piece->section;
     struct entry entry;
     const uint8_t *at = section->bytes, *end = at + section->size;
     if (section->size && !tn__unwind_data_is_sound(at, section->size))

@@ -220,7 +220,7 @@ static void settle(const struct tn__output_link *o, const struct tn__output_piec
 
 static void copy(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
-    const struct tn__section *section = piece->section;
+    const struct tn__input_section *section = piece->section;
     if (section && piece->strings)
         tn__output_copy_strings(o, piece, section->write);
     else if (section && section->write && section->bytes)

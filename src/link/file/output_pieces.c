@@ -55,7 +55,7 @@ static bool has_usual_name(const char *name)
 /* The class of a section that is read-only when the output runs. */
 static uint8_t constant_class(const struct tn__output_piece *piece)
 {
-    const struct tn__section *section = piece->section;
+    const struct tn__input_section *section = piece->section;
     if (section->role == TN__ROLE_UNWIND)
         return TN__CLASS_FRAMES;
     if (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI)
@@ -174,7 +174,7 @@ static int add_piece(struct tn__output_link *o, const struct tn__output_piece *p
     return 0;
 }
 
-static bool is_wanted(const struct tn__section *section)
+static bool is_wanted(const struct tn__input_section *section)
 {
     if (tn__section_is_loaded(section))
         return true;
@@ -183,7 +183,7 @@ static bool is_wanted(const struct tn__section *section)
 
 static int add_section(struct tn__output_link *o, struct tn__object *object, uint32_t index, uint32_t *number)
 {
-    struct tn__section *section = &object->data->sections[index];
+    struct tn__input_section *section = &object->data->sections[index];
     struct tn__output_piece piece = {.object = object,
                                      .section = section,
                                      .name = section->name,

@@ -84,8 +84,8 @@ static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol
 }
 
 /* Any distance fits 64 bits, but those to imports and absolute addresses are unknown. */
-static int check_distance(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc,
-                          const struct tn__row *row)
+static int check_distance(const struct finder *f, const struct tn__input_section *section,
+                          const struct tn__reloc *reloc, const struct tn__row *row)
 {
     const struct tn__symbol *symbol = &f->object->data->symbols[reloc->symbol];
     if (f->object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED ||
@@ -98,8 +98,8 @@ static int check_distance(const struct finder *f, const struct tn__section *sect
 }
 
 /* Instructions hold parts of addresses, which no loader can change. */
-static int check_absolute(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc,
-                          const struct tn__row *row)
+static int check_absolute(const struct finder *f, const struct tn__input_section *section,
+                          const struct tn__reloc *reloc, const struct tn__row *row)
 {
     uint8_t flags = f->object->plan->symbol_flags[reloc->symbol];
     const struct tn__symbol *symbol = &f->object->data->symbols[reloc->symbol];
@@ -118,7 +118,7 @@ static int fail_variable(const struct finder *f, uint32_t symbol)
                     f->object->data->symbols[symbol].name);
 }
 
-static int find_in_reloc(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc)
+static int find_in_reloc(const struct finder *f, const struct tn__input_section *section, const struct tn__reloc *reloc)
 {
     const struct tn__object_data *data = f->object->data;
     const struct tn__row *row = &data->format->rows[reloc->type];
@@ -145,7 +145,7 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
 }
 
 /* The scan has checked the relocations. */
-static int find_in_section(const struct finder *f, const struct tn__section *section)
+static int find_in_section(const struct finder *f, const struct tn__input_section *section)
 {
     struct tn__relocs relocs;
     int code = 0;

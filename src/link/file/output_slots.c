@@ -12,7 +12,7 @@ enum { BEFORE = 8, BEHIND = 16 };
 /* How many bytes from the field on can be rewritten to work without the slot. This does not depend on addresses: an
  * output lies within 2 GiB (output_layout.c). */
 static uint64_t can_do_without(const struct tn__output_link *o, const struct tn__object *object,
-                               const struct tn__section *section, const struct tn__reloc *reloc,
+                               const struct tn__input_section *section, const struct tn__reloc *reloc,
                                const struct tn__reloc *next)
 {
     const struct tn_format *format = object->data->format;
@@ -35,7 +35,7 @@ static uint64_t can_do_without(const struct tn__output_link *o, const struct tn_
 }
 
 static void note_section(const struct tn__output_link *o, const struct tn__object *object,
-                         const struct tn__section *section, uint8_t *needed)
+                         const struct tn__input_section *section, uint8_t *needed)
 {
     struct tn__reloc reloc, next;
     uint64_t from = 0, to = 0; /* what was rewritten last */

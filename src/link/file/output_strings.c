@@ -21,7 +21,7 @@ struct merger {
 
 static bool is_mergeable(const struct tn__output_piece *piece)
 {
-    const struct tn__section *section = piece->section;
+    const struct tn__input_section *section = piece->section;
     return piece->class == TN__CLASS_DEBUG && section->strings && section->alignment == 1 && !section->reloc_count &&
            section->size && !section->bytes[section->size - 1];
 }

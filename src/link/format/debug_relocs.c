@@ -36,7 +36,7 @@ static bool find_value(const struct tn__row *row, const uint8_t *field, uint64_t
     }
 }
 
-void tn__debug_relocate(const struct tn__object_data *data, const struct tn__section *section, uint8_t *bytes,
+void tn__debug_relocate(const struct tn__object_data *data, const struct tn__input_section *section, uint8_t *bytes,
                         uint64_t address, tn__debug_value *value, const void *context)
 {
     uint64_t discarded = 0, minuend = 0;

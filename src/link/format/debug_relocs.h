@@ -16,7 +16,7 @@ typedef uint64_t tn__debug_value(const void *context, const struct tn__object_da
 /* Relocates a copy of the section at `bytes`, whose address is P of its first byte. Data for debuggers has absolute and
  * relative references, and differences. All others (to a personality routine through the GOT, say) are of no use to a
  * debugger, and are left as they are. */
-void tn__debug_relocate(const struct tn__object_data *data, const struct tn__section *section, uint8_t *bytes,
+void tn__debug_relocate(const struct tn__object_data *data, const struct tn__input_section *section, uint8_t *bytes,
                         uint64_t address, tn__debug_value *value, const void *context);
 
 #pragma GCC visibility pop

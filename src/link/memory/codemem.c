@@ -8,8 +8,8 @@
 
 static const size_t DEFAULT_WINDOW = (size_t)1 << 30, SMALLEST_WINDOW = (size_t)16 << 20;
 
-static const struct tn__strategy *const strategies[] = {&tn__strategy_dual, &tn__strategy_sealed,
-                                                        &tn__strategy_mprotect};
+static const struct tn__strategy_ops *const strategies[] = {&tn__strategy_dual, &tn__strategy_sealed,
+                                                            &tn__strategy_mprotect};
 
 /* ---- windows ---- */
 
@@ -79,7 +79,7 @@ bool tn__window_reaches(const struct tn__window *window, uint64_t address, uint6
 }
 
 /* Takes memory through all steps of the strategy: only trying shows what the system's policies permit. */
-static int try_strategy(const struct tn__strategy *strategy, uint64_t address, size_t size)
+static int try_strategy(const struct tn__strategy_ops *strategy, uint64_t address, size_t size)
 {
     struct tn__chunk chunk = {.address = address, .size = strategy->packs ? size : tn__os_page_size()};
     if (strategy->files && !tn__os_permits_file(TN__FIRST_CHUNK))
@@ -207,7 +207,7 @@ int tn__codemem_open_client(struct tn__codemem *memory, const struct tn_allocato
 int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
 {
     /* Mappings of the first one merge with their neighbours. */
-    static const struct tn__strategy *const choices[] = {&tn__strategy_mprotect, &tn__strategy_sealed};
+    static const struct tn__strategy_ops *const choices[] = {&tn__strategy_mprotect, &tn__strategy_sealed};
     struct tn__window *window = &memory->windows[TN__WINDOW_NEAR];
     if (!memory->strategy->shared)
         return 0;

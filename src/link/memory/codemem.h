@@ -24,7 +24,7 @@ enum { TN__WINDOW_NEAR, TN__WINDOW_LOW, TN__WINDOWS };
 /* A chunk and the ranges in it. */
 struct tn__region {
     struct tn__list listed; /* in the zone */
-    struct tn__zone *zone;
+    struct tn__code_zone *zone;
     struct tn__chunk chunk;
     struct tn__ranges ranges;
     uint64_t touched_end; /* the chunk is populated up to here */
@@ -37,10 +37,10 @@ struct tn__region {
     uint64_t used_then; /* when it became full */
 };
 
-struct tn__zone {
+struct tn__code_zone {
     enum tn_zone kind;
     bool permitted, refused; /* pages of the own kind: known once they were tried */
-    const struct tn__strategy *strategy;
+    const struct tn__strategy_ops *strategy;
     const struct tn_memory *client; /* the owner of the memory; NULL: the session */
     enum tn__prot prot;
     struct tn__list regions, abandoned; /* newest first */
@@ -59,14 +59,14 @@ struct tn__window {
     size_t page_size;    /* chunks are aligned to it */
     bool elsewhere;      /* in another address space */
     struct tn__page_map map;
-    struct tn__zone zones[TN_ZONES];
-    struct tn__zone own[TN_ZONES];  /* of large links; without a strategy if there are none */
-    struct tn__run *runs[TN_ZONES]; /* ranges are taken from these first */
+    struct tn__code_zone zones[TN_ZONES];
+    struct tn__code_zone own[TN_ZONES]; /* of large links; without a strategy if there are none */
+    struct tn__run *runs[TN_ZONES];     /* ranges are taken from these first */
 };
 
 struct tn__codemem {
     const struct tn_allocator *from;
-    const struct tn__strategy *strategy;
+    const struct tn__strategy_ops *strategy;
     struct tn_memory client; /* for the client strategies */
     struct tn__window windows[TN__WINDOWS];
     size_t low_size; /* of the low window, if it has to be created */
@@ -95,19 +95,19 @@ int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **windo
 enum { TN__FIRST_CHUNK = 4 << 20 };
 
 /* `base`: from where on its chunks lie, if there is room. */
-void tn__zone_open(struct tn__zone *zone, const struct tn__window *window, enum tn_zone kind, uint64_t base,
-                   const struct tn__strategy *strategy, const struct tn_memory *client,
+void tn__zone_open(struct tn__code_zone *zone, const struct tn__window *window, enum tn_zone kind, uint64_t base,
+                   const struct tn__strategy_ops *strategy, const struct tn_memory *client,
                    const struct tn_allocator *from);
-void tn__zone_close(struct tn__zone *zone);
+void tn__zone_close(struct tn__code_zone *zone);
 
 /* Refusals by policy and lack of memory call for different errors. */
 bool tn__is_refusal(int error);
 /* Turns what a strategy's function returned into TN_EPERM or TN_ENOMEM. */
-int tn__zone_fail(struct tn_error *err, int error, const struct tn__strategy *strategy, enum tn_zone kind);
+int tn__zone_fail(struct tn_error *err, int error, const struct tn__strategy_ops *strategy, enum tn_zone kind);
 
 /* Takes a range of an existing region, or of a new one. */
-int tn__zone_take(struct tn__window *window, struct tn__zone *zone, size_t size, size_t alignment,
-                  struct tn__range **range, struct tn_error *err);
+int tn__zone_take(struct tn__window *window, struct tn__code_zone *zone, size_t size, size_t alignment,
+                  struct tn__mem_range **range, struct tn_error *err);
 
 /* Pages that filling a range will touch for the first time. Determined when it is taken, used when it is filled. */
 struct tn__backing {
@@ -117,20 +117,20 @@ struct tn__backing {
 /* Takes `size` bytes in a zone, the first `touch` of which will be filled; they are written at range->write and visible
  * at range->address. TN_ENOMEM, TN_EPERM. */
 int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
-                     struct tn__range **range, struct tn__backing *backing, struct tn_error *err);
+                     struct tn__mem_range **range, struct tn__backing *backing, struct tn_error *err);
 
 /* Writes the pieces consecutively, starting at `offset` in the range; offsets must ascend from call to call. */
-void tn__codemem_fill(const struct tn__range *range, struct tn__backing *backing, size_t offset,
+void tn__codemem_fill(const struct tn__mem_range *range, struct tn__backing *backing, size_t offset,
                       const struct tn__piece *pieces, size_t count);
 
 /* Makes the contents final: code becomes executable, read-only data read-only. TN_EPERM, TN_ENOMEM. */
-int tn__codemem_publish(const struct tn__window *window, struct tn__range *range, struct tn_error *err);
+int tn__codemem_publish(const struct tn__window *window, struct tn__mem_range *range, struct tn_error *err);
 
 /* The range, which may be NULL, will not be written any more, except by the program. Every range has to be settled
  * unless it is given back. TN_EPERM, TN_ENOMEM: its alias cannot be made inaccessible, which was due. */
-int tn__codemem_settle(struct tn__range *range, struct tn_error *err);
+int tn__codemem_settle(struct tn__mem_range *range, struct tn_error *err);
 
-void tn__codemem_give(struct tn__window *window, struct tn__range *range);
+void tn__codemem_give(struct tn__window *window, struct tn__mem_range *range);
 
 /* Makes all aliases inaccessible, each once no range is written through it. TN_EPERM, TN_ENOMEM. */
 int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err);
@@ -143,17 +143,17 @@ enum { TN__LARGE_LINK = 64 << 10 };
 
 struct tn__run {
     uint64_t address;
-    size_t size;            /* 0: there is none, and ranges are taken as usual */
-    struct tn__range *rest; /* of which ranges are taken */
+    size_t size;                /* 0: there is none, and ranges are taken as usual */
+    struct tn__mem_range *rest; /* of which ranges are taken */
 };
 
 /* Begins to take the ranges of one link: from such pages, if the zone has them and they are permitted. `size`: what the
  * ranges occupy together, in the order in which they will be taken; `alignment`: the largest of theirs. */
 void tn__run_begin(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, struct tn__run *run);
 /* Takes a range from the current run; NULL if there is none, or no room in it. */
-struct tn__range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment);
+struct tn__mem_range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment);
 /* Gives back a range of a run that may be over. */
-void tn__run_give(const struct tn__window *window, struct tn__range *range);
+void tn__run_give(const struct tn__window *window, struct tn__mem_range *range);
 /* All ranges are taken. */
 void tn__run_end(struct tn__window *window, enum tn_zone kind);
 /* Makes the contents of all its ranges final. TN_EPERM, TN_ENOMEM. */

@@ -26,7 +26,7 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error 
     return 0;
 }
 
-const struct tn__strategy tn__strategy_own = {
+const struct tn__strategy_ops tn__strategy_own = {
     .name = "dual",
     .policy = "PR_SET_MDWE (systemd's MemoryDenyWriteExecute) or SELinux execmem",
     .packs = true,
@@ -37,7 +37,7 @@ const struct tn__strategy tn__strategy_own = {
 
 /* Makes the run writable. Only trying shows whether its pages may become executable; read-only ones no policy
  * refuses. */
-static int open_run(struct tn__window *window, struct tn__zone *zone, const struct tn__run *run)
+static int open_run(struct tn__window *window, struct tn__code_zone *zone, const struct tn__run *run)
 {
     int error = 0;
     if (!zone->permitted && zone->prot == TN__PROT_RX) {
@@ -52,7 +52,7 @@ static int open_run(struct tn__window *window, struct tn__zone *zone, const stru
 
 void tn__run_begin(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, struct tn__run *run)
 {
-    struct tn__zone *zone = &window->own[kind];
+    struct tn__code_zone *zone = &window->own[kind];
     struct tn_error unused;
     *run = (struct tn__run){0};
     if (size < TN__LARGE_LINK || size > window->end - window->start || !zone->strategy ||
@@ -73,25 +73,25 @@ void tn__run_begin(struct tn__window *window, enum tn_zone kind, size_t size, si
 }
 
 /* Cuts `size` bytes from the run's beginning; NULL if they are not there, or memory is out. */
-static struct tn__range *cut(struct tn__run *run, size_t size)
+static struct tn__mem_range *cut(struct tn__run *run, size_t size)
 {
-    struct tn__range *range = run->rest;
+    struct tn__mem_range *range = run->rest;
     if (!range || size > range->size)
         return NULL;
-    struct tn__range *rest = size < range->size ? tn__ranges_cut(&range->home->ranges, range, size) : NULL;
+    struct tn__mem_range *rest = size < range->size ? tn__ranges_cut(&range->home->ranges, range, size) : NULL;
     if (!rest && size < range->size)
         return NULL;
     run->rest = rest;
     return range;
 }
 
-struct tn__range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment)
+struct tn__mem_range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment)
 {
     struct tn__run *run = window->runs[kind];
     if (!run || !run->rest || size > run->size)
         return NULL;
     size_t padding = (size_t)(tn__align_up(run->rest->address, alignment) - run->rest->address);
-    struct tn__range *front = padding ? cut(run, padding) : NULL;
+    struct tn__mem_range *front = padding ? cut(run, padding) : NULL;
     if (front)
         tn__ranges_give(&front->home->ranges, front);
     if (padding && !front)
@@ -101,12 +101,12 @@ struct tn__range *tn__run_take(struct tn__window *window, enum tn_zone kind, siz
 
 /* If the system refuses, or the pages are few, the removed code stays executable until it is overwritten, like that of
  * small objects. */
-void tn__run_give(const struct tn__window *window, struct tn__range *range)
+void tn__run_give(const struct tn__window *window, struct tn__mem_range *range)
 {
-    struct tn__zone *zone = range->home->zone;
+    struct tn__code_zone *zone = range->home->zone;
     uint64_t page = window->page_size, start = range->address & -page,
              end = tn__align_up(range->address + range->size, page);
-    const struct tn__range *free = tn__ranges_give(&range->home->ranges, range);
+    const struct tn__mem_range *free = tn__ranges_give(&range->home->ranges, range);
     start = tn__max64(start, tn__align_up(free->address, page));
     end = tn__min64(end, (free->address + free->size) & -page);
     if (end < start + SMALLEST_HOLE || zone->holes >= MOST_HOLES)
@@ -127,7 +127,7 @@ void tn__run_end(struct tn__window *window, enum tn_zone kind)
 
 int tn__run_publish(struct tn__window *window, enum tn_zone kind, const struct tn__run *run, struct tn_error *err)
 {
-    struct tn__zone *zone = &window->own[kind];
+    struct tn__code_zone *zone = &window->own[kind];
     int error = run->size ? tn__os_protect(run->address, run->size, zone->prot) : 0;
     if (tn__is_refusal(error)) /* since the pages were tried; the next link does without them */
         __atomic_store_n(&zone->refused, true, __ATOMIC_RELAXED);

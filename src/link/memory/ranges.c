@@ -32,10 +32,10 @@ static struct slot slot_that_fits(size_t size)
     return slot_of(size + ((size_t)1 << (log - STEP_BITS)) - 1);
 }
 
-static void insert(struct tn__ranges *ranges, struct tn__range *range)
+static void insert(struct tn__ranges *ranges, struct tn__mem_range *range)
 {
     struct slot slot = slot_of(range->size);
-    struct tn__range **head = &ranges->heads[slot.class][slot.step];
+    struct tn__mem_range **head = &ranges->heads[slot.class][slot.step];
     range->free = true;
     range->previous = NULL;
     range->next = *head;
@@ -46,7 +46,7 @@ static void insert(struct tn__ranges *ranges, struct tn__range *range)
     ranges->step_bits[slot.class] |= (uint8_t)(1U << slot.step);
 }
 
-static void unlink_free(struct tn__ranges *ranges, struct tn__range *range)
+static void unlink_free(struct tn__ranges *ranges, struct tn__mem_range *range)
 {
     struct slot slot = slot_of(range->size);
     range->free = false;
@@ -64,7 +64,7 @@ static void unlink_free(struct tn__ranges *ranges, struct tn__range *range)
         ranges->class_bits &= ~(1U << slot.class);
 }
 
-static struct tn__range *find_free(const struct tn__ranges *ranges, size_t size)
+static struct tn__mem_range *find_free(const struct tn__ranges *ranges, size_t size)
 {
     struct slot slot = slot_that_fits(size);
     if (slot.class >= TN__RANGE_CLASSES)
@@ -80,27 +80,27 @@ static struct tn__range *find_free(const struct tn__ranges *ranges, size_t size)
     return ranges->heads[slot.class][__builtin_ctz(steps)];
 }
 
-static size_t padding_of(const struct tn__range *range, size_t alignment)
+static size_t padding_of(const struct tn__mem_range *range, size_t alignment)
 {
     return (size_t)(tn__align_up(range->address, alignment) - range->address);
 }
 
 /* The list below the first that surely fits may hold a range that fits: the last chance in a nearly full region. */
-static struct tn__range *find_tight(const struct tn__ranges *ranges, size_t size, size_t alignment)
+static struct tn__mem_range *find_tight(const struct tn__ranges *ranges, size_t size, size_t alignment)
 {
     struct slot slot = slot_of(size);
     if (slot.class >= TN__RANGE_CLASSES)
         return NULL;
-    struct tn__range *range = ranges->heads[slot.class][slot.step];
+    struct tn__mem_range *range = ranges->heads[slot.class][slot.step];
     for (int looks = 0; range && looks < LOOKS; range = range->next, looks++)
         if (range->size >= size + padding_of(range, alignment))
             return range;
     return NULL;
 }
 
-static struct tn__range *new_descriptor(struct tn__range_pool *pool)
+static struct tn__mem_range *new_descriptor(struct tn__range_pool *pool)
 {
-    struct tn__range *range = pool->spare;
+    struct tn__mem_range *range = pool->spare;
     if (range)
         pool->spare = range->next;
     else
@@ -108,7 +108,7 @@ static struct tn__range *new_descriptor(struct tn__range_pool *pool)
     return range;
 }
 
-static void drop_descriptor(struct tn__range_pool *pool, struct tn__range *range)
+static void drop_descriptor(struct tn__range_pool *pool, struct tn__mem_range *range)
 {
     range->next = pool->spare;
     pool->spare = range;
@@ -117,17 +117,17 @@ static void drop_descriptor(struct tn__range_pool *pool, struct tn__range *range
 bool tn__ranges_open(struct tn__ranges *ranges, struct tn__range_pool *pool, uint64_t address, size_t size,
                      uint8_t *write)
 {
-    struct tn__range *range = size >> 32 ? NULL : new_descriptor(pool);
+    struct tn__mem_range *range = size >> 32 ? NULL : new_descriptor(pool);
     if (!range)
         return false;
     *ranges = (struct tn__ranges){.pool = pool, .start = address, .write = write};
-    *range = (struct tn__range){.address = address, .size = size, .fresh = true};
+    *range = (struct tn__mem_range){.address = address, .size = size, .fresh = true};
     insert(ranges, range);
     return true;
 }
 
 /* Cuts `range` after `size` bytes; `rest` becomes the remainder. */
-static void split(struct tn__range *range, size_t size, struct tn__range *rest)
+static void split(struct tn__mem_range *range, size_t size, struct tn__mem_range *rest)
 {
     *rest = *range;
     rest->address += size;
@@ -139,21 +139,21 @@ static void split(struct tn__range *range, size_t size, struct tn__range *rest)
         rest->after->before = rest;
 }
 
-struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory)
+struct tn__mem_range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory)
 {
     *no_memory = false;
     if (size > SIZE_MAX / 4 || alignment > SIZE_MAX / 4)
         return NULL;
     size = size ? (size_t)tn__align_up(size, TN__RANGE_GRANULE) : TN__RANGE_GRANULE;
     size_t slack = alignment > TN__RANGE_GRANULE ? alignment - TN__RANGE_GRANULE : 0;
-    struct tn__range *range = find_free(ranges, size + slack);
+    struct tn__mem_range *range = find_free(ranges, size + slack);
     if (!range)
         range = find_tight(ranges, size, alignment);
     if (!range)
         return NULL;
     /* Both descriptors first, so that running out of memory leaves nothing half cut. */
     struct tn__range_pool *pool = ranges->pool;
-    struct tn__range *front = new_descriptor(pool), *rest = front ? new_descriptor(pool) : NULL;
+    struct tn__mem_range *front = new_descriptor(pool), *rest = front ? new_descriptor(pool) : NULL;
     if (!rest) {
         if (front)
             drop_descriptor(pool, front);
@@ -181,9 +181,9 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
     return range;
 }
 
-struct tn__range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__range *range, size_t size)
+struct tn__mem_range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__mem_range *range, size_t size)
 {
-    struct tn__range *rest = new_descriptor(ranges->pool);
+    struct tn__mem_range *rest = new_descriptor(ranges->pool);
     if (!rest)
         return NULL;
     split(range, size, rest);
@@ -194,9 +194,9 @@ struct tn__range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__range *ra
 /* ---- giving back ---- */
 
 /* Joins `range` with the one after it; neither is in a list. */
-static void absorb_after(struct tn__ranges *ranges, struct tn__range *range)
+static void absorb_after(struct tn__ranges *ranges, struct tn__mem_range *range)
 {
-    struct tn__range *after = range->after;
+    struct tn__mem_range *after = range->after;
     range->size += after->size;
     range->fresh = range->fresh && after->fresh;
     range->after = after->after;
@@ -206,7 +206,7 @@ static void absorb_after(struct tn__ranges *ranges, struct tn__range *range)
 }
 
 /* Joins the range with free neighbours; the result is in no list. `listed`: the neighbours are. */
-static struct tn__range *merge(struct tn__ranges *ranges, struct tn__range *range, bool listed)
+static struct tn__mem_range *merge(struct tn__ranges *ranges, struct tn__mem_range *range, bool listed)
 {
     ranges->used -= range->size;
     range->fresh = false;
@@ -225,7 +225,7 @@ static struct tn__range *merge(struct tn__ranges *ranges, struct tn__range *rang
     return range;
 }
 
-const struct tn__range *tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range)
+const struct tn__mem_range *tn__ranges_give(struct tn__ranges *ranges, struct tn__mem_range *range)
 {
     range = merge(ranges, range, true);
     insert(ranges, range);
@@ -236,10 +236,10 @@ const struct tn__range *tn__ranges_give(struct tn__ranges *ranges, struct tn__ra
 
 /* Takes the bytes from `start` to `end` out of a free range that is in no list. What is left before and behind them,
  * less than a page each, belongs to no list either: it waits for the neighbour with which it makes up a page. */
-static bool cut_out(struct tn__ranges *ranges, struct tn__range *range, uint64_t start, uint64_t end)
+static bool cut_out(struct tn__ranges *ranges, struct tn__mem_range *range, uint64_t start, uint64_t end)
 {
     uint64_t range_end = range->address + range->size;
-    struct tn__range *after = range->after, *rest = NULL;
+    struct tn__mem_range *after = range->after, *rest = NULL;
     if (end < range_end) {
         rest = start > range->address ? new_descriptor(ranges->pool) : range;
         if (!rest)
@@ -256,13 +256,13 @@ static bool cut_out(struct tn__ranges *ranges, struct tn__range *range, uint64_t
         drop_descriptor(ranges->pool, range);
     }
     if (rest)
-        *rest = (struct tn__range){.address = end, .size = range_end - end, .after = after, .free = true};
+        *rest = (struct tn__mem_range){.address = end, .size = range_end - end, .after = after, .free = true};
     if (after)
         after->before = rest;
     return true;
 }
 
-static struct tn__pages cut_pages(struct tn__ranges *ranges, struct tn__range *range, size_t page_size)
+static struct tn__pages cut_pages(struct tn__ranges *ranges, struct tn__mem_range *range, size_t page_size)
 {
     uint64_t start = tn__align_up(range->address, page_size);
     uint64_t end = (range->address + range->size) & -(uint64_t)page_size;
@@ -277,14 +277,14 @@ bool tn__ranges_abandon(struct tn__ranges *ranges, size_t page_size, struct tn__
     if (!ranges->class_bits)
         return false;
     unsigned class = (unsigned)__builtin_ctz(ranges->class_bits);
-    struct tn__range *range = ranges->heads[class][__builtin_ctz(ranges->step_bits[class])];
+    struct tn__mem_range *range = ranges->heads[class][__builtin_ctz(ranges->step_bits[class])];
     unlink_free(ranges, range);
     range->free = true;
     *pages = cut_pages(ranges, range, page_size);
     return true;
 }
 
-struct tn__pages tn__ranges_give_abandoned(struct tn__ranges *ranges, struct tn__range *range, size_t page_size)
+struct tn__pages tn__ranges_give_abandoned(struct tn__ranges *ranges, struct tn__mem_range *range, size_t page_size)
 {
     return cut_pages(ranges, merge(ranges, range, false), page_size);
 }

@@ -15,13 +15,13 @@
 enum { TN__RANGE_GRANULE = 16, TN__RANGE_CLASSES = 26, TN__RANGE_STEPS = 8 };
 
 /* A piece of the region, in use or free. Owned by its struct tn__ranges. */
-struct tn__range {
+struct tn__mem_range {
     uint64_t address;
-    size_t size;                      /* a multiple of the granule */
-    struct tn__range *before, *after; /* neighbours in the region */
+    size_t size;                          /* a multiple of the granule */
+    struct tn__mem_range *before, *after; /* neighbours in the region */
     union {
         struct { /* free: in the list of its class */
-            struct tn__range *next, *previous;
+            struct tn__mem_range *next, *previous;
         };
         struct {                     /* in use */
             uint8_t *write;          /* where the bytes at `address` are written; may equal it */
@@ -35,13 +35,13 @@ struct tn__range {
 
 /* Descriptors, for any number of regions. A zeroed struct is an empty pool, apart from descriptors.from. */
 struct tn__range_pool {
-    struct tn__range *spare;
+    struct tn__mem_range *spare;
     struct tn__arena descriptors;
 };
 
 struct tn__ranges {
     struct tn__range_pool *pool;
-    struct tn__range *heads[TN__RANGE_CLASSES][TN__RANGE_STEPS];
+    struct tn__mem_range *heads[TN__RANGE_CLASSES][TN__RANGE_STEPS];
     uint32_t class_bits;
     uint8_t step_bits[TN__RANGE_CLASSES];
     uint64_t start;
@@ -56,14 +56,14 @@ bool tn__ranges_open(struct tn__ranges *ranges, struct tn__range_pool *pool, uin
 
 /* Takes `size` bytes aligned to the power of two `alignment`. NULL if the region has no room, or, with *no_memory set,
  * if memory is out. */
-struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory);
+struct tn__mem_range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory);
 
 /* Cuts a range in use after `size` bytes, a multiple of the granule and less than all; returns the rest, another range
  * in use. NULL if memory is out. */
-struct tn__range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__range *range, size_t size);
+struct tn__mem_range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__mem_range *range, size_t size);
 
 /* Gives a range back, merging it with free neighbours; returns the free range that it is part of now. Never fails. */
-const struct tn__range *tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range);
+const struct tn__mem_range *tn__ranges_give(struct tn__ranges *ranges, struct tn__mem_range *range);
 
 /* ---- regions that are abandoned ---- */
 
@@ -80,7 +80,7 @@ bool tn__ranges_abandon(struct tn__ranges *ranges, size_t page_size, struct tn__
 
 /* Gives a range of an abandoned region back, and takes out the whole pages that become free. When memory is out these
  * stay until a neighbour is given back. */
-struct tn__pages tn__ranges_give_abandoned(struct tn__ranges *ranges, struct tn__range *range, size_t page_size);
+struct tn__pages tn__ranges_give_abandoned(struct tn__ranges *ranges, struct tn__mem_range *range, size_t page_size);
 
 #pragma GCC visibility pop
 #endif

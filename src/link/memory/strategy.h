@@ -18,7 +18,7 @@ struct tn__chunk {
     const struct tn_memory *client; /* the owner of the memory; NULL: the session */
 };
 
-struct tn__strategy {
+struct tn__strategy_ops {
     enum tn_strategy id;
     const char *name;
     const char *policy; /* the usual reason for refusals, for TN_EPERM */
@@ -36,13 +36,13 @@ struct tn__strategy {
     void (*leave)(struct tn__chunk *chunk);
 };
 
-extern const struct tn__strategy tn__strategy_dual, tn__strategy_sealed, tn__strategy_mprotect;
+extern const struct tn__strategy_ops tn__strategy_dual, tn__strategy_sealed, tn__strategy_mprotect;
 /* Private memory that stays writable: the data zone of every strategy */
-extern const struct tn__strategy tn__strategy_data;
+extern const struct tn__strategy_ops tn__strategy_data;
 /* Private memory of links that share no pages with others (own_pages.c) */
-extern const struct tn__strategy tn__strategy_own;
+extern const struct tn__strategy_ops tn__strategy_own;
 /* except these, whose zones are all the client's. */
-extern const struct tn__strategy tn__strategy_client, tn__strategy_client_packed;
+extern const struct tn__strategy_ops tn__strategy_client, tn__strategy_client_packed;
 
 /* Shared by strategies that start from private memory (strategy_data.c). */
 int tn__chunk_map_private(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err);

@@ -48,14 +48,14 @@ static void unmap(struct tn__chunk *chunk, enum tn__prot prot)
     chunk->alias = NULL;
 }
 
-const struct tn__strategy tn__strategy_client = {
+const struct tn__strategy_ops tn__strategy_client = {
     .name = "client",
     .map = map,
     .publish = publish,
     .unmap = unmap,
 };
 
-const struct tn__strategy tn__strategy_client_packed = {
+const struct tn__strategy_ops tn__strategy_client_packed = {
     .name = "client",
     .packs = true,
     .map = map,

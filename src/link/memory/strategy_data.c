@@ -26,7 +26,7 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error 
     return 0;
 }
 
-const struct tn__strategy tn__strategy_data = {
+const struct tn__strategy_ops tn__strategy_data = {
     .name = "data",
     .policy = "a limit on memory",
     .packs = true,

@@ -66,7 +66,7 @@ static void unmap(struct tn__chunk *chunk, enum tn__prot prot)
     tn__os_decommit(chunk->address, chunk->size);
 }
 
-const struct tn__strategy tn__strategy_dual = {
+const struct tn__strategy_ops tn__strategy_dual = {
     .id = TN_STRATEGY_DUAL,
     .name = "dual",
     .policy = "vm.memfd_noexec, SELinux execmem, a seccomp filter on memfd_create or getrandom, or RLIMIT_FSIZE",

@@ -11,7 +11,7 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error 
     return tn__os_protect(chunk->address, chunk->size, prot);
 }
 
-const struct tn__strategy tn__strategy_mprotect = {
+const struct tn__strategy_ops tn__strategy_mprotect = {
     .id = TN_STRATEGY_MPROTECT,
     .name = "mprotect",
     .policy = "PR_SET_MDWE (systemd's MemoryDenyWriteExecute) or SELinux execmem",

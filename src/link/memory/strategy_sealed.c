@@ -20,7 +20,7 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error 
     return error;
 }
 
-const struct tn__strategy tn__strategy_sealed = {
+const struct tn__strategy_ops tn__strategy_sealed = {
     .id = TN_STRATEGY_SEALED,
     .name = "sealed",
     .policy = "vm.memfd_noexec, SELinux execmem, a seccomp filter on memfd_create, or RLIMIT_FSIZE",

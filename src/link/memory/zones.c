@@ -36,7 +36,7 @@ bool tn__is_refusal(int error)
     return error == EACCES || error == EPERM || error == EFBIG;
 }
 
-int tn__zone_fail(struct tn_error *err, int error, const struct tn__strategy *strategy, enum tn_zone kind)
+int tn__zone_fail(struct tn_error *err, int error, const struct tn__strategy_ops *strategy, enum tn_zone kind)
 {
     const char *what = zone_kinds[kind].name;
     if (error < 0) /* already an error code, with its text */
@@ -49,7 +49,7 @@ int tn__zone_fail(struct tn_error *err, int error, const struct tn__strategy *st
 
 /* ---- regions ---- */
 
-static const struct tn_allocator *allocator_of(const struct tn__zone *zone)
+static const struct tn_allocator *allocator_of(const struct tn__code_zone *zone)
 {
     return zone->pool.descriptors.from;
 }
@@ -59,7 +59,7 @@ static uint64_t mappings_of(const struct tn__chunk *chunk)
     return 1 + (chunk->alias && chunk->alias != (uint8_t *)(uintptr_t)chunk->address);
 }
 
-static int map_region(struct tn__zone *zone, struct tn__region *region, struct tn_error *err)
+static int map_region(struct tn__code_zone *zone, struct tn__region *region, struct tn_error *err)
 {
     struct tn__chunk *chunk = &region->chunk;
     int error = zone->strategy->packs ? zone->strategy->map(chunk, zone->prot, err) : 0;
@@ -78,14 +78,14 @@ static int map_region(struct tn__zone *zone, struct tn__region *region, struct t
     return 0;
 }
 
-static int no_room(const struct tn__window *window, const struct tn__zone *zone, size_t need, struct tn_error *err)
+static int no_room(const struct tn__window *window, const struct tn__code_zone *zone, size_t need, struct tn_error *err)
 {
     return tn__fail(err, TN_ENOMEM, "the window of %zu MiB has no room for %zu more bytes of %s; use a larger window",
                     (size_t)(window->end - window->start) >> 20, need, zone_kinds[zone->kind].name);
 }
 
 /* Adds a region of that size; *again if a smaller one may succeed. */
-static int try_region(struct tn__window *window, struct tn__zone *zone, size_t size, size_t need, bool *again,
+static int try_region(struct tn__window *window, struct tn__code_zone *zone, size_t size, size_t need, bool *again,
                       struct tn_error *err)
 {
     const struct tn_allocator *from = allocator_of(zone);
@@ -111,7 +111,7 @@ static int try_region(struct tn__window *window, struct tn__zone *zone, size_t s
 }
 
 /* As large as planned or, if the window or a limit on files is too small for that, as large as needed. */
-static int add_region(struct tn__window *window, struct tn__zone *zone, size_t need, struct tn_error *err)
+static int add_region(struct tn__window *window, struct tn__code_zone *zone, size_t need, struct tn_error *err)
 {
     size_t least = tn__page_map_round(&window->map, need);
     size_t planned = tn__page_map_round(&window->map, tn__max64(need, zone->chunk_size));
@@ -121,7 +121,7 @@ static int add_region(struct tn__window *window, struct tn__zone *zone, size_t n
 }
 
 /* Gives the regions of a zone that nothing uses back to the window. */
-static bool release_empty(struct tn__window *window, struct tn__zone *zone)
+static bool release_empty(struct tn__window *window, struct tn__code_zone *zone)
 {
     bool any = false;
     for (TN_EACH_TO_REMOVE(struct tn__region, region, &zone->regions, listed)) {
@@ -164,7 +164,7 @@ static bool has_alias(const struct tn__region *region)
 
 static int set_sealed(struct tn__region *region, bool sealed, struct tn_error *err)
 {
-    const struct tn__strategy *strategy = region->zone->strategy;
+    const struct tn__strategy_ops *strategy = region->zone->strategy;
     if (region->sealed == sealed)
         return 0;
     int error = strategy->protect(&region->chunk, !sealed);
@@ -203,7 +203,7 @@ static int note_misfit(struct tn__region *region, size_t size, struct tn_error *
     return seal_if_due(region, err);
 }
 
-static int seal_zone(struct tn__zone *zone, struct tn_error *err)
+static int seal_zone(struct tn__code_zone *zone, struct tn_error *err)
 {
     int code = 0;
     for (struct tn__list *at = zone->regions.next; !code && at != &zone->regions; at = at->next) {
@@ -216,7 +216,7 @@ static int seal_zone(struct tn__zone *zone, struct tn_error *err)
 
 /* ---- forks ---- */
 
-static void give_pages(struct tn__window *window, struct tn__zone *zone, const struct tn__pages *pages)
+static void give_pages(struct tn__window *window, struct tn__code_zone *zone, const struct tn__pages *pages)
 {
     if (!pages->size)
         return;
@@ -227,7 +227,7 @@ static void give_pages(struct tn__window *window, struct tn__zone *zone, const s
 }
 
 /* The mappings of an abandoned region go with its last page. */
-static void free_if_empty(struct tn__zone *zone, struct tn__region *region)
+static void free_if_empty(struct tn__code_zone *zone, struct tn__region *region)
 {
     if (region->ranges.used)
         return;
@@ -235,7 +235,7 @@ static void free_if_empty(struct tn__zone *zone, struct tn__region *region)
     tn__free(allocator_of(zone), region);
 }
 
-static void abandon(struct tn__window *window, struct tn__zone *zone, struct tn__region *region)
+static void abandon(struct tn__window *window, struct tn__code_zone *zone, struct tn__region *region)
 {
     struct tn__pages pages;
     zone->mappings -= mappings_of(&region->chunk) - 1;
@@ -249,7 +249,7 @@ static void abandon(struct tn__window *window, struct tn__zone *zone, struct tn_
 }
 
 /* After a fork, parent and child continue in regions of their own. */
-static void leave_shared_regions(struct tn__window *window, struct tn__zone *zone)
+static void leave_shared_regions(struct tn__window *window, struct tn__code_zone *zone)
 {
     uint64_t generation = tn__fork_generation();
     if (!zone->strategy->shared || zone->generation == generation)
@@ -260,7 +260,7 @@ static void leave_shared_regions(struct tn__window *window, struct tn__zone *zon
     zone->chunk_size = zone->first_chunk;
 }
 
-static void give_abandoned(struct tn__window *window, struct tn__zone *zone, struct tn__range *range)
+static void give_abandoned(struct tn__window *window, struct tn__code_zone *zone, struct tn__mem_range *range)
 {
     struct tn__region *region = range->home;
     struct tn__pages pages = tn__ranges_give_abandoned(&region->ranges, range, window->page_size);
@@ -273,7 +273,8 @@ static void give_abandoned(struct tn__window *window, struct tn__zone *zone, str
 /* Getting several pages at once is cheaper than one fault for each, so the range that reaches untouched pages gets a
  * step of them, up to `limit`: as many as the chunk has touched already, so that a session for one small object does
  * not pay for more. */
-static struct tn__backing claim(struct tn__region *region, const struct tn__range *range, size_t touch, uint64_t limit)
+static struct tn__backing claim(struct tn__region *region, const struct tn__mem_range *range, size_t touch,
+                                uint64_t limit)
 {
     uint64_t start = range->address, end = start + touch;
     if (!touch || !range->fresh || end <= region->touched_end)
@@ -285,9 +286,9 @@ static struct tn__backing claim(struct tn__region *region, const struct tn__rang
 }
 
 static struct tn__backing backing_of(const struct tn__window *window, struct tn__region *region,
-                                     const struct tn__range *range, size_t touch)
+                                     const struct tn__mem_range *range, size_t touch)
 {
-    const struct tn__zone *zone = region->zone;
+    const struct tn__code_zone *zone = region->zone;
     if (zone->strategy == &tn__strategy_own) {
         const struct tn__run *run = window->runs[zone->kind];
         return claim(region, range, touch, run->address + run->size);
@@ -313,7 +314,7 @@ static size_t reach(struct tn__backing *backing, const uint8_t *write, uint64_t 
     return address < backing->from ? tn__min64(size, backing->from - address) : size;
 }
 
-void tn__codemem_fill(const struct tn__range *range, struct tn__backing *backing, size_t offset,
+void tn__codemem_fill(const struct tn__mem_range *range, struct tn__backing *backing, size_t offset,
                       const struct tn__piece *pieces, size_t count)
 {
     for (size_t i = 0; i < count; offset += pieces[i++].size)
@@ -325,8 +326,8 @@ void tn__codemem_fill(const struct tn__range *range, struct tn__backing *backing
 }
 
 /* *range is NULL if no region has room. */
-static int take_from_regions(struct tn__zone *zone, size_t size, size_t alignment, bool full_ones,
-                             struct tn__range **range, struct tn_error *err)
+static int take_from_regions(struct tn__code_zone *zone, size_t size, size_t alignment, bool full_ones,
+                             struct tn__mem_range **range, struct tn_error *err)
 {
     int code = 0;
     bool no_memory = false;
@@ -345,8 +346,8 @@ static int take_from_regions(struct tn__zone *zone, size_t size, size_t alignmen
     return code;
 }
 
-int tn__zone_take(struct tn__window *window, struct tn__zone *zone, size_t size, size_t alignment,
-                  struct tn__range **range, struct tn_error *err)
+int tn__zone_take(struct tn__window *window, struct tn__code_zone *zone, size_t size, size_t alignment,
+                  struct tn__mem_range **range, struct tn_error *err)
 {
     int code = take_from_regions(zone, size, alignment, false, range, err);
     if (code || *range)
@@ -363,14 +364,14 @@ int tn__zone_take(struct tn__window *window, struct tn__zone *zone, size_t size,
 }
 
 /* If ranges do not share pages, each one is a chunk. */
-static struct tn__chunk chunk_of(const struct tn__zone *zone, const struct tn__range *range)
+static struct tn__chunk chunk_of(const struct tn__code_zone *zone, const struct tn__mem_range *range)
 {
     return (struct tn__chunk){
         .address = range->address, .size = range->size, .alias = range->write, .client = zone->client};
 }
 
 /* Makes the range writable. */
-static int open_range(struct tn__zone *zone, struct tn__range *range, struct tn_error *err)
+static int open_range(struct tn__code_zone *zone, struct tn__mem_range *range, struct tn_error *err)
 {
     struct tn__region *region = range->home;
     range->fresh &= !zone->client; /* the client may return memory that is not zero */
@@ -388,9 +389,9 @@ static int open_range(struct tn__zone *zone, struct tn__range *range, struct tn_
 }
 
 int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
-                     struct tn__range **out, struct tn__backing *backing, struct tn_error *err)
+                     struct tn__mem_range **out, struct tn__backing *backing, struct tn_error *err)
 {
-    struct tn__zone *zone = &window->zones[kind];
+    struct tn__code_zone *zone = &window->zones[kind];
     leave_shared_regions(window, zone);
     if (size > window->end - window->start || alignment > window->end - window->start)
         return tn__fail(err, TN_ENOMEM, "%zu bytes of %s aligned to %zu do not fit a window of %zu MiB", size,
@@ -399,7 +400,7 @@ int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, 
         size = tn__align_up(size ? size : 1, window->page_size);
         alignment = alignment < window->page_size ? window->page_size : alignment;
     }
-    struct tn__range *range = tn__run_take(window, kind, size, alignment);
+    struct tn__mem_range *range = tn__run_take(window, kind, size, alignment);
     int code = range ? 0 : tn__zone_take(window, zone, size, alignment, &range, err);
     if (code)
         return code;
@@ -415,9 +416,9 @@ int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, 
     return 0;
 }
 
-int tn__codemem_publish(const struct tn__window *window, struct tn__range *range, struct tn_error *err)
+int tn__codemem_publish(const struct tn__window *window, struct tn__mem_range *range, struct tn_error *err)
 {
-    const struct tn__zone *zone = range->home->zone;
+    const struct tn__code_zone *zone = range->home->zone;
     struct tn__chunk chunk = chunk_of(zone, range);
     int error = zone->strategy->publish(&chunk, zone->prot, err);
     if (error)
@@ -427,7 +428,7 @@ int tn__codemem_publish(const struct tn__window *window, struct tn__range *range
     return 0;
 }
 
-int tn__codemem_settle(struct tn__range *range, struct tn_error *err)
+int tn__codemem_settle(struct tn__mem_range *range, struct tn_error *err)
 {
     if (!range || !range->writing)
         return 0;
@@ -437,10 +438,10 @@ int tn__codemem_settle(struct tn__range *range, struct tn_error *err)
     return seal_if_due(region, err);
 }
 
-void tn__codemem_give(struct tn__window *window, struct tn__range *range)
+void tn__codemem_give(struct tn__window *window, struct tn__mem_range *range)
 {
     struct tn__region *region = range->home;
-    struct tn__zone *zone = region->zone;
+    struct tn__code_zone *zone = region->zone;
     if (range->writing)
         tn__codemem_settle(range, NULL); /* an alias that stays accessible is sealed after the next link */
     zone->used -= range->size;
@@ -461,7 +462,7 @@ int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err)
     int code = 0;
     for (int i = 0; i < TN__WINDOWS; i++)
         for (int kind = 0; !code && memory->windows[i].end && kind < TN_ZONES; kind++) {
-            struct tn__zone *zone = &memory->windows[i].zones[kind];
+            struct tn__code_zone *zone = &memory->windows[i].zones[kind];
             leave_shared_regions(&memory->windows[i], zone);
             code = seal_zone(zone, err);
         }
@@ -470,12 +471,13 @@ int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err)
 
 /* ---- zones ---- */
 
-void tn__zone_open(struct tn__zone *zone, const struct tn__window *window, enum tn_zone kind, uint64_t base,
-                   const struct tn__strategy *strategy, const struct tn_memory *client, const struct tn_allocator *from)
+void tn__zone_open(struct tn__code_zone *zone, const struct tn__window *window, enum tn_zone kind, uint64_t base,
+                   const struct tn__strategy_ops *strategy, const struct tn_memory *client,
+                   const struct tn_allocator *from)
 {
     uint64_t size = window->end - window->start;
     size_t first = tn__max64(tn__min64(size / FIRST_PART, TN__FIRST_CHUNK), window->page_size);
-    *zone = (struct tn__zone){
+    *zone = (struct tn__code_zone){
         .kind = kind,
         .strategy = strategy,
         .client = client,
@@ -491,7 +493,7 @@ void tn__zone_open(struct tn__zone *zone, const struct tn__window *window, enum 
     tn__list_init(&zone->abandoned);
 }
 
-static void free_regions(struct tn__zone *zone, struct tn__list *list)
+static void free_regions(struct tn__code_zone *zone, struct tn__list *list)
 {
     for (TN_EACH_TO_REMOVE(struct tn__region, region, list, listed)) {
         if (zone->strategy->packs && !region->abandoned) /* the window's end unmaps the others */
@@ -500,7 +502,7 @@ static void free_regions(struct tn__zone *zone, struct tn__list *list)
     }
 }
 
-void tn__zone_close(struct tn__zone *zone)
+void tn__zone_close(struct tn__code_zone *zone)
 {
     free_regions(zone, &zone->regions);
     free_regions(zone, &zone->abandoned);

@@ -11,7 +11,7 @@
 
 /* Where an input's bytes come from, beyond what clients say. */
 struct tn__partial_file;
-struct tn__source {
+struct tn__input_bytes {
     bool may_change;                  /* they are those of a mapped file */
     struct tn__partial_file *partial; /* they have to be read before they are looked at; NULL: they are there */
     bool *refused;                    /* out: whether the client has refused the object; NULL: not wanted */
@@ -21,7 +21,7 @@ struct tn__archive {
     const struct tn_allocator *from;
     struct tn__archive *next;
     struct tn_input input;
-    struct tn__source source;
+    struct tn__input_bytes source;
     const uint8_t *bytes; /* of the input or, if that is universal, of its part for one of the formats */
     size_t size;
     const struct tn_format *const *formats; /* of its members */

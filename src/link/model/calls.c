@@ -10,8 +10,8 @@ bool tn__calls_reserve(struct tn__calls_list *list, size_t count)
     return tn__grow(list->from, &list->items, &list->capacity, list->count + list->reserved, sizeof *list->items);
 }
 
-void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
-                   uint64_t sequence)
+void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
+                   const struct tn__input_section *section, uint64_t sequence)
 {
     list->items[list->count++] = (struct tn__calls){
         .object = object,

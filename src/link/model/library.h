@@ -260,8 +260,8 @@ void tn__library_free_names(struct tn_library *library);
 /* ---- calls.c ---- */
 
 /* init.c */
-void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
-                   uint64_t sequence);
+void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
+                   const struct tn__input_section *section, uint64_t sequence);
 /* Makes room for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is
  * out. */
 bool tn__calls_reserve(struct tn__calls_list *list, size_t count);

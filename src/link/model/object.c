@@ -25,7 +25,7 @@ int tn__object_read(struct tn__object_data *object, const struct tn_format *cons
 }
 
 /* Not inlined: compilers make a loop over words of it. */
-void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count)
+void tn__relocs_copy(const struct tn__input_section *section, uint64_t first, struct tn__reloc *out, size_t count)
 {
     memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
 }

@@ -17,10 +17,10 @@
 struct tn__archive;
 struct tn__archive_renaming;
 struct tn__entry;
-struct tn__range;
+struct tn__mem_range;
 struct tn__window;
 
-enum tn__section_kind {
+enum tn__content {
     TN__SECTION_UNLOADED = 0, /* debug data, symbol tables ... */
     TN__SECTION_CODE,
     TN__SECTION_RODATA, /* includes data that is read-only once relocated */
@@ -45,7 +45,7 @@ enum tn__section_role {
  * GNU ld, and names without a suffix come last. */
 enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_UNNUMBERED = 2 * 65536, TN__PRIORITY_LAST };
 
-struct tn__section {
+struct tn__input_section {
     const char *name;
     const uint8_t *bytes; /* in the file; NULL for TN__SECTION_ZERO */
     uint64_t size, alignment;
@@ -167,7 +167,7 @@ struct tn__object_data {
     bool has_groups;             /* a grouped section has a $ in its name */
     bool is_refused;             /* by the client, and not read */
     bool relocs_sound;           /* the reader has checked that their types and symbols exist, and where they lie */
-    struct tn__section *sections;
+    struct tn__input_section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;
     uint32_t section_count, symbol_count, group_count;
@@ -253,7 +253,7 @@ extern const struct tn_format *const tn__formats_host[];
 
 /* Copies `count` relocations starting at number `first`, all below reloc_count: nothing in a file is aligned. They are
  * unchecked. */
-void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);
+void tn__relocs_copy(const struct tn__input_section *section, uint64_t first, struct tn__reloc *out, size_t count);
 
 /* Iterates over the relocations of a section (except in passes/reloc_loop.h, whose loop is hot):
  *
@@ -261,13 +261,13 @@ void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct t
  *     tn__relocs_begin(&relocs, section);
  *     for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) */
 struct tn__relocs {
-    const struct tn__section *section;
+    const struct tn__input_section *section;
     uint64_t decoded; /* of the section's */
     size_t at, count; /* in `block` */
     struct tn__reloc block[TN__RELOC_BLOCK];
 };
 
-static inline void tn__relocs_begin(struct tn__relocs *relocs, const struct tn__section *section)
+static inline void tn__relocs_begin(struct tn__relocs *relocs, const struct tn__input_section *section)
 {
     relocs->section = section;
     relocs->decoded = relocs->at = relocs->count = 0;

@@ -15,7 +15,7 @@
 
 struct tn__link;
 
-static inline bool tn__section_is_loaded(const struct tn__section *section)
+static inline bool tn__section_is_loaded(const struct tn__input_section *section)
 {
     return section->kind != TN__SECTION_UNLOADED && !section->discarded;
 }
@@ -23,7 +23,7 @@ static inline bool tn__section_is_loaded(const struct tn__section *section)
 /* True if the object is of a file and brings code (agree.c). */
 bool tn__object_has_code(const struct tn__object_data *data);
 
-static inline bool tn__section_is_tls(const struct tn__section *section)
+static inline bool tn__section_is_tls(const struct tn__input_section *section)
 {
     return section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO;
 }
@@ -59,7 +59,7 @@ struct tn__plan {
 };
 
 /* Where an object lies, for finding it by addresses. */
-struct tn__place {
+struct tn__placed_object {
     struct tn__tree tree;
     struct tn__object *object;
 };
@@ -86,9 +86,9 @@ struct tn__object {
 
     /* Set by layout. */
     struct tn__window *window;
-    struct tn__range *ranges[TN__PARTS];
-    struct tn__gathered *gathered; /* its parts in shared ranges */
-    struct tn__place *places;      /* by zone, in the session's tree; NULL: not there */
+    struct tn__mem_range *ranges[TN__PARTS];
+    struct tn__gathered *gathered;    /* its parts in shared ranges */
+    struct tn__placed_object *places; /* by zone, in the session's tree; NULL: not there */
 
     struct tn__link *link; /* the link that it is currently part of */
     uint64_t explored;     /* the last query that followed its references */

@@ -18,7 +18,7 @@ struct tn__pool;
 /* A range that stays until the session ends. The memory may be the client's, who is told of the end of each. */
 struct tn__kept {
     struct tn__kept *next;
-    struct tn__range *range;
+    struct tn__mem_range *range;
 };
 
 /* The thread that finishes removals (session/reclaim.c). */
@@ -40,7 +40,7 @@ struct tn__arguments {
 };
 
 /* Initializers of the session's libraries (demand/initialize.c). */
-struct tn__initializers {
+struct tn__initializing {
     bool are_manual;                /* only the client has them run */
     struct tn__arguments arguments; /* of the first tn_run_initializers */
     uint32_t unfinished;            /* libraries that are pending, and rounds; read without the lock */
@@ -98,7 +98,7 @@ struct tn_session {
     const struct tn__handle_hooks *handles; /* NULL: no lookup had a handle; see hooks.h */
     struct tn__list lookup_handles;         /* that the client has not given back, */
     struct tn__list cancelling;             /* and threads that wait for one's callback; see demand/cancel.c */
-    struct tn__initializers initializers;
+    struct tn__initializing initializers;
     struct tn__reclaimer reclaimer;
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
     struct tn__list retirements;         /* that have hidden code, which may be found again (session/contents.h) */

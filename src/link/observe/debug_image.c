@@ -75,7 +75,7 @@ struct builder {
 
 /* ---- the first pass ---- */
 
-static uint8_t out_of(const struct tn__section *section)
+static uint8_t out_of(const struct tn__input_section *section)
 {
     bool frames = section->role == TN__ROLE_UNWIND;
     if (!section->bytes || !section->size || section->compressed || (section->kind != TN__SECTION_UNLOADED && !frames))
@@ -167,7 +167,7 @@ static int count_symbols(struct builder *b, const struct source *source)
 }
 
 /* Decompresses a section if possible (gABI, "Section Compression"). */
-static int unpack(const struct builder *b, struct source *source, struct tn__section *section)
+static int unpack(const struct builder *b, struct source *source, struct tn__input_section *section)
 {
     enum { MOST = 1032 }; /* the most bytes that zlib makes of one; zstd has no such limit */
     Elf64_Chdr header;
@@ -334,7 +334,7 @@ static uint64_t find_value(const void *context, const struct tn__object_data *da
 static void copy_piece(const struct builder *b, const struct source *source, uint32_t index)
 {
     const struct piece *piece = &source->pieces[index];
-    const struct tn__section *section = &source->data.sections[index];
+    const struct tn__input_section *section = &source->data.sections[index];
     uint8_t *bytes = b->image->bytes + b->places[piece->out] + piece->offset;
     memcpy(bytes, section->bytes, section->size);
     tn__debug_relocate(&source->data, section, bytes,

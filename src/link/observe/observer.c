@@ -21,7 +21,7 @@ static bool is_function(const struct tn__object_data *data, const struct tn__sym
 {
     if (symbol->place != TN__PLACE_SECTION || !*symbol->name || symbol->type == TN__TYPE_SECTION)
         return false;
-    const struct tn__section *section = &data->sections[symbol->section];
+    const struct tn__input_section *section = &data->sections[symbol->section];
     const char *label = symbol->name; /* assemblers' marks for data in code, and labels of compilers, are none */
     /* Compilers' anchors may lie behind their section. */
     return section->kind == TN__SECTION_CODE && !section->discarded && symbol->value <= section->size &&
@@ -63,7 +63,7 @@ static size_t find_functions(const struct tn__object_data *data, struct found *f
         const struct tn__symbol *symbol = &data->symbols[i];
         if (!is_function(data, symbol))
             continue;
-        const struct tn__section *section = &data->sections[symbol->section];
+        const struct tn__input_section *section = &data->sections[symbol->section];
         found[count++] = (struct found){
             .name = symbol->name,
             .address = section->address + symbol->value,

@@ -89,8 +89,8 @@ static bool lacks_descriptor(const struct tn__site *site)
            !site->object->plan->tls_apart;
 }
 
-bool tn__was_scanned(const struct tn__object *object, const struct tn__section *section, const struct tn__reloc *reloc,
-                     const struct tn__row *row)
+bool tn__was_scanned(const struct tn__object *object, const struct tn__input_section *section,
+                     const struct tn__reloc *reloc, const struct tn__row *row)
 {
     if (reloc->symbol >= object->data->symbol_count)
         return false;
@@ -240,7 +240,7 @@ void tn__object_fill_ifuncs(const struct tn__object *object)
 static int check_unwind_data(struct tn__link *link, const struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (section->role == TN__ROLE_UNWIND && tn__section_is_loaded(section) &&
             !tn__unwind_data_is_sound(section->write, section->size))
             return tn__fail(link->err, TN_EFORMAT, "%s: section %" PRIu32 " (%s): malformed unwind data",

@@ -30,7 +30,7 @@ static uint8_t definition_flags(const struct tn__link *link, const struct tn__ob
 }
 
 /* Of the symbols that an object defines in one of its sections, unless other definitions of their names won. */
-static uint8_t section_flags(const struct tn__section *section)
+static uint8_t section_flags(const struct tn__input_section *section)
 {
     if (!tn__section_is_loaded(section))
         return TN__SYMBOL_OWN | TN__SYMBOL_DISCARDED | TN__SYMBOL_GIVEN;

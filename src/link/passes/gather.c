@@ -48,7 +48,7 @@ static bool is_identifier(const char *name)
 }
 
 /* Of a name of ELF files. */
-static bool find_plain(const char *name, struct tn__wanted *wanted, bool *is_end)
+static bool find_plain(const char *name, struct tn__gather_pattern *wanted, bool *is_end)
 {
     static const char start[] = "__start_", stop[] = "__stop_";
     *is_end = strncmp(name, start, sizeof start - 1) != 0;
@@ -57,11 +57,11 @@ static bool find_plain(const char *name, struct tn__wanted *wanted, bool *is_end
     name += *is_end ? sizeof stop - 1 : sizeof start - 1;
     if (!is_identifier(name))
         return false;
-    *wanted = (struct tn__wanted){name, strlen(name), TN__GATHER_SECTION};
+    *wanted = (struct tn__gather_pattern){name, strlen(name), TN__GATHER_SECTION};
     return true;
 }
 
-static int find_bound(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end)
+static int find_bound(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end)
 {
     int code = 0;
     wanted->name = NULL;
@@ -76,7 +76,7 @@ static int find_bound(struct tn__link *link, const char *name, struct tn__wanted
 
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
 {
-    struct tn__wanted wanted;
+    struct tn__gather_pattern wanted;
     bool is_end;
     *noted = false;
     int code = find_bound(link, entry->name, &wanted, &is_end);
@@ -166,14 +166,14 @@ static int index_bounds(struct tn__link *link)
 }
 
 /* The first section that is not before those wanted. */
-static struct tn__named_section *first_named(const struct tn__link *link, const struct tn__wanted *wanted)
+static struct tn__named_section *first_named(const struct tn__link *link, const struct tn__gather_pattern *wanted)
 {
     return &link->named[TN_BISECT(0, link->named_count, i,
                                   compare_names(link->named[i].section->name, wanted->name, wanted->length) < 0)];
 }
 
 /* True if the name is one of those wanted or lies between them. */
-static bool is_among(const struct tn__section *section, const struct tn__wanted *wanted)
+static bool is_among(const struct tn__input_section *section, const struct tn__gather_pattern *wanted)
 {
     char next = compare_names(section->name, wanted->name, wanted->length) ? 'x' : section->name[wanted->length];
     switch (wanted->reach) {
@@ -188,7 +188,7 @@ static bool is_among(const struct tn__section *section, const struct tn__wanted 
 
 /* Goes to the next section, beginning at `at`, that is wanted; NULL behind the last one. */
 static struct tn__named_section *gathered_from(const struct tn__link *link, struct tn__named_section *at,
-                                               const struct tn__wanted *wanted)
+                                               const struct tn__gather_pattern *wanted)
 {
     for (; at < link->named + link->named_count && is_among(at->section, wanted); at++)
         if (tn__section_may_be_gathered(at->section) && (wanted->reach != TN__GATHER_GROUP || at->section->grouped))
@@ -196,7 +196,7 @@ static struct tn__named_section *gathered_from(const struct tn__link *link, stru
     return NULL;
 }
 
-void tn__each_gathered(const struct tn__link *link, const struct tn__wanted *wanted, tn__visit_gathered *visit,
+void tn__each_gathered(const struct tn__link *link, const struct tn__gather_pattern *wanted, tn__visit_gathered *visit,
                        void *context)
 {
     struct tn__named_section *at = first_named(link, wanted);
@@ -236,7 +236,7 @@ struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__e
 /* ---- gathering ---- */
 
 static int add_section(struct tn__link *link, struct tn__gathering *gathering, const struct tn__object *object,
-                       struct tn__section *section)
+                       struct tn__input_section *section)
 {
     bool is_code = section->kind == TN__SECTION_CODE;
     enum tn_zone zone = is_code ? TN_ZONE_CODE : section->kind == TN__SECTION_RODATA ? TN_ZONE_RODATA : TN_ZONE_DATA;
@@ -284,7 +284,7 @@ static int collect_sections(struct tn__link *link, struct tn__gathering *gatheri
     return code;
 }
 
-__attribute__((cold)) int tn__link_gather_wanted(struct tn__link *link, const struct tn__wanted *wanted)
+__attribute__((cold)) int tn__link_gather_wanted(struct tn__link *link, const struct tn__gather_pattern *wanted)
 {
     const struct tn__named_section *first = gathered_from(link, first_named(link, wanted), wanted);
     if (!first || first->section->gathered)
@@ -323,15 +323,15 @@ int tn__link_gather(struct tn__link *link)
     return code;
 }
 
-static void place_section(void *context, const struct tn__object *object, struct tn__section *section)
+static void place_section(void *context, const struct tn__object *object, struct tn__input_section *section)
 {
-    const struct tn__range *range = context;
+    const struct tn__mem_range *range = context;
     (void)object;
     section->address = range->address + section->offset;
     section->write = range->write + section->offset;
 }
 
-static void extend_bound(void *context, const struct tn__object *object, struct tn__section *section)
+static void extend_bound(void *context, const struct tn__object *object, struct tn__input_section *section)
 {
     struct tn__bound *bound = context;
     (void)object;
@@ -355,7 +355,7 @@ void tn__link_place_gathered(struct tn__link *link)
     }
 }
 
-static void append_again(void *context, const struct tn__object *object, struct tn__section *section)
+static void append_again(void *context, const struct tn__object *object, struct tn__input_section *section)
 {
     struct tn__gathering *gathering = context;
     (void)object;

@@ -22,8 +22,8 @@ static const uint64_t LARGEST = 1ULL << 40;
  * file. */
 static const uint64_t GAPS_LEAST = 16 << 20, GAPS_FACTOR = 64;
 
-int tn__object_count_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section,
-                         uint64_t gap)
+int tn__object_count_gap(struct tn__link *link, const struct tn__object *object,
+                         const struct tn__input_section *section, uint64_t gap)
 {
     object->plan->gaps += gap;
     if (object->plan->gaps <= GAPS_LEAST + GAPS_FACTOR * object->data->size)
@@ -47,7 +47,8 @@ static bool append(struct tn__object *object, int part, uint64_t size, uint64_t 
 enum { SMALL_GAP = 4096 }; /* not counted: each section has a header of 64 bytes */
 
 /* Counts the gap before a section that is to be appended; it may be large, because the alignment is. */
-static int count_large_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section)
+static int count_large_gap(struct tn__link *link, const struct tn__object *object,
+                           const struct tn__input_section *section)
 {
     uint64_t end = object->plan->sizes[part_of[section->kind]];
     uint64_t gap = section->alignment <= LARGEST ? tn__align_up(end, section->alignment) - end : 0;
@@ -64,8 +65,8 @@ static inline void note_section(struct tn__plan *plan, int part, uint32_t number
 
 static int append_sections(struct tn__link *link, struct tn__object *object, bool zero)
 {
-    const struct tn__section *end = object->data->sections + object->data->section_count;
-    for (struct tn__section *section = object->data->sections; section < end; section++) {
+    const struct tn__input_section *end = object->data->sections + object->data->section_count;
+    for (struct tn__input_section *section = object->data->sections; section < end; section++) {
         if (!tn__section_is_loaded(section) || section->pinned || !section->bytes != zero)
             continue;
         /* An unwind table is read until a length of zero. */
@@ -180,13 +181,13 @@ int tn__object_take(struct tn__link *link, struct tn__object *object)
 static void place_sections(struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
-        struct tn__section *section = &object->data->sections[i];
+        struct tn__input_section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section))
             continue;
         object->has_constants |= section->kind == TN__SECTION_RODATA && section->role == TN__ROLE_NONE && section->size;
         if (section->pinned)
             continue;
-        const struct tn__range *range = object->ranges[part_of[section->kind]];
+        const struct tn__mem_range *range = object->ranges[part_of[section->kind]];
         if (tn__section_is_tls(section) && object->plan->tls_image) {
             section->address = object->plan->tls_offset + section->offset;
             section->write = object->plan->tls_image + section->offset;
@@ -203,7 +204,7 @@ static void place_sections(struct tn__object *object)
  * distances from it. */
 static uint64_t place_in(const struct tn__object *object, enum tn_zone zone, uint64_t offset, uint8_t **write)
 {
-    const struct tn__range *range = object->ranges[zone];
+    const struct tn__mem_range *range = object->ranges[zone];
     *write = range ? range->write + offset : NULL;
     return range ? range->address + offset : object->window->start;
 }
@@ -230,7 +231,7 @@ void tn__object_place_code(struct tn__object *object)
     struct tn__plan *plan = object->plan;
     plan->sizes[TN_ZONE_CODE] = 0;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
-        struct tn__section *section = &object->data->sections[i];
+        struct tn__input_section *section = &object->data->sections[i];
         if (section->kind == TN__SECTION_CODE && tn__section_is_loaded(section) && !section->pinned && section->bytes)
             append(object, TN_ZONE_CODE, section->size, section->alignment, &section->offset);
     }
@@ -281,7 +282,7 @@ static void add_zeros(struct batch *batch, size_t size)
 static void copy_apart(struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if ((section->kind == TN__SECTION_TLS || section->pinned) && section->bytes && section->write &&
             !section->discarded)
             memcpy(section->write, section->bytes, section->size);
@@ -294,7 +295,7 @@ static void copy_zone(struct tn__object *object, int zone)
     batch.object = object, batch.zone = zone;
     batch.start = batch.end = batch.count = 0;
     for (uint32_t i = object->plan->firsts[zone]; i < object->plan->ends[zone]; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || section->pinned || !section->bytes || part_of[section->kind] != zone)
             continue;
         add_zeros(&batch, section->offset - batch.end);
@@ -327,7 +328,7 @@ static void clear(const struct tn__object *object, uint8_t *bytes, size_t size)
 
 void tn__object_copy(struct tn__object *object)
 {
-    struct tn__range *data = object->ranges[TN_ZONE_DATA];
+    struct tn__mem_range *data = object->ranges[TN_ZONE_DATA];
     for (int zone = 0; zone < TN_ZONES; zone++)
         if (object->ranges[zone])
             copy_zone(object, zone);
@@ -339,7 +340,7 @@ void tn__object_copy(struct tn__object *object)
 
 void tn__object_give_back(struct tn__object *object)
 {
-    struct tn__range *data = object->ranges[TN_ZONE_DATA];
+    struct tn__mem_range *data = object->ranges[TN_ZONE_DATA];
     if (data)
         give_pages_back(object->window, data->address, data->size);
     for (int zone = 0; zone < TN_ZONES; zone++)

@@ -240,7 +240,7 @@ static int reserve_lists(struct tn__link *link)
         struct tn_library *library = link->objects[i]->owner->library;
         size_t counts[TN__ROLES] = {0};
         for (uint32_t s = 0; s < link->objects[i]->data->section_count; s++) {
-            const struct tn__section *section = &link->objects[i]->data->sections[s];
+            const struct tn__input_section *section = &link->objects[i]->data->sections[s];
             counts[section->role]++;
             bytes += section->role == TN__ROLE_UNWIND ? section->size : 0;
         }
@@ -264,14 +264,14 @@ static uint64_t code_of(const struct tn__object *object)
         return object->ranges[TN_ZONE_CODE]->address;
     uint64_t lowest = 0;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (section->kind == TN__SECTION_CODE && section->address && section->address - 1 < lowest - 1)
             lowest = section->address;
     }
     return lowest;
 }
 
-static void register_unwind(struct tn__link *link, struct tn__object *object, const struct tn__section *section)
+static void register_unwind(struct tn__link *link, struct tn__object *object, const struct tn__input_section *section)
 {
     uint64_t code = code_of(object);
     if (!code)
@@ -290,7 +290,7 @@ static void register_unwind(struct tn__link *link, struct tn__object *object, co
 }
 
 static void register_calls(struct tn__calls_list *list, struct tn_library *library, struct tn__object *object,
-                           const struct tn__section *section)
+                           const struct tn__input_section *section)
 {
     tn__calls_add(list, object, section, ++library->sequence);
     if (!tn__session_is_elsewhere(library->session))
@@ -305,7 +305,7 @@ static void register_sections(struct tn__link *link, struct tn__object *object)
     struct tn_library *library = object->owner->library;
     const bool is_elsewhere = tn__session_is_elsewhere(link->session); /* nothing of it runs here */
     for (uint32_t i = 0; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || !section->size)
             continue;
         if (section->role == TN__ROLE_INIT)

@@ -164,7 +164,7 @@ enum {
     TN__GATHER_GROUP,   /* those of the name, and those that have a $ behind it; all are `grouped` */
 };
 /* Which sections lie together. */
-struct tn__wanted {
+struct tn__gather_pattern {
     const char *name; /* need not end with a NUL */
     size_t length;
     uint8_t reach;
@@ -173,7 +173,7 @@ struct tn__wanted {
 /* A section of an object of the link. */
 struct tn__named_section {
     struct tn__object *object;
-    struct tn__section *section;
+    struct tn__input_section *section;
     size_t place; /* in link order */
 };
 /* A symbol of this link that stands for the start or end of sections. */
@@ -181,7 +181,7 @@ struct tn__bound {
     struct tn__bound *next;
     struct tn_library *library;
     struct tn__entry *entry;
-    struct tn__wanted wanted;
+    struct tn__gather_pattern wanted;
     bool is_end;
     uint64_t address; /* once gathered */
     bool kept;        /* the sections are, see strip.c */
@@ -191,15 +191,15 @@ int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struc
 /* Asks the resolvers for those whose sections occur in no object of the link. */
 int tn__link_settle_bounds(struct tn__link *link);
 /* Calls `visit` for these sections by name, those of a name in link order. */
-typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__section *section);
-void tn__each_gathered(const struct tn__link *link, const struct tn__wanted *wanted, tn__visit_gathered *visit,
+typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__input_section *section);
+void tn__each_gathered(const struct tn__link *link, const struct tn__gather_pattern *wanted, tn__visit_gathered *visit,
                        void *context);
 /* For format/coff/groups.c. Makes link->named. TN_EFORMAT, TN_ENOMEM. */
 int tn__link_index_sections(struct tn__link *link);
 /* Gathers these sections, unless that has been done already, with them or with more. What is allocated here belongs to
  * the objects that take part, and is freed with them. */
-int tn__link_gather_wanted(struct tn__link *link, const struct tn__wanted *wanted);
-static inline bool tn__section_may_be_gathered(const struct tn__section *section)
+int tn__link_gather_wanted(struct tn__link *link, const struct tn__gather_pattern *wanted);
+static inline bool tn__section_may_be_gathered(const struct tn__input_section *section)
 {
     return tn__section_is_loaded(section) && !tn__section_is_tls(section);
 }
@@ -209,11 +209,11 @@ struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__e
 void tn__link_forget_bounds(struct tn__link *link);
 /* One range of gathered sections. The objects share it. */
 struct tn__gathering {
-    struct tn__gathering *next; /* in the link that made it */
-    struct tn__wanted wanted;   /* during that link */
+    struct tn__gathering *next;       /* in the link that made it */
+    struct tn__gather_pattern wanted; /* during that link */
     struct tn__window *window;
     enum tn_zone zone;
-    struct tn__range *range;
+    struct tn__mem_range *range;
     bool low; /* one of the objects has to be below 2 GiB */
     size_t size, alignment;
     size_t users;
@@ -261,8 +261,8 @@ void tn__object_place_code(struct tn__object *object);
 void tn__object_copy(struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
 /* Counts a gap ahead of a section. TN_ENOTSUP: they are out of proportion to the object's file. */
-int tn__object_count_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section,
-                         uint64_t gap);
+int tn__object_count_gap(struct tn__link *link, const struct tn__object *object,
+                         const struct tn__input_section *section, uint64_t gap);
 
 #pragma GCC visibility pop
 #endif

@@ -66,7 +66,7 @@ static bool sort(struct tn__link *link, struct tn__reloc *relocs, uint64_t count
     return all;
 }
 
-struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__section *section)
+struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__input_section *section)
 {
     uint64_t count = section->reloc_count;
     struct tn__reloc *relocs =
@@ -80,7 +80,7 @@ struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__se
 }
 
 /* By bisection. Few stand at one place. */
-static bool bisect(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
+static bool bisect(const struct tn__site *site, const struct tn__input_section *section, uint64_t offset,
                    struct tn__reloc *found)
 {
     enum { MOST = 4 };
@@ -96,7 +96,7 @@ static bool bisect(const struct tn__site *site, const struct tn__section *sectio
 
 /* Compilers write relocations in the order of their offsets. Those in another one are copied, once for each section,
  * when one is not found. *other is NULL if there is none. TN_ENOMEM. */
-static int find_far(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
+static int find_far(const struct tn__site *site, const struct tn__input_section *section, uint64_t offset,
                     struct tn__reloc *found, const struct tn__reloc **other)
 {
     const struct tn__object_data *data = site->object->data;
@@ -111,14 +111,14 @@ static int find_far(const struct tn__site *site, const struct tn__section *secti
         plan->in_order[index] = tn__relocs_in_order(site->link, section);
     if (!plan->in_order || !plan->in_order[index])
         return tn__no_memory(site->link->err, site->object->name);
-    struct tn__section sorted = *section;
+    struct tn__input_section sorted = *section;
     sorted.relocs = (const uint8_t *)plan->in_order[index];
     *other = bisect(site, &sorted, offset, found) ? found : NULL;
     return 0;
 }
 
 /* *other is NULL if there is none. TN_ENOMEM. */
-static int find_partner(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
+static int find_partner(const struct tn__site *site, const struct tn__input_section *section, uint64_t offset,
                         struct tn__reloc *found, const struct tn__reloc **other)
 {
     *other = section == site->section ? find_near(site, offset) : NULL;
@@ -130,7 +130,7 @@ static int find_partner(const struct tn__site *site, const struct tn__section *s
 }
 
 /* Of the one at P. The second half of an address that no relative one can be is absolute, as its first half is then. */
-static uint64_t partner_value(const struct tn__object *object, const struct tn__section *section,
+static uint64_t partner_value(const struct tn__object *object, const struct tn__input_section *section,
                               const struct tn__reloc *partner, uint64_t P)
 {
     const struct tn__row *row = &object->data->format->rows[partner->type];
@@ -145,7 +145,7 @@ int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
     const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
     const struct tn__symbol *symbol = &object->data->symbols[reloc->symbol];
-    const struct tn__section *section = site->section;
+    const struct tn__input_section *section = site->section;
     bool at_symbol = site->row->value == TN__V_AT_S;
     if (at_symbol) /* a label of this object, before the first instruction */
         section = symbol->place == TN__PLACE_SECTION && object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_OWN

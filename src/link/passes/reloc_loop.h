@@ -14,7 +14,7 @@
 struct tn__site {
     struct tn__link *link;
     struct tn__object *object;
-    const struct tn__section *section;
+    const struct tn__input_section *section;
     const struct tn__reloc *reloc;
     const struct tn__row *row;
     const struct tn__reloc *block, *end; /* `reloc` is one of those from here to there, in the section's order */
@@ -26,7 +26,7 @@ struct tn__site {
 struct tn__loop {
     struct tn__link *link;
     struct tn__object *object;
-    const struct tn__section *section;
+    const struct tn__input_section *section;
     const uint8_t *symbol_flags;
     const uint64_t *addresses;
     uint64_t size, address; /* of the section */
@@ -61,7 +61,7 @@ typedef int tn__visit_block(const struct tn__loop *loop, const struct tn__reloc 
 
 /* Calls `visit` for every relocation of one section until one fails. `scanned`: an earlier scan has found a row for
  * each type. */
-TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section *section, tn__visit_block *begin,
+TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__input_section *section, tn__visit_block *begin,
                                  tn__visit_reloc *visit, const bool scanned)
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
@@ -127,8 +127,8 @@ int tn__apply_far(struct tn__site *site, uint8_t *at, uint64_t value, uint64_t S
 int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P);
 /* The second scan trusts what the first one has checked. The bytes of a mapped file may have changed since: true if
  * they still say what is harmless. */
-bool tn__was_scanned(const struct tn__object *object, const struct tn__section *section, const struct tn__reloc *reloc,
-                     const struct tn__row *row);
+bool tn__was_scanned(const struct tn__object *object, const struct tn__input_section *section,
+                     const struct tn__reloc *reloc, const struct tn__row *row);
 
 /* scan.c, for messages, which begin with "file.o(.text+0x10): "; and the name of the symbol or of its section. */
 int tn__site_fail(const struct tn__site *site, int code, const char *format, ...) TN_PRINTF(3, 4);

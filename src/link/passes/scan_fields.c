@@ -8,7 +8,7 @@
 static void note_form(const struct tn__site *site)
 {
     const struct tn__object_data *data = site->object->data;
-    const struct tn__section *section = site->section;
+    const struct tn__input_section *section = site->section;
     uint64_t offset = site->reloc->offset;
     if (!data->arch->note || !section->bytes)
         return;
@@ -53,7 +53,7 @@ int tn__scan_sound(struct tn__link *link, struct tn__object *object)
     struct tn__site site = {.link = link, .object = object};
     int code = 0;
     for (uint32_t i = 0; !code && i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (!section->reloc_count || !tn__section_is_loaded(section))
             continue;
         site.section = section;

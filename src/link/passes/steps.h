@@ -48,7 +48,7 @@ struct tn__steps {
     /* If a name stands for the beginning or the end of sections or segments, sets *wanted, whose name is NULL
      * otherwise. TN_ENOMEM (format/macho/bounds.c). Gathers sections that have a $ in their names
      * (format/coff/groups.c). */
-    int (*parse_bound)(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end);
+    int (*parse_bound)(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end);
     int (*gather_groups)(struct tn__link *link);
 };
 
@@ -73,7 +73,7 @@ int tn__link_agree(struct tn__link *link);
 int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);
 /* A copy of a section's relocations in the order of their offsets, in the link's arena. NULL when memory is out
  * (pairs.c). */
-struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__section *section);
+struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__input_section *section);
 int tn__bind_stand_ins(struct tn__link *link, struct tn__object *object);
 uint64_t tn__stand_in_address(const struct tn__object *object, const struct tn__symbol *symbol);
 int tn__check_alias(const struct tn__object *object, const struct tn__symbol *alias, struct tn_error *err);
@@ -84,7 +84,7 @@ int tn__compare_copies(const struct tn__object *object, const struct tn__group *
                        const struct tn__journal *journal, bool *larger, struct tn_error *err);
 int tn__drop_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
                   struct tn_error *err);
-int tn__parse_bound(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end);
+int tn__parse_bound(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end);
 int tn__gather_groups(struct tn__link *link);
 
 /* When everything in the link has an address: shortens code sections. `place` gives everything its address again, after

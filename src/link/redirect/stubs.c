@@ -14,7 +14,7 @@ struct block {
     struct tn__tree by_address;
     struct tn__cell *cells;
     size_t count;
-    struct tn__range *code, *data;
+    struct tn__mem_range *code, *data;
     struct tn__backing code_backing, data_backing;
     struct tn__unwind_table *unwind;
     struct tn__kept kept[2];

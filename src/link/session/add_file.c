@@ -14,7 +14,7 @@ static void close_partial(void *partial, const void *bytes, size_t length)
     tn__partial_file_close(partial);
 }
 
-static int add_input(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+static int add_input(struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
                      struct tn_error *err)
 {
     int code = tn__archive_claims(library->session->formats, input->bytes, input->length)
@@ -44,7 +44,7 @@ static int add_partial(struct tn_library *library, struct tn_input *input, struc
     }
     input->release = close_partial;
     input->context = partial;
-    return add_input(library, input, (struct tn__source){.partial = partial}, err);
+    return add_input(library, input, (struct tn__input_bytes){.partial = partial}, err);
 }
 
 static int add_open(struct tn_library *library, const char *path, int fd, struct tn_error *err)
@@ -65,7 +65,7 @@ static int add_open(struct tn_library *library, const char *path, int fd, struct
         return fail_file(error, path, err);
     input.bytes = file.bytes;
     input.length = file.size;
-    return add_input(library, &input, (struct tn__source){.may_change = file.is_mapped}, err);
+    return add_input(library, &input, (struct tn__input_bytes){.may_change = file.is_mapped}, err);
 }
 
 int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err)

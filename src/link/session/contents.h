@@ -68,9 +68,9 @@ void tn__tracker_empty(struct tn_tracker *tracker);
 int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
                            struct tn_error *err);
 /* tn_add_object and tn_add_archive. */
-int tn__library_add_object(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+int tn__library_add_object(struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
                            struct tn_error *err);
-int tn__library_add_archive(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+int tn__library_add_archive(struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
                             struct tn_error *err);
 /* Enters what was read, once no link uses the names that it defines. Takes the lock. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);

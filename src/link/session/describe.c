@@ -46,7 +46,7 @@ static bool is_callable(const struct tn_session *session, const struct tn__entry
         const struct tn__symbol *symbol = &data->symbols[entry->symbol];
         return symbol->place == TN__PLACE_SECTION && data->sections[symbol->section].kind == TN__SECTION_CODE;
     }
-    const struct tn__range *code = entry->kind == TN__ENTRY_LINKED ? entry->object->ranges[TN_ZONE_CODE] : NULL;
+    const struct tn__mem_range *code = entry->kind == TN__ENTRY_LINKED ? entry->object->ranges[TN_ZONE_CODE] : NULL;
     return (code && entry->address - code->address < code->size) ||
            (session->lazy && session->lazy->is_stub(session, entry));
 }

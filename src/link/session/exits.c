@@ -23,7 +23,7 @@ static bool place_object(struct tn_session *session, struct tn__object *object)
     object->places = tn__alloc(session->allocator, TN_ZONES * sizeof *object->places);
     for (int zone = 0; object->places && zone < TN_ZONES; zone++)
         if (object->ranges[zone]) {
-            object->places[zone] = (struct tn__place){{.key = object->ranges[zone]->address}, object};
+            object->places[zone] = (struct tn__placed_object){{.key = object->ranges[zone]->address}, object};
             tn__tree_insert(&session->places, &object->places[zone].tree);
         }
     return object->places;
@@ -36,7 +36,7 @@ bool tn__session_find_object(struct tn_session *session, uint64_t address, struc
         if (!place_object(session, tn__container_of(node, struct tn__object, queued)))
             return false;
     struct tn__tree *below = tn__tree_below(session->places, address);
-    *object = below ? tn__container_of(below, struct tn__place, tree)->object : NULL;
+    *object = below ? tn__container_of(below, struct tn__placed_object, tree)->object : NULL;
     if (*object && !holds(*object, address))
         *object = NULL;
     return true;

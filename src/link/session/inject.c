@@ -30,7 +30,7 @@ static int check_section(const struct tn_library *library, const struct tn_secti
 
 static bool fill_section(struct tn__object_data *data, const struct tn_section *given)
 {
-    struct tn__section *section = &data->sections[1];
+    struct tn__input_section *section = &data->sections[1];
     uint8_t *bytes = tn__arena_array(&data->arena, given->length, 1);
     section->name = data->name;
     section->bytes = bytes;

@@ -64,7 +64,7 @@ int tn__library_enter(struct tn_library *library, struct tn__object_data *data, 
     return enter_when_free(library, data, tn__session_clock(library->session), err);
 }
 
-int tn__library_add_object(struct tn_library *library, const struct tn_input *given, struct tn__source source,
+int tn__library_add_object(struct tn_library *library, const struct tn_input *given, struct tn__input_bytes source,
                            struct tn_error *err)
 {
     struct tn_input input;
@@ -115,7 +115,7 @@ static int define_lazy(void *context, const char *symbol, uint64_t member, struc
     return 0;
 }
 
-static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
                          struct tn_error *err)
 {
     const struct tn_allocator *from = library->session->allocator;
@@ -147,7 +147,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
     return code;
 }
 
-int tn__library_add_archive(struct tn_library *library, const struct tn_input *given, struct tn__source source,
+int tn__library_add_archive(struct tn_library *library, const struct tn_input *given, struct tn__input_bytes source,
                             struct tn_error *err)
 {
     struct tn_input input;
@@ -164,10 +164,10 @@ int tn__library_add_archive(struct tn_library *library, const struct tn_input *g
 
 int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    return tn__library_add_object(library, input, (struct tn__source){0}, err);
+    return tn__library_add_object(library, input, (struct tn__input_bytes){0}, err);
 }
 
 int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    return tn__library_add_archive(library, input, (struct tn__source){0}, err);
+    return tn__library_add_archive(library, input, (struct tn__input_bytes){0}, err);
 }

@@ -46,7 +46,7 @@ struct snapshot {
 };
 
 /* `part`: a zone, or TN__PART_TLS. */
-typedef bool visit_range(void *context, int part, const struct tn__range *range);
+typedef bool visit_range(void *context, int part, const struct tn__mem_range *range);
 
 static bool each_range(struct tn_library *library, visit_range *visit, void *context)
 {
@@ -63,7 +63,7 @@ static bool each_range(struct tn_library *library, visit_range *visit, void *con
     return ok;
 }
 
-static bool add_range(void *context, int part, const struct tn__range *range)
+static bool add_range(void *context, int part, const struct tn__mem_range *range)
 {
     struct snapshot *s = context;
     struct library *library = &s->libraries[s->library_count - 1];
@@ -248,7 +248,7 @@ int tn__dl_iterate_phdr(visit_info *visit, void *context)
 
 /* ---- dladdr ---- */
 
-static bool note_base(void *base, int part, const struct tn__range *range)
+static bool note_base(void *base, int part, const struct tn__mem_range *range)
 {
     if (part != TN__PART_TLS && range->address < *(uint64_t *)base)
         *(uint64_t *)base = range->address;

@@ -25,7 +25,7 @@ static int by_address(const void *a, const void *b)
  * noted. */
 static void note_places(struct tn__places *places, const struct tn__object *object)
 {
-    const struct tn__range *code = object->ranges[TN_ZONE_CODE];
+    const struct tn__mem_range *code = object->ranges[TN_ZONE_CODE];
     if (code)
         places->items[places->count++] = (struct tn_range){code->address, code->size};
     for (uint32_t i = 0; i < object->entry_count; i++) {

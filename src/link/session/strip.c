@@ -17,7 +17,7 @@
 
 struct place {
     const struct tn__object *object;
-    struct tn__section *section;
+    struct tn__input_section *section;
 };
 
 struct marker {
@@ -77,7 +77,7 @@ static void for_each_reloc(struct marker *marker, const struct place *from, visi
         visit(marker, from, reloc, context);
 }
 
-static void mark_gathered(void *marker, const struct tn__object *object, struct tn__section *section)
+static void mark_gathered(void *marker, const struct tn__object *object, struct tn__input_section *section)
 {
     mark_section(marker, (struct place){object, section});
 }
@@ -107,7 +107,7 @@ struct tn__dependent {
     struct place place;
 };
 
-static void note_dependent(struct marker *marker, struct tn__section *of, struct place place)
+static void note_dependent(struct marker *marker, struct tn__input_section *of, struct place place)
 {
     struct tn__dependent *dependent = tn__arena_alloc(&marker->link->arena, sizeof *dependent);
     marker->failed |= !dependent;
@@ -120,9 +120,9 @@ static void note_dependent(struct marker *marker, struct tn__section *of, struct
 /* Each member leads to the next one, and the last one to the first. */
 static void note_group(struct marker *marker, const struct tn__object *object, const struct tn__group *group)
 {
-    struct tn__section *first = NULL, *last = NULL;
+    struct tn__input_section *first = NULL, *last = NULL;
     for (uint32_t m = 0; m < group->count; m++) {
-        struct tn__section *section = &object->data->sections[group->members[m]];
+        struct tn__input_section *section = &object->data->sections[group->members[m]];
         if (!tn__section_is_loaded(section))
             continue;
         if (last)
@@ -138,12 +138,12 @@ static void note_group(struct marker *marker, const struct tn__object *object, c
 struct record {
     uint64_t start, end;
     bool is_cie;
-    struct tn__section *function; /* where it lies; NULL: not known yet */
+    struct tn__input_section *function; /* where it lies; NULL: not known yet */
 };
 
 enum { EH_LENGTH = 4, EH_FUNCTION = 8 };
 
-static bool find_record(const struct tn__section *section, uint64_t offset, struct record *record)
+static bool find_record(const struct tn__input_section *section, uint64_t offset, struct record *record)
 {
     if (offset < record->start)
         return false;
@@ -198,7 +198,7 @@ static void note_dependents(struct marker *marker, const struct tn__object *obje
     for (uint32_t i = 0; i < object->data->group_count; i++)
         note_group(marker, object, &object->data->groups[i]);
     for (uint32_t i = 1; i < object->data->section_count; i++) {
-        struct tn__section *section = &object->data->sections[i];
+        struct tn__input_section *section = &object->data->sections[i];
         struct place place = {object, section};
         if (section->follows)
             note_dependent(marker, &object->data->sections[section->follows], place);
@@ -228,7 +228,7 @@ static void mark_kept(struct marker *marker, const struct tn__object *object)
 {
     bool whole = object->owner->library != marker->link->library;
     for (uint32_t i = 1; i < object->data->section_count; i++) {
-        struct tn__section *section = &object->data->sections[i];
+        struct tn__input_section *section = &object->data->sections[i];
         if (whole || (section->role != TN__ROLE_NONE && section->role != TN__ROLE_MANAGED) || section->retained)
             mark_section(marker, (struct place){object, section});
     }
@@ -257,7 +257,7 @@ static int mark_roots(struct marker *marker, const struct tn__roots *roots)
 static void strip_sections(struct tn__object *object)
 {
     for (uint32_t i = 1; i < object->data->section_count; i++) {
-        struct tn__section *section = &object->data->sections[i];
+        struct tn__input_section *section = &object->data->sections[i];
         if (tn__section_is_loaded(section) && !section->live)
             section->discarded = section->stripped = true;
         section->live = false;

@@ -14,7 +14,7 @@ uint64_t tn__tls_newest;
 
 struct block {
     struct block *next;
-    struct tn__range *range;
+    struct tn__mem_range *range;
     uint64_t number;
 };
 
@@ -38,7 +38,7 @@ static uint64_t reserve_offset(void)
 }
 
 /* Ranges are counted from the edge, so that what is in use lies next to it: an area need not be larger than that. */
-static uint8_t *bytes_of(void *reserve, const struct tn__range *range)
+static uint8_t *bytes_of(void *reserve, const struct tn__mem_range *range)
 {
     uint64_t distance = tls.upwards ? range->address : -range->address - range->size;
     return (uint8_t *)reserve + (tls.edge + distance);
@@ -175,7 +175,7 @@ static int find_reserve(struct tn_error *err)
     return 0;
 }
 
-static bool is_in_area(const struct tn__range *range)
+static bool is_in_area(const struct tn__mem_range *range)
 {
     uint64_t end = range->address + range->size;
     if (tls.area && end <= tls.area->size)
@@ -183,7 +183,7 @@ static bool is_in_area(const struct tn__range *range)
     return !tls.area || end <= tls.area->size;
 }
 
-static int take_variables(size_t size, size_t alignment, struct tn__range **range, struct tn_error *err)
+static int take_variables(size_t size, size_t alignment, struct tn__mem_range **range, struct tn_error *err)
 {
     bool no_memory;
     int code = find_reserve(err);
@@ -208,12 +208,12 @@ static int take_variables(size_t size, size_t alignment, struct tn__range **rang
                     tls.area ? tls.area->advice : "define a larger one in the program with TN_TLS_RESERVE");
 }
 
-uint64_t tn__tls_distance(const struct tn__range *range)
+uint64_t tn__tls_distance(const struct tn__mem_range *range)
 {
     return (uint64_t)(bytes_of((void *)tn_tls_reserve, range) - tn__thread_pointer());
 }
 
-int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err)
+int tn__tls_take(size_t size, size_t alignment, struct tn__mem_range **range, uint64_t *offset, struct tn_error *err)
 {
     tn__threads_lock();
     int code = take_variables(size, alignment, range, err);
@@ -223,7 +223,7 @@ int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64
     return code;
 }
 
-static int fill_variables(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
+static int fill_variables(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
     struct block *block = tn__alloc(NULL, sizeof *block);
     if (!block)
@@ -246,7 +246,7 @@ static int fill_variables(struct tn__range *range, const uint8_t *initial, size_
     return 0;
 }
 
-int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
+int tn__tls_publish(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
     tn__threads_lock();
     int code = fill_variables(range, initial, size, err);
@@ -254,7 +254,7 @@ int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size
     return code;
 }
 
-void tn__tls_give(struct tn__range *range)
+void tn__tls_give(struct tn__mem_range *range)
 {
     tn__threads_lock();
     for (struct block **at = &tls.blocks; *at; at = &(*at)->next)

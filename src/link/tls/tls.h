@@ -20,13 +20,13 @@
 
 /* Takes a part of the reserve; *offset is its distance from the thread pointer. TN_ENOMEM (the text names the reserve's
  * size), TN_ENOTSUP (no reserve can be found in this program). */
-int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err);
+int tn__tls_take(size_t size, size_t alignment, struct tn__mem_range **range, uint64_t *offset, struct tn_error *err);
 
 /* Sets the initial values in all present and future threads: `size` bytes, and zeros up to the size of the range.
  * TN_ENOMEM, TN_EPERM (the system refuses to make the image writable). */
-int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err);
+int tn__tls_publish(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err);
 
-void tn__tls_give(struct tn__range *range);
+void tn__tls_give(struct tn__mem_range *range);
 
 /* Fills in the two words of a GOT slot for a variable at this distance from the thread pointer. `descriptor` is the
  * address of the function that a TLS descriptor calls; `bias` what __tls_get_addr adds. */
@@ -78,7 +78,7 @@ static inline void tn__tls_refresh(void)
 }
 
 /* The distance of a range from the thread pointer. */
-uint64_t tn__tls_distance(const struct tn__range *range);
+uint64_t tn__tls_distance(const struct tn__mem_range *range);
 
 /* The module number in GOT slots. */
 enum { TN__TLS_MODULE = 1 };

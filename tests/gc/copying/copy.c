@@ -12,7 +12,7 @@
 #define FORWARD_BITS 7ull
 
 struct copying {
-    struct tn__collection all;
+    struct tn__collecting all;
     struct tn__space *space;
     struct tn__chunks to; /* what is copied goes here */
     char *bump, *limit;   /* the rest of the last chunk of `to` */
@@ -72,7 +72,7 @@ static void keep(void *collection, void *object)
         mark_kept(c, chunk, object);
 }
 
-static bool is_live(const struct tn__collection *collection, const void *object)
+static bool is_live(const struct tn__collecting *collection, const void *object)
 {
     const struct copying *c = (const struct copying *)collection;
     const struct tn__chunk *chunk = tn__chunk_of(c->space, object);
@@ -226,7 +226,7 @@ static void scan_kept(struct copying *c, const struct tn__chunk *chunk)
         }
 }
 
-static void drain(struct tn__collection *collection)
+static void drain(struct tn__collecting *collection)
 {
     struct copying *c = (struct copying *)collection;
     for (;;) {

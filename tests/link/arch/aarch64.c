@@ -289,7 +289,7 @@ static int finish(struct tn__link *link)
 {
     const struct tn__object *object = link->objects[0];
     const struct tn__plan *plan = object->plan;
-    const struct tn__section *section = &object->data->sections[1];
+    const struct tn__input_section *section = &object->data->sections[1];
     memcpy(linked.section, section->write, SECTION);
     linked.P = section->address + FIELD;
     linked.S = plan->addresses[1];

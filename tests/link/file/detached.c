@@ -28,7 +28,7 @@ static void look_at(struct seen *seen, const struct tn__object *object)
     if (plan->got_words == 2)
         memcpy(seen->got, plan->got_write, sizeof seen->got);
     for (uint32_t i = 1; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (!strcmp(section->name, ".pinned")) {
             seen->pinned_address = section->address;
             memcpy(seen->pinned, section->write, sizeof seen->pinned);

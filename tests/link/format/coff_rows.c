@@ -210,7 +210,7 @@ static int on_linked(struct tn__link *link)
 {
     const struct tn__plan *plan = link->objects[0]->plan;
     stub = plan->stub_count == 1 ? plan->stub_address : 0;
-    const struct tn__section *section = &link->objects[0]->data->sections[1];
+    const struct tn__input_section *section = &link->objects[0]->data->sections[1];
     memcpy(linked, section->write, SIZE);
     place = section->address + FIELD;
     return 0;

@@ -51,9 +51,9 @@ static void free_read(struct tn__object_data *data, struct bytes *file)
 }
 
 /* The table that was made; NULL: none. */
-static const struct tn__section *table_of(const struct tn__object_data *data)
+static const struct tn__input_section *table_of(const struct tn__object_data *data)
 {
-    const struct tn__section *found = NULL;
+    const struct tn__input_section *found = NULL;
     for (uint32_t i = 1; i < data->section_count; i++)
         if (data->sections[i].role == TN__ROLE_UNWIND && data->sections[i].size) {
             assert_null(found);
@@ -136,7 +136,7 @@ static void check_row(void **state)
         return;
     }
     assert_ok(code, &err);
-    const struct tn__section *table = table_of(&data);
+    const struct tn__input_section *table = table_of(&data);
     assert_int_equal(table != NULL, row->made != NULL);
     if (table) {
         const uint8_t *entry = table->bytes + 4 + tn__get32(table->bytes);
@@ -173,7 +173,7 @@ static void test_common_entries(void **state)
     macho_reloc(&macho, COMPACT, ENTRY + DATA, function, 0, 3, false, true);
     macho_reloc(&macho, COMPACT, 3 * ENTRY + PERSONALITY, host, 0, 3, false, true);
     assert_ok(read_built(X86, &data, &file, &err), &err);
-    const struct tn__section *table = table_of(&data);
+    const struct tn__input_section *table = table_of(&data);
     assert_non_null(table);
     unsigned common = 0, functions = 0;
     for (uint64_t at = 0; at < table->size; at += 4 + tn__get32(table->bytes + at))

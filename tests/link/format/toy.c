@@ -95,9 +95,9 @@ static int read(struct tn__object_data *object, struct tn_error *err)
     if (!object->sections || !object->symbols || !out)
         return tn__no_memory(err, object->name);
     object->sections[0].name = object->symbols[0].name = "";
-    object->sections[CODE] = (struct tn__section){
+    object->sections[CODE] = (struct tn__input_section){
         .name = "code", .bytes = bytes + HEADER, .size = code, .alignment = 16, .kind = TN__SECTION_CODE};
-    object->sections[DATA] = (struct tn__section){
+    object->sections[DATA] = (struct tn__input_section){
         .name = "data", .bytes = bytes + HEADER + code, .size = data, .alignment = 8, .kind = TN__SECTION_DATA};
     read_relocs(object, bytes + relocs_at, relocs, out);
     return read_symbols(object, bytes + symbols_at, err);

@@ -28,7 +28,7 @@ static void close_pool(void)
 
 static struct {
     bool taken[GRANULES];
-    struct tn__range *live[LIVE];
+    struct tn__mem_range *live[LIVE];
     struct {
         size_t first, count;
     } spans[LIVE];
@@ -53,7 +53,7 @@ static void take_one(struct tn__ranges *ranges, size_t slot)
 {
     size_t size = random_size(), alignment = (size_t)1 << next_random(14);
     bool no_memory = true;
-    struct tn__range *range = tn__ranges_take(ranges, size, alignment, &no_memory);
+    struct tn__mem_range *range = tn__ranges_take(ranges, size, alignment, &no_memory);
     assert_false(no_memory);
     if (!range)
         return; /* fragmented; the check at the end shows that nothing is lost */
@@ -74,7 +74,7 @@ static void take_one(struct tn__ranges *ranges, size_t slot)
 
 static void give_one(struct tn__ranges *ranges, size_t slot)
 {
-    const struct tn__range *range = model.live[slot];
+    const struct tn__mem_range *range = model.live[slot];
     assert_int_equal((range->address - BASE) / TN__RANGE_GRANULE, model.spans[slot].first); /* it has not moved */
     memset(model.taken + model.spans[slot].first, 0, model.spans[slot].count);
     model.used -= range->size;
@@ -117,18 +117,18 @@ static void what_was_never_handed_out_is_fresh(void **state)
     struct tn__ranges ranges;
     bool no_memory;
     open_region(&ranges, BASE, REGION);
-    struct tn__range *a = tn__ranges_take(&ranges, 1024, 16, &no_memory);
-    struct tn__range *b = tn__ranges_take(&ranges, 1024, 16, &no_memory);
+    struct tn__mem_range *a = tn__ranges_take(&ranges, 1024, 16, &no_memory);
+    struct tn__mem_range *b = tn__ranges_take(&ranges, 1024, 16, &no_memory);
     assert_true(a->fresh && b->fresh);
     tn__ranges_give(&ranges, a);
     a = tn__ranges_take(&ranges, 1024, 16, &no_memory);
-    struct tn__range *c = tn__ranges_take(&ranges, 1024, 16, &no_memory);
+    struct tn__mem_range *c = tn__ranges_take(&ranges, 1024, 16, &no_memory);
     assert_false(a->fresh);
     assert_true(c->fresh);
     tn__ranges_give(&ranges, c);
     tn__ranges_give(&ranges, b);
     tn__ranges_give(&ranges, a);
-    struct tn__range *all = tn__ranges_take(&ranges, REGION, 1, &no_memory);
+    struct tn__mem_range *all = tn__ranges_take(&ranges, REGION, 1, &no_memory);
     assert_non_null(all);
     assert_false(all->fresh);
     close_pool();
@@ -265,7 +265,7 @@ static void abandoned_pages_wait_when_memory_is_out(void **state)
     (void)state;
     struct tn__ranges ranges;
     bool no_memory;
-    struct tn__range *taken[3];
+    struct tn__mem_range *taken[3];
     struct tn__pages pages;
     open_region(&ranges, BASE, REGION);
     taken[0] = tn__ranges_take(&ranges, 16, 16, &no_memory);

@@ -283,7 +283,7 @@ static uint64_t load(const uint8_t *at, unsigned size)
                        : *at;
 }
 
-static void fail_at(struct output *output, const struct tn__section *section, uint64_t offset, const char *what)
+static void fail_at(struct output *output, const struct tn__input_section *section, uint64_t offset, const char *what)
 {
     if (output->failure)
         return;
@@ -315,7 +315,7 @@ static void relax_undefined(struct output *output, const struct field *field, co
 }
 
 /* Finds the first instruction of a pair. */
-static void find_first(struct field *field, const struct tn__section *section, struct tn__reloc *first)
+static void find_first(struct field *field, const struct tn__input_section *section, struct tn__reloc *first)
 {
     const struct tn__object_data *data = field->object->data;
     const struct tn__symbol *label = &data->symbols[field->reloc->symbol];
@@ -331,7 +331,7 @@ static void find_first(struct field *field, const struct tn__section *section, s
 }
 
 /* Makes explained differences equal in `theirs`, so that only unexplained ones remain. */
-static void explain(struct output *output, const struct tn__object *object, const struct tn__section *section,
+static void explain(struct output *output, const struct tn__object *object, const struct tn__input_section *section,
                     uint8_t *theirs)
 {
     for (uint64_t i = 0; i < section->reloc_count; i++) {
@@ -366,8 +366,8 @@ static void explain(struct output *output, const struct tn__object *object, cons
     }
 }
 
-static void compare_section(struct output *output, const struct tn__object *object, const struct tn__section *section,
-                            uint64_t address)
+static void compare_section(struct output *output, const struct tn__object *object,
+                            const struct tn__input_section *section, uint64_t address)
 {
     const uint8_t *made = at_address(output, address, section->size);
     if (!made)
@@ -390,7 +390,7 @@ static void compare_section(struct output *output, const struct tn__object *obje
 static void compare_object(struct output *output, const struct tn__object *object)
 {
     for (uint32_t i = 1; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         for (size_t k = 0; tn__section_is_loaded(section) && section->bytes && section->size && k < output->pin_count;
              k++)
             if (!strcmp(section->name, output->pins[k].section))

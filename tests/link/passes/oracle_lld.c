@@ -169,7 +169,7 @@ static int pin_all(struct tn__link *link)
     struct output *output = link->session->detached->context;
     struct tn__object_data *data = link->objects[0]->data;
     for (uint32_t i = 1; i < data->section_count; i++) {
-        struct tn__section *section = &data->sections[i];
+        struct tn__input_section *section = &data->sections[i];
         if (!tn__section_is_loaded(section) || tn__section_is_tls(section) || section->role == TN__ROLE_UNWIND)
             continue;
         struct place *place = find_place(output, data, i);
@@ -274,7 +274,8 @@ static void explain(struct output *output, const struct field *field)
     memcpy(field->theirs + second, field->ours + second, second ? 4 : 0);
 }
 
-static void compare_section(struct output *output, const struct tn__object *object, const struct tn__section *section)
+static void compare_section(struct output *output, const struct tn__object *object,
+                            const struct tn__input_section *section)
 {
     const uint8_t *made = at_address(output, section->address, section->size);
     uint8_t *theirs = malloc(section->size);
@@ -312,7 +313,7 @@ static int compare_all(struct tn__link *link)
     struct output *output = link->session->detached->context;
     const struct tn__object *object = link->objects[0];
     for (uint32_t i = 1; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
+        const struct tn__input_section *section = &object->data->sections[i];
         if (tn__section_is_loaded(section) && section->pinned && section->bytes && section->size)
             compare_section(output, object, section);
     }

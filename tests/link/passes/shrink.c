@@ -26,7 +26,7 @@ static struct {
 static int on_linked(struct tn__link *link)
 {
     const struct tn__object *object = link->objects[0];
-    const struct tn__section *text = &object->data->sections[1], *data = &object->data->sections[2];
+    const struct tn__input_section *text = &object->data->sections[1], *data = &object->data->sections[2];
     memset(&linked, 0, sizeof linked);
     linked.text_size = text->size;
     linked.relocs = (uint32_t)text->reloc_count;

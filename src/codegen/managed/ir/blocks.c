@@ -201,7 +201,7 @@ static LLVMMetadataRef tbaa_node(struct tn__gc *gc, const char *name, LLVMMetada
     return LLVMMDNodeInContext2(gc->context, parts, parent ? 3 : 1);
 }
 
-LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory)
+LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__known_memory memory)
 {
     LLVMMetadataRef root = tbaa_node(gc, "jtbaa", NULL);
     LLVMMetadataRef type = memory == TN__HEADER_MEMORY ? tbaa_node(gc, "jtbaa_tag", tbaa_node(gc, "jtbaa_data", root))

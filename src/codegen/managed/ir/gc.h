@@ -322,8 +322,8 @@ LLVMValueRef tn__call_runtime(struct tn__gc *gc, bool is_leaf, const char *name,
                               LLVMValueRef *arguments, unsigned count);
 
 /* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. */
-enum tn__memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
-LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory);
+enum tn__known_memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
+LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__known_memory memory);
 
 /* Splits the block before an instruction, and puts a new block between the halves. The builder is at the end of the
  * first half, which has no terminator yet; `*rest` is the second one. */

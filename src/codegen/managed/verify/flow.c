@@ -92,12 +92,12 @@ static int64_t reduced(int64_t offset, uint64_t stride)
     return rest < 0 ? rest + (int64_t)stride : rest;
 }
 
-static struct tn__place anywhere(struct tn__place place)
+static struct tn__spot anywhere(struct tn__spot place)
 {
-    return (struct tn__place){.object = place.object, .stride = 1};
+    return (struct tn__spot){.object = place.object, .stride = 1};
 }
 
-static struct tn__place joined(struct tn__place a, struct tn__place b)
+static struct tn__spot joined(struct tn__spot a, struct tn__spot b)
 {
     uint64_t distance =
         a.offset > b.offset ? (uint64_t)a.offset - (uint64_t)b.offset : (uint64_t)b.offset - (uint64_t)a.offset;
@@ -123,10 +123,10 @@ static void enqueue(struct tn__flow *m, uint32_t fact)
 }
 
 /* Direct places replace others. */
-static void refine(struct tn__flow *m, uint32_t number, struct tn__place place, bool is_direct)
+static void refine(struct tn__flow *m, uint32_t number, struct tn__spot place, bool is_direct)
 {
     struct tn__fact *fact = &m->facts[number];
-    struct tn__place now = fact->is_direct == is_direct ? joined(fact->place, place) : is_direct ? place : fact->place;
+    struct tn__spot now = fact->is_direct == is_direct ? joined(fact->place, place) : is_direct ? place : fact->place;
     if (now.offset == fact->place.offset && now.stride == fact->place.stride && (fact->is_direct || !is_direct))
         return;
     fact->place = now;
@@ -134,7 +134,7 @@ static void refine(struct tn__flow *m, uint32_t number, struct tn__place place, 
     enqueue(m, number);
 }
 
-static void add_fact(struct tn__flow *m, LLVMValueRef value, struct tn__place place, bool is_direct)
+static void add_fact(struct tn__flow *m, LLVMValueRef value, struct tn__spot place, bool is_direct)
 {
     uint32_t *first = tn__map_add(m->gc, &m->by_value, value);
     for (uint32_t at = *first; at; at = m->facts[at - 1].next)
@@ -174,7 +174,7 @@ static void store_into(struct tn__flow *m, uint32_t object, struct tn__fact addr
 
 static void flow_through_gep(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef gep)
 {
-    struct tn__place place = fact->place;
+    struct tn__spot place = fact->place;
     int64_t bytes;
     uint64_t stride;
     tn__llvm_gep_steps(m->layout, gep, &bytes, &stride);
@@ -306,7 +306,7 @@ void tn__find_memory(struct tn__gc *gc, struct tn__flow *m)
     *m = (struct tn__flow){.gc = gc, .layout = LLVMGetModuleDataLayout(gc->module)};
     find_objects(m);
     for (uint32_t o = 0; o < m->object_count; o++)
-        add_fact(m, m->objects[o].value, (struct tn__place){.object = o}, true);
+        add_fact(m, m->objects[o].value, (struct tn__spot){.object = o}, true);
     while (m->queue_start < m->queue_count) {
         uint32_t number = m->queue[m->queue_start++];
         m->facts[number].is_queued = false;

@@ -53,7 +53,7 @@ struct tn__object {
 };
 
 /* `offset` bytes into an object, or any number of strides from there. */
-struct tn__place {
+struct tn__spot {
     uint32_t object;
     int64_t offset;
     uint64_t stride; /* 0: exactly there */
@@ -62,7 +62,7 @@ struct tn__place {
 struct tn__fact {
     LLVMValueRef
         value; /* a pointer, or a number made of one, which leads to `place`; for contents: a struct tn__object */
-    struct tn__place place;
+    struct tn__spot place;
     uint32_t next;           /* about the same value, + 1 */
     uint32_t next_of_object; /* about the same object, + 1 */
     /* The way there does not pass through memory, through other functions or numbers: what is accessed here is the

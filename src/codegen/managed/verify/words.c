@@ -53,7 +53,7 @@ struct reach {
     bool declared; /* as references, all of them */
 };
 
-static struct reach reach(struct tn__flow *m, struct tn__place place, int64_t bytes)
+static struct reach reach(struct tn__flow *m, struct tn__spot place, int64_t bytes)
 {
     const struct tn__object *object = &m->objects[place.object];
     uint32_t count = (uint32_t)(object->size / WORD_BYTES);
@@ -106,7 +106,7 @@ static void note_reference(struct reach r, LLVMValueRef at)
 /* Memory of a type, at a place. */
 struct access {
     struct tn__flow *memory;
-    struct tn__place place;
+    struct tn__spot place;
     LLVMValueRef at; /* NULL: the memory may be another */
     uint64_t done;   /* bytes of it, up to the last reference */
     bool is_global_load;
@@ -140,7 +140,7 @@ static void note_access(struct tn__flow *m, const struct tn__fact *fact, LLVMTyp
 
 /* ---- copies ---- */
 
-static void note_copied_word(struct tn__flow *m, struct tn__place to, struct tn__place from, int64_t at)
+static void note_copied_word(struct tn__flow *m, struct tn__spot to, struct tn__spot from, int64_t at)
 {
     struct reach a = reach(m, to, at), b = reach(m, from, at);
     if (!a.decided || !b.decided || a.word >= a.end || b.word >= b.end)
@@ -152,7 +152,7 @@ static void note_copied_word(struct tn__flow *m, struct tn__place to, struct tn_
 }
 
 /* How many bytes of the object come behind a place, if that is known. */
-static uint64_t bytes_behind(const struct tn__flow *m, struct tn__place place)
+static uint64_t bytes_behind(const struct tn__flow *m, struct tn__spot place)
 {
     const struct tn__object *object = &m->objects[place.object];
     bool known = !place.stride && !object->repeats && place.offset >= 0 && place.offset < (int64_t)object->size;
@@ -160,7 +160,7 @@ static uint64_t bytes_behind(const struct tn__flow *m, struct tn__place place)
 }
 
 /* `size` UINT64_MAX: not known; then the types have to agree. */
-static void note_copy(struct tn__flow *m, struct tn__place to, struct tn__place from, uint64_t size, LLVMValueRef at)
+static void note_copy(struct tn__flow *m, struct tn__spot to, struct tn__spot from, uint64_t size, LLVMValueRef at)
 {
     bool known = size != UINT64_MAX;
     uint64_t a = bytes_behind(m, to), b = bytes_behind(m, from), most = a < b ? a : b;

@@ -122,9 +122,9 @@ static int read_name(struct tn__coff_reader *r, uint32_t index, const char **nam
 static int read_section(struct tn__coff_reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
-    struct tn__section *section = &object->sections[index];
+    struct tn__input_section *section = &object->sections[index];
     const struct tn__coff_section header = tn__coff_section(r, index);
-    *section = (struct tn__section){.size = header.size};
+    *section = (struct tn__input_section){.size = header.size};
     int code = read_name(r, index, &section->name);
     if (code)
         return code;
@@ -213,7 +213,7 @@ static int read_sections(struct tn__coff_reader *r)
     object->sections = tn__arena_array(&object->arena, object->section_count, sizeof *object->sections);
     if (!object->sections)
         return tn__no_memory(r->err, object->name);
-    object->sections[0] = (struct tn__section){.name = ""};
+    object->sections[0] = (struct tn__input_section){.name = ""};
     int code = 0;
     for (uint32_t i = 1; !code && i < object->section_count; i++)
         code = read_section(r, i);

@@ -338,7 +338,7 @@ static struct text next_option(struct text *rest)
     return option;
 }
 
-static int read_section(struct tn__coff_reader *r, const struct tn__section *section)
+static int read_section(struct tn__coff_reader *r, const struct tn__input_section *section)
 {
     static const char byte_order_mark[] = {'\xef', '\xbb', '\xbf'};
     struct text rest = {(const char *)section->bytes, section->size};

@@ -10,12 +10,12 @@ int tn__gather_groups(struct tn__link *link)
 {
     int code = link->named ? 0 : tn__link_index_sections(link);
     for (size_t i = 0; !code && i < link->named_count; i++) {
-        const struct tn__section *section = link->named[i].section;
+        const struct tn__input_section *section = link->named[i].section;
         bool open = section->grouped && !section->gathered && tn__section_may_be_gathered(section);
         const char *dollar = open ? strchr(section->name, '$') : NULL;
         if (dollar)
             code = tn__link_gather_wanted(
-                link, &(struct tn__wanted){section->name, (size_t)(dollar - section->name), TN__GATHER_GROUP});
+                link, &(struct tn__gather_pattern){section->name, (size_t)(dollar - section->name), TN__GATHER_GROUP});
     }
     return code;
 }

@@ -69,7 +69,7 @@ static uint32_t suffix_priority(const char *suffix)
     return letter | (NUMBERS - value + 1);
 }
 
-static void set_array(struct tn__section *section)
+static void set_array(struct tn__input_section *section)
 {
     const uint32_t second = 1U << 25;
     for (size_t i = 0; i < TN_COUNT(arrays); i++) {
@@ -105,7 +105,7 @@ static bool is_compilers(const char *name)
 
 /* Nothing refers to what lies between the first and the last one of a group, so that is kept when others are stripped:
  * as all sections are by linkers for Windows, except those of COMDATs. */
-static void set_group(struct tn__object_data *object, struct tn__section *section, uint32_t flags)
+static void set_group(struct tn__object_data *object, struct tn__input_section *section, uint32_t flags)
 {
     section->grouped = !section->role && !is_compilers(section->name);
     if (!section->grouped || !strchr(section->name, '$'))
@@ -129,7 +129,7 @@ static uint8_t flags_kind(uint32_t flags)
 
 int tn__coff_set_kind(const struct tn__coff_reader *r, uint32_t index, uint32_t flags)
 {
-    struct tn__section *section = &r->object->sections[index];
+    struct tn__input_section *section = &r->object->sections[index];
     bool tls = !strncmp(section->name, ".tls", 4) && (!section->name[4] || section->name[4] == '$');
     section->kind = flags_kind(flags);
     if (section->kind == TN__SECTION_UNLOADED)

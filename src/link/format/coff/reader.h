@@ -72,7 +72,7 @@ struct tn__coff_reader {
 
 /* The relocations of a section in the file. */
 struct tn__coff_records {
-    const struct tn__section *section;
+    const struct tn__input_section *section;
     const uint8_t *at;
     uint64_t count;
     uint32_t base;    /* from which places are counted */

@@ -44,7 +44,7 @@ static int fail_reloc(const struct tn__coff_reader *r, uint32_t index, const uin
 int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
-    struct tn__section *section = &object->sections[index];
+    struct tn__input_section *section = &object->sections[index];
     uint64_t offset, count;
     int code = tn__coff_find_relocs(r, index, &offset, &count);
     if (code || !count || (section->kind == TN__SECTION_UNLOADED && !object->with_unloaded))

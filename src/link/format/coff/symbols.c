@@ -104,7 +104,7 @@ static void lead_group(struct tn__coff_reader *r, uint32_t index, const struct t
                                          [SELECT_EXACT_MATCH] = TN__SELECT_EXACT_MATCH,
                                          [SELECT_LARGEST] = TN__SELECT_LARGEST};
     struct tn__coff_comdat *comdat = &r->comdats[index];
-    const struct tn__section *section = &r->object->sections[index];
+    const struct tn__input_section *section = &r->object->sections[index];
     if (comdat->led || !comdat->selection)
         return;
     comdat->led = true;
@@ -147,7 +147,7 @@ static int read_definition(struct tn__coff_reader *r, uint32_t symbol, uint32_t 
 /* Sections that are associated with an associated one belong to the first of them all. */
 static int settle_associations(const struct tn__coff_reader *r)
 {
-    struct tn__section *sections = r->object->sections;
+    struct tn__input_section *sections = r->object->sections;
     for (uint32_t i = 1; i < r->object->section_count; i++) {
         uint32_t first = i, steps = 0;
         while (sections[first].follows && steps++ < r->object->section_count)

@@ -14,7 +14,7 @@ static const char *name_of(const struct tn__convention *convention, uint32_t var
 bool tn__object_has_code(const struct tn__object_data *data)
 {
     for (uint32_t i = 1; data->bytes && i < data->section_count; i++) {
-        const struct tn__section *section = &data->sections[i];
+        const struct tn__input_section *section = &data->sections[i];
         if (section->kind == TN__SECTION_CODE && section->size && tn__section_is_loaded(section))
             return true;
     }

@@ -24,10 +24,10 @@ static int read_section(struct tn__elf_reader *r, uint32_t index, const char *na
 {
     struct tn__object_data *object = r->object;
     const Elf64_Shdr header = tn__elf_header_of(r, index);
-    struct tn__section *section = &object->sections[index];
+    struct tn__input_section *section = &object->sections[index];
     if (header.sh_name >= names_size)
         return FAIL(r, "%s: section %u: its name lies outside the string table", object->name, index);
-    *section = (struct tn__section){
+    *section = (struct tn__input_section){
         .name = names + header.sh_name,
         .size = header.sh_size,
         .alignment = header.sh_addralign ? header.sh_addralign : 1,
@@ -97,7 +97,7 @@ static int read_sections(struct tn__elf_reader *r)
     object->sections = tn__arena_alloc(&object->arena, object->section_count * sizeof *object->sections);
     if (!object->sections)
         return tn__no_memory(r->err, object->name);
-    object->sections[0] = (struct tn__section){.name = ""};
+    object->sections[0] = (struct tn__input_section){.name = ""};
     for (uint32_t i = 1; !code && i < object->section_count; i++)
         code = read_section(r, i, (const char *)object->bytes + names.sh_offset, names.sh_size);
     return code ? code : tn__elf_check_overlap(r);
@@ -201,7 +201,7 @@ static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t secti
  * STT_TLS). */
 static int check_thread_local(const struct tn__elf_reader *r, uint32_t index, struct tn__symbol *symbol)
 {
-    const struct tn__section *section = &r->object->sections[symbol->section];
+    const struct tn__input_section *section = &r->object->sections[symbol->section];
     bool is_tls = symbol->type == TN__TYPE_TLS;
     bool in_tls = symbol->place == TN__PLACE_SECTION &&
                   (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO);

@@ -75,7 +75,7 @@ static bool may_have_role(const char *name)
 }
 
 /* Not inlined, for few sections come here, and the path of all others needs no registers to be saved. */
-__attribute__((noinline)) static void set_named_role(struct tn__section *section)
+__attribute__((noinline)) static void set_named_role(struct tn__input_section *section)
 {
     for (size_t i = 0; i < TN_COUNT(namings); i++)
         if (is_called(section->name, namings[i].name, namings[i].has_suffixes)) {
@@ -136,12 +136,12 @@ static const char *const kind_names[TN__SECTION_KINDS] = {
     [TN__SECTION_TLS_ZERO] = "thread-local data without bytes",
 };
 
-__attribute__((noinline)) static bool is_constant_once_relocated(const struct tn__section *section)
+__attribute__((noinline)) static bool is_constant_once_relocated(const struct tn__input_section *section)
 {
     return is_called(section->name, ".data.rel.ro", true);
 }
 
-bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__section *section, uint32_t type, uint64_t flags)
+bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__input_section *section, uint32_t type, uint64_t flags)
 {
     if (!is_loadable(r, type))
         return type == SHT_NULL;
@@ -162,7 +162,7 @@ int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index)
 {
     const Elf64_Shdr header = tn__elf_header_of(r, index);
     const char *file = r->object->name;
-    const struct tn__section *section = &r->object->sections[index];
+    const struct tn__input_section *section = &r->object->sections[index];
     if (!is_loadable(r, header.sh_type))
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): sections of type %#x cannot be loaded", file, index,
                         section->name, header.sh_type);
@@ -176,14 +176,14 @@ int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index)
 }
 
 /* GNU's way to say that the object's code runs on the stack (functions within functions, whose address is taken). */
-static bool wants_executable_stack(const struct tn__section *section, uint64_t flags)
+static bool wants_executable_stack(const struct tn__input_section *section, uint64_t flags)
 {
     return flags & SHF_EXECINSTR && !strcmp(section->name, ".note.GNU-stack");
 }
 
 /* What GCC writes with -flto and without -ffat-lto-objects. The section begins with two versions of 16 bits, then a
  * flag says that there is nothing else (GCC, struct lto_section; before version 10, there was a symbol instead). */
-static bool has_no_code(const struct tn__section *section)
+static bool has_no_code(const struct tn__input_section *section)
 {
     enum { SLIM = 4 };
     static const char prefix[] = ".gnu.lto_.lto.";
@@ -193,7 +193,7 @@ static bool has_no_code(const struct tn__section *section)
 
 int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, uint64_t flags)
 {
-    const struct tn__section *section = &r->object->sections[index];
+    const struct tn__input_section *section = &r->object->sections[index];
     if (wants_executable_stack(section, flags) && !r->object->any_machine)
         return tn__fail(
             r->err, TN_ENOTSUP,

@@ -37,10 +37,10 @@ static void next_crel(struct tn__cursor *c, struct tn__reloc *reloc)
 }
 
 __attribute__((noinline)) static int read_crel(const struct tn__elf_reader *r, uint32_t index,
-                                               struct tn__section *target)
+                                               struct tn__input_section *target)
 {
     const struct tn__object_data *object = r->object;
-    const struct tn__section *section = &object->sections[index];
+    const struct tn__input_section *section = &object->sections[index];
     struct tn__cursor c = tn__cursor(section->bytes, section->size);
     uint64_t head = tn__cursor_uleb(&c), count = head >> CREL_COUNT_SHIFT;
     if (!c.good || count > section->size)
@@ -67,7 +67,7 @@ __attribute__((noinline)) static int read_crel(const struct tn__elf_reader *r, u
 /* ---- any ---- */
 
 __attribute__((noinline)) static int fail_relocs(const struct tn__elf_reader *r, uint32_t index,
-                                                 const struct tn__section *target)
+                                                 const struct tn__input_section *target)
 {
     const Elf64_Shdr header = tn__elf_header_of(r, index);
     const char *file = r->object->name, *name = r->object->sections[index].name;
@@ -88,7 +88,7 @@ __attribute__((noinline)) static int fail_relocs(const struct tn__elf_reader *r,
     return TN__ELF_FAIL(r, "%s: section %u (%s) relocates %s, which has no bytes", file, index, name, target->name);
 }
 
-static int read_any(const struct tn__elf_reader *r, uint32_t index, struct tn__section *target)
+static int read_any(const struct tn__elf_reader *r, uint32_t index, struct tn__input_section *target)
 {
     const Elf64_Shdr header = tn__elf_header_of(r, index);
     bool good = header.sh_link == r->symtab_index && !target->relocs && (target->bytes || !header.sh_size);
@@ -102,7 +102,7 @@ static int read_any(const struct tn__elf_reader *r, uint32_t index, struct tn__s
 }
 
 /* Of a section that is not loaded. These are read by observers only, which do without if they are malformed. */
-static int read_unloaded(struct tn__elf_reader *r, uint32_t index, struct tn__section *target)
+static int read_unloaded(struct tn__elf_reader *r, uint32_t index, struct tn__input_section *target)
 {
     if (!r->object->with_unloaded && tn__elf_header_of(r, index).sh_type == TN__SHT_CREL)
         return 0;
@@ -120,6 +120,6 @@ int tn__elf_read_relocs(struct tn__elf_reader *r, uint32_t index)
     if (!number || number >= object->section_count)
         return TN__ELF_FAIL(r, "%s: section %u (%s) relocates section %u, which does not exist", object->name, index,
                             object->sections[index].name, number);
-    struct tn__section *target = &object->sections[number];
+    struct tn__input_section *target = &object->sections[number];
     return target->kind ? read_any(r, index, target) : read_unloaded(r, index, target);
 }

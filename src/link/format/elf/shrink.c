@@ -24,7 +24,7 @@ struct place {
 };
 
 struct shrinking {
-    struct tn__section *section, was;
+    struct tn__input_section *section, was;
     struct tn__reloc *relocs; /* a copy, in the order of their offsets */
     struct place *places;     /* likewise */
     size_t place_count;
@@ -51,7 +51,7 @@ static uint32_t form_of(const struct tn_format *format, uint32_t type)
 
 /* At most so many places: with a permission, or padding. Relocations are read where they are: each of them once, and
  * all of them. */
-static size_t count_places(const struct tn_format *format, const struct tn__section *section)
+static size_t count_places(const struct tn_format *format, const struct tn__input_section *section)
 {
     const uint32_t padding = format->arch->shortener->padding;
     size_t count = 0;
@@ -107,7 +107,7 @@ static int find_sections(struct tn__link *link, struct tn__object *object, bool 
     const struct tn__object_data *data = object->data;
     struct tn__shrunk *shrunk = NULL;
     for (uint32_t i = 0; object->plan->may_shrink && i < data->section_count; i++) {
-        struct tn__section *section = &data->sections[i];
+        struct tn__input_section *section = &data->sections[i];
         if (!section->reloc_count || !section->bytes || !tn__section_is_loaded(section))
             continue;
         size_t count = count_places(data->format, section);
@@ -339,8 +339,8 @@ static void unshrink(struct tn__object *object)
     if (!shrunk)
         return;
     for (size_t i = 0; i < shrunk->count; i++) {
-        struct tn__section *section = shrunk->sections[i].section;
-        const struct tn__section *was = &shrunk->sections[i].was;
+        struct tn__input_section *section = shrunk->sections[i].section;
+        const struct tn__input_section *was = &shrunk->sections[i].was;
         section->bytes = was->bytes;
         section->size = was->size;
         section->relocs = was->relocs;

@@ -85,9 +85,9 @@ static struct tn__symbol *symbol_of(const struct tn__macho_reader *r, const stru
 }
 
 /* The whole of a section, of which atoms are parts. */
-static struct tn__section whole_of(const struct tn__macho_section *from)
+static struct tn__input_section whole_of(const struct tn__macho_section *from)
 {
-    return (struct tn__section){
+    return (struct tn__input_section){
         .name = from->name,
         .bytes = from->bytes,
         .size = from->size,
@@ -102,10 +102,10 @@ static struct tn__section whole_of(const struct tn__macho_section *from)
 }
 
 /* Adds the part from `start` on to the neutral object; the next part, if there is one, shortens it. */
-static void begin_atom(struct tn__macho_reader *r, const struct tn__section *whole, uint64_t start)
+static void begin_atom(struct tn__macho_reader *r, const struct tn__input_section *whole, uint64_t start)
 {
     uint32_t index = r->object->section_count++;
-    struct tn__section *atom = &r->object->sections[index];
+    struct tn__input_section *atom = &r->object->sections[index];
     *atom = *whole;
     r->starts[index] = start;
     if (!start)
@@ -166,7 +166,7 @@ static void divide_section(struct tn__macho_reader *r, struct tn__macho_section 
                            const struct tn__macho_label *labels, uint32_t count, uint32_t *members)
 {
     const uint64_t end = r->splits && tn__macho_is_divisible(section) ? section->size : 0; /* of what is cut */
-    const struct tn__section whole = whole_of(section);
+    const struct tn__input_section whole = whole_of(section);
     struct current atom = {.index = r->object->section_count};
     section->first = atom.index;
     begin_atom(r, &whole, 0);
@@ -206,7 +206,7 @@ int tn__macho_divide(struct tn__macho_reader *r)
         return code;
     if (!allocate(r, &members))
         return tn__no_memory(r->err, object->name);
-    object->sections[0] = (struct tn__section){.name = ""};
+    object->sections[0] = (struct tn__input_section){.name = ""};
     object->section_count = 1;
     const struct tn__macho_label *at = r->labels, *const end = at + r->label_count;
     for (uint32_t i = 1; i < r->section_count; i++) {

@@ -5,7 +5,6 @@
 
 #include "link/passes/steps.h"
 
-
 /* What follows the beginning of a name; NULL if it begins otherwise. */
 static const char *behind(const char *name, const char *beginning)
 {
@@ -23,7 +22,7 @@ static const struct bound_name {
 };
 
 /* In files, the sections are called "__DATA,__data". */
-static int set_wanted(struct tn__link *link, const char *name, uint8_t reach, struct tn__wanted *wanted)
+static int set_wanted(struct tn__link *link, const char *name, uint8_t reach, struct tn__gather_pattern *wanted)
 {
     size_t length = strlen(name);
     const char *dollar = strchr(name, '$');
@@ -37,11 +36,11 @@ static int set_wanted(struct tn__link *link, const char *name, uint8_t reach, st
         copy[dollar - name] = ',';
     else
         memcpy(copy + length, ",", 2);
-    *wanted = (struct tn__wanted){copy, length + !dollar, reach, .may_lack = true};
+    *wanted = (struct tn__gather_pattern){copy, length + !dollar, reach, .may_lack = true};
     return 0;
 }
 
-int tn__parse_bound(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end)
+int tn__parse_bound(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end)
 {
     for (size_t i = 0; i < TN_COUNT(bound_names); i++) {
         const char *start = behind(name, bound_names[i].start), *end = behind(name, bound_names[i].end);

@@ -63,7 +63,7 @@ static bool find_place(const struct tn__macho_reader *r, const struct tn__reloc 
 }
 
 /* Stores the places of functions with an entry in `section`, at most one for each relocation; returns their number. */
-static size_t collect(const struct tn__macho_reader *r, const struct tn__section *section, struct place *out)
+static size_t collect(const struct tn__macho_reader *r, const struct tn__input_section *section, struct place *out)
 {
     enum { HEAD = 8 }; /* the length, and the distance of the common entry, which itself has a 0 */
     const struct tn__reloc *reloc = (const struct tn__reloc *)section->relocs, *end = reloc + section->reloc_count;
@@ -329,7 +329,7 @@ static int read_entry(const struct table *table, uint64_t start, const struct tn
 /* The bytes of a function, as many as its section has left. */
 static const uint8_t *code_at(const struct tn__macho_reader *r, const struct place *place, uint64_t *size)
 {
-    const struct tn__section *atom = &r->object->sections[place->atom];
+    const struct tn__input_section *atom = &r->object->sections[place->atom];
     bool inside = atom->bytes && place->offset <= atom->size;
     *size = inside ? atom->size - place->offset : 0;
     return inside ? atom->bytes + place->offset : NULL;
@@ -375,7 +375,7 @@ static int convert_entry(struct table *table, const struct entry *entry)
 static void add_table(struct table *table)
 {
     struct tn__object_data *object = table->r->object;
-    object->sections[object->section_count++] = (struct tn__section){
+    object->sections[object->section_count++] = (struct tn__input_section){
         .name = table->section->name,
         .bytes = table->bytes,
         .size = table->size,

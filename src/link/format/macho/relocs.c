@@ -461,7 +461,7 @@ static bool distribute(struct tn__macho_reader *r, const struct tn__macho_sectio
     const struct tn__row *rows = r->object->format->rows;
     struct tn__reloc *at = relocs, *const end = relocs + count;
     for (uint32_t i = section->first; i < section->first + section->count; i++) {
-        struct tn__section *atom = &r->object->sections[i];
+        struct tn__input_section *atom = &r->object->sections[i];
         const uint64_t start = r->starts[i], size = atom->size, inside = size < LARGEST ? 0 : size - LARGEST + 1;
         atom->relocs = (const uint8_t *)at;
         atom->relocs_made = true;
