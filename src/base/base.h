@@ -76,13 +76,13 @@ void *tn__arena_alloc_filled(struct tn__arena *arena, size_t size);
 void *tn__arena_array(struct tn__arena *arena, size_t count, size_t size);
 /* A NUL-terminated copy of `length` bytes. */
 char *tn__arena_text(struct tn__arena *arena, const char *text, size_t length);
-/* Makes room for `size` bytes in an empty arena; false when memory is out. */
+/* Makes space for `size` bytes in an empty arena; false when memory is out. */
 bool tn__arena_reserve(struct tn__arena *arena, size_t size);
 void tn__arena_free(struct tn__arena *arena);
 
 /* ---- growing arrays (alloc.c) ---- */
 
-/* Makes room for `need` elements of `size` bytes, doubling *capacity; false when memory is out (the array is
+/* Makes space for `need` elements of `size` bytes, doubling *capacity; false when memory is out (the array is
  * unchanged). */
 bool tn__grow(const struct tn_allocator *from, void *array_pointer, size_t *capacity, size_t need, size_t size);
 

@@ -147,9 +147,9 @@ int tn__append_text(struct tn_error *err, const char *text)
 {
     if (!err)
         return 0;
-    size_t at = strnlen(err->text, sizeof err->text - 1), room = sizeof err->text - at, length = strlen(text);
-    memcpy(err->text + at, text, length < room ? length + 1 : room);
-    if (length >= room)
+    size_t at = strnlen(err->text, sizeof err->text - 1), space = sizeof err->text - at, length = strlen(text);
+    memcpy(err->text + at, text, length < space ? length + 1 : space);
+    if (length >= space)
         end_cut(err);
     return err->code;
 }

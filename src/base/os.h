@@ -278,7 +278,7 @@ int tn__os_riscv_hwprobe(struct tn__os_hwprobe *keys, size_t count);
 /* What this process may use, in bytes; UINT64_MAX: no limit, or none that can be read. */
 struct tn__os_memory {
     uint64_t limit;         /* of memory: the machine's, those of control groups */
-    uint64_t room;          /* what of that is free */
+    uint64_t space;         /* what of that is free */
     uint64_t address_space; /* what RLIMIT_AS leaves */
 };
 void tn__os_memory(struct tn__os_memory *memory);

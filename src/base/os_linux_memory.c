@@ -67,10 +67,10 @@ static uint64_t number_of_group(const struct hierarchy *h, const char *group, co
     return length < (int)sizeof path ? number_in(path, key) : UINT64_MAX;
 }
 
-static void take_least(struct tn__os_memory *memory, uint64_t limit, uint64_t room)
+static void take_least(struct tn__os_memory *memory, uint64_t limit, uint64_t space)
 {
     memory->limit = tn__min64(memory->limit, limit);
-    memory->room = tn__min64(memory->room, tn__min64(limit, room));
+    memory->space = tn__min64(memory->space, tn__min64(limit, space));
 }
 
 /* Memory that caches files is available. */

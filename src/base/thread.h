@@ -53,7 +53,7 @@ enum tn__end { TN__END_HEAP, TN__END_LEASES, TN__END_QUIESCENCE, TN__ENDS };
 
 /* Has `function` called when the calling thread ends: first as soon as destructors of thread-specific data begin to
  * run, and again, with `last`, when as many of them have run as possible, because these may still use what the function
- * ends. False: the system has no room. */
+ * ends. False: the system has no space. */
 bool tn__thread_at_end(enum tn__end which, void (*function)(bool last));
 
 /* True if the calls with `last` have begun: nothing will be called any more. */

@@ -86,7 +86,7 @@ static int list_files(struct listing *l)
     return error ? TN_EIO : l->failed ? TN_ENOMEM : TN_OK;
 }
 
-static void make_room(struct folder *folder)
+static void make_space(struct folder *folder)
 {
     uint64_t known = __atomic_load_n(&folder->bytes, __ATOMIC_RELAXED);
     if (known != UINT64_MAX && (!folder->limit || known <= folder->limit))
@@ -114,7 +114,7 @@ static int put(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], const 
     if (!error) {
         if (__atomic_load_n(&folder->bytes, __ATOMIC_RELAXED) != UINT64_MAX)
             __atomic_fetch_add(&folder->bytes, length, __ATOMIC_RELAXED);
-        make_room(folder);
+        make_space(folder);
     }
     tn__os_unlock(lock);
     return error ? TN_EIO : TN_OK;

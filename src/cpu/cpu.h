@@ -107,7 +107,7 @@ static inline void tn__cpu_close_up(const struct tn_cpu_arch *arch, struct tn_cp
 
 struct tn_cpu_set tn__cpu_of_kind(const struct tn_cpu_arch *arch, enum tn_cpu_kind kind);
 
-/* A text that is being written, for as long as there is room. tn__cpu_put appends to it as printf. */
+/* A text that is being written, for as long as there is space. tn__cpu_put appends to it as printf. */
 struct tn__cpu_text {
     char *to;
     size_t size, length; /* `length` may exceed `size`, as with snprintf */

@@ -124,7 +124,7 @@ static int read_base(struct parser *parser, struct word word, const char *item, 
 static int read_unknown(struct parser *parser, struct word word, const char *item, bool off,
                         struct tn_cpu_target *target)
 {
-    if (!parser->extra) { /* room for all items that follow, each with a comma and a sign */
+    if (!parser->extra) { /* space for all items that follow, each with a comma and a sign */
         parser->extra = tn__arena_alloc(&parser->targets->arena, 2 * strcspn(item, ";") + 2);
         if (!parser->extra)
             return out_of_memory(parser);

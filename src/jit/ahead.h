@@ -95,7 +95,7 @@ struct tn__ahead {
     atomic_int work;                     /* 0: no task is under way, 1: one is, 2: and there are events behind it */
     struct tn__ahead_module *modules;    /* the newest first */
     struct tn__ahead_candidate *waiting; /* by rank */
-    size_t waiting_count, waiting_room;
+    size_t waiting_count, waiting_space;
     uint64_t event_number;
     /* So many of the first candidates are left to the callers, who are about to compile them; in units. */
     unsigned gap;

@@ -30,7 +30,7 @@ static void add(struct tn__ahead *ahead, const struct tn__ahead_candidate *candi
     struct tn__ahead_part *part = &candidate->module->parts[candidate->part];
     if (is_done(candidate->module, candidate->part) || ahead->waiting_count >= WAITING_MOST ||
         (!candidate->handle && part->rank && part->rank <= candidate->rank) ||
-        !tn__grow(NULL, &ahead->waiting, &ahead->waiting_room, ahead->waiting_count + 1, sizeof *ahead->waiting))
+        !tn__grow(NULL, &ahead->waiting, &ahead->waiting_space, ahead->waiting_count + 1, sizeof *ahead->waiting))
         return;
     part->rank = candidate->handle ? part->rank : candidate->rank;
     size_t at = ahead->waiting_count++;

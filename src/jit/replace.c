@@ -31,7 +31,7 @@ struct replacing {
     struct tn__resting *rests; /* NULL: on nothing */
     struct tn__arena arena;
     struct function *symbols; /* of the version; then its functions only */
-    size_t count, room;
+    size_t count, space;
     struct tn_tracker *stubs; /* owns new ones, until all is well */
     bool was_seen;            /* threads may have called the version, or may have the address of a new stub */
     bool is_stuck;            /* and these stubs could not be removed */
@@ -145,15 +145,15 @@ static int note_symbol(void *context, const struct tn_known *symbol)
     struct replacing *r = context;
     if (symbol->flags & TN_KNOWN_HIDDEN)
         return TN_OK;
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        struct function *more = tn__arena_array(&r->arena, room, sizeof *more);
+    if (r->count == r->space) {
+        size_t space = r->space ? 2 * r->space : 16;
+        struct function *more = tn__arena_array(&r->arena, space, sizeof *more);
         if (!more)
             return tn__no_memory(r->err, r->module);
         if (r->count)
             memcpy(more, r->symbols, r->count * sizeof *more);
         r->symbols = more;
-        r->room = room;
+        r->space = space;
     }
     const char *name = tn__arena_text(&r->arena, symbol->name, strlen(symbol->name));
     if (!name)

@@ -317,12 +317,12 @@ void tn__tiers_end(struct tn__tiers *tiers)
     tn__tiers_unlock();
 }
 
-size_t tn__tiers_take(struct tn__told *samples, size_t room)
+size_t tn__tiers_take(struct tn__told *samples, size_t space)
 {
     struct tn__told told;
     size_t count = 0;
     tn__tiers_lock();
-    while (count < room && tn__told_pop(&told))
+    while (count < space && tn__told_pop(&told))
         if (told.module)
             take_count(&told);
         else

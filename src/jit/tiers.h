@@ -76,7 +76,7 @@ void tn__tiers_unlock(void);
 int tn__tiers_open(struct tn__tiers *tiers, struct tn_error *err);
 void tn__tiers_close(struct tn__tiers *tiers);
 /* Empties the queue: notes what counters have told, and answers samples. */
-size_t tn__tiers_take(struct tn__told *samples, size_t room);
+size_t tn__tiers_take(struct tn__told *samples, size_t space);
 /* The tiers of a JIT, which is not destroyed until the end; NULL: it was. */
 struct tn__tiers *tn__tiers_begin(const struct tn_jit *jit);
 void tn__tiers_end(struct tn__tiers *tiers);
@@ -113,7 +113,7 @@ void tn__tiers_retire(struct tn__tiered_part *part, size_t tier);
 
 /* ---- tiers_queue.c ---- */
 
-/* Lock-free, and safe in signal handlers. False: there is no room. */
+/* Lock-free, and safe in signal handlers. False: there is no space. */
 bool tn__told_push(const struct tn__told *told);
 /* Under the lock of tiers.c. */
 bool tn__told_pop(struct tn__told *told);

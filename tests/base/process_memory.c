@@ -99,7 +99,7 @@ static int check(const struct row *row)
     }
     struct tn__os_memory memory;
     tn__os_memory(&memory);
-    return memory.limit != row->limit ? 1 : memory.room != row->room ? 2 : 0;
+    return memory.limit != row->limit ? 1 : memory.space != row->room ? 2 : 0;
 }
 
 static int status_of(pid_t pid)
@@ -168,7 +168,7 @@ static void without_proc_nothing_is_known(void **state)
         if (chroot("/var/empty") != 0 && chroot("/mnt") != 0)
             _exit(CANNOT_MOUNT);
         tn__os_memory(&memory);
-        _exit(memory.limit != UINT64_MAX || memory.room != UINT64_MAX);
+        _exit(memory.limit != UINT64_MAX || memory.space != UINT64_MAX);
     }
     int status = status_of(pid);
     if (status == CANNOT_MOUNT)

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const struct tn__output_options program = {.name = "out",
                                                .program = true,
                                                .address = 0x20000,
-                                               .tls_room = {.size = 64, .alignment = 64, .has_values = true}};
+                                               .tls_space = {.size = 64, .alignment = 64, .has_values = true}};
     const struct tn__output_options fixed = {.name = "out", .fixed = true, .address = 0x10000000, .resolver = anything};
     bounds_begin();
     link_output(&anywhere, bytes, size);

@@ -33,9 +33,9 @@ static bool read_file(struct job *job, const char *name)
     if (!file)
         return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false;
     char *line = NULL;
-    size_t room = 0;
+    size_t space = 0;
     bool good = true;
-    while (good && getline(&line, &room, file) >= 0)
+    while (good && getline(&line, &space, file) >= 0)
         good = add(job, line, strcspn(line, "\n"));
     if (good && ferror(file))
         good = (tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false);

@@ -78,9 +78,9 @@ static bool read_trace(struct job *job, const char *name)
     if (!trace)
         return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false;
     char *line = NULL;
-    size_t room = 0, number = 0;
+    size_t space = 0, number = 0;
     bool good = true;
-    while (good && getline(&line, &room, trace) >= 0)
+    while (good && getline(&line, &space, trace) >= 0)
         good = read_trace_line(job, name, line, ++number);
     if (good && ferror(trace))
         good = (tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false);

@@ -56,12 +56,12 @@ static struct {
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
-    size_t room = sizeof report.text - report.length;
+    size_t space = sizeof report.text - report.length;
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(report.text + report.length, room, format, arguments);
+    int length = vsnprintf(report.text + report.length, space, format, arguments);
     va_end(arguments);
-    report.length += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
+    report.length += length < 0 ? 0 : (size_t)length < space ? (size_t)length : space - 1;
 }
 
 /* Names and paths may contain anything. */

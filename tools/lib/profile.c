@@ -25,7 +25,7 @@ static struct {
         struct tn_jit_function function;
         char name[120];
     } * rows;
-    size_t count, room;
+    size_t count, space;
 } self;
 
 static void sample(int number, siginfo_t *info, void *context)
@@ -47,13 +47,13 @@ static int keep(void *context, const struct tn_jit_function *function)
         was_called |= function->tiers[i].bytes != 0;
     if (!was_called)
         return 0;
-    if (self.count == self.room) {
-        size_t room = self.room ? 2 * self.room : 64;
-        struct row *more = realloc(self.rows, room * sizeof *more);
+    if (self.count == self.space) {
+        size_t space = self.space ? 2 * self.space : 64;
+        struct row *more = realloc(self.rows, space * sizeof *more);
         if (!more)
             return TN_ENOMEM;
         self.rows = more;
-        self.room = room;
+        self.space = space;
     }
     struct row *row = &self.rows[self.count++];
     row->function = *function;

@@ -16,10 +16,10 @@ size_t tool_default_threads(void)
 {
     cpu_set_t cores;
     bool known =
-        sched_getaffinity(0, sizeof cores, &cores) == 0; /* not on machines with more cores than it has room for */
+        sched_getaffinity(0, sizeof cores, &cores) == 0; /* not on machines with more cores than it has space for */
     size_t threads = known ? (size_t)CPU_COUNT(&cores) : tn__os_cores();
     struct tn__os_memory memory;
     tn__os_memory(&memory);
-    uint64_t fit = tn__min64(memory.room / MEMORY_PER_THREAD, memory.address_space / (MEMORY_PER_THREAD + TN__STACK));
+    uint64_t fit = tn__min64(memory.space / MEMORY_PER_THREAD, memory.address_space / (MEMORY_PER_THREAD + TN__STACK));
     return (size_t)tn__max64(1, tn__min64(threads, fit));
 }

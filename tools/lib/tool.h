@@ -307,10 +307,10 @@ int tool_program_call(const struct settings *settings, void *entry);
 
 /* ---- its thread-local variables (thread_data.c) ---- */
 
-/* Before anything is linked: from now on every new thread has room for thread-local variables of the program. False:
+/* Before anything is linked: from now on every new thread has space for thread-local variables of the program. False:
  * reported. */
 bool tool_thread_data_start(void);
-/* From now on the program runs: when it creates its first thread, the room becomes what the program uses then. */
+/* From now on the program runs: when it creates its first thread, the space becomes what the program uses then. */
 void tool_thread_data_run(void);
 
 /* ---- images (images.c) ---- */

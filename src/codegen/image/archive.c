@@ -47,7 +47,7 @@ struct index {
     char *names; /* each with its NUL */
     size_t size, capacity;
     uint32_t *members; /* which member defines each */
-    size_t count, room;
+    size_t count, space;
 };
 
 static int add_definition(void *context, size_t member, const struct tn__symbol *symbol)
@@ -57,7 +57,7 @@ static int add_definition(void *context, size_t member, const struct tn__symbol 
         return TN_OK;
     size_t length = strlen(symbol->name) + 1;
     if (!tn__grow(NULL, &index->names, &index->capacity, index->size + length, 1) ||
-        !tn__grow(NULL, &index->members, &index->room, index->count + 1, sizeof *index->members))
+        !tn__grow(NULL, &index->members, &index->space, index->count + 1, sizeof *index->members))
         return TN_ENOMEM;
     memcpy(index->names + index->size, symbol->name, length);
     index->size += length;

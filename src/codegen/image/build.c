@@ -177,7 +177,7 @@ static void end_prepared(struct tn__image_build *b)
     tn__arena_free(&b->gc.arena);
 }
 
-static int make_room(struct tn__image_build *b)
+static int make_space(struct tn__image_build *b)
 {
     b->is_finished = tn__arena_array(&b->arena, b->shard_count, sizeof *b->is_finished);
     b->parts = tn__arena_array(&b->arena, b->shard_count, sizeof *b->parts);
@@ -196,7 +196,7 @@ static int make_room(struct tn__image_build *b)
     return TN_OK;
 }
 
-static void end_room(struct tn__image_build *b)
+static void end_space(struct tn__image_build *b)
 {
     for (size_t i = 0; b->parts && i < b->shard_count; i++)
         tn_buffer_free(&b->parts[i].bitcode);
@@ -225,7 +225,7 @@ static const struct phase {
     {ANY, 0, take_options},
     {ANY, 0, take_objects},
     {ANY, TIMER(prepare), prepare, end_prepared},
-    {SHARD | WHOLE, 0, make_room, end_room},
+    {SHARD | WHOLE, 0, make_space, end_space},
     {SHARD, 0, choose_shard},
     {WHOLE, 0, tn__image_take_shards},
     {SHARD | WHOLE, TIMER(compile), tn__image_compile_shards},

@@ -340,7 +340,7 @@ struct job {
 
 struct module {
     const struct tn__image_contents *contents;
-    char *name; /* room for each of the names */
+    char *name; /* space for each of the names */
     size_t name_size;
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -372,7 +372,7 @@ static LLVMValueRef declare_version(const struct module *m, const struct tn__sha
                                         LLVMFunctionType(LLVMVoidTypeInContext(m->context), NULL, 0, 0)));
 }
 
-/* With the versions for target 0: so an image works before it is opened, too. `values` has room for the slots. */
+/* With the versions for target 0: so an image works before it is opened, too. `values` has space for the slots. */
 static LLVMValueRef define_slots(const struct module *m, LLVMValueRef *values)
 {
     size_t count = m->contents->slots;

@@ -34,11 +34,11 @@ static int join_input(struct tn__image_build *b, const struct tn_image_input *in
 
 static int read_inputs(struct tn__image_build *b)
 {
-    size_t at = 0, room = sizeof b->input_names; /* as many names as fit */
-    for (size_t i = 0; i < b->input_count && at < room; i++)
-        at += (size_t)snprintf(b->input_names + at, room - at, "%s%s", i ? ", " : "", b->inputs[i].name);
-    if (at >= room)
-        memcpy(b->input_names + room - sizeof "...", "...", sizeof "...");
+    size_t at = 0, space = sizeof b->input_names; /* as many names as fit */
+    for (size_t i = 0; i < b->input_count && at < space; i++)
+        at += (size_t)snprintf(b->input_names + at, space - at, "%s%s", i ? ", " : "", b->inputs[i].name);
+    if (at >= space)
+        memcpy(b->input_names + space - sizeof "...", "...", sizeof "...");
     b->unit.name = b->inputs[0].name;
     b->unit.file = b->options.name; /* not the input's name, which may differ in another process */
     b->unit.options = &b->compile;

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Writes how the source spells a mangled name of C++ or Rust, cut if there is no room for all of it. False: the name is
- * not mangled, or memory is out. */
+/* Writes how the source spells a mangled name of C++ or Rust, cut if there is no space for all of it. False: the name
+ * is not mangled, or memory is out. */
 bool tn__llvm_demangle(const char *name, size_t length, char *text, size_t size);
 
 #ifdef __cplusplus

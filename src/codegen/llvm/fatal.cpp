@@ -57,11 +57,11 @@ void install()
 
 /* LLVM's registry of passes stays locked for good if memory runs out under its lock, so setting up starts only with
  * more memory at hand than it takes (0.4 MB). */
-bool has_room()
+bool has_space()
 {
-    void *volatile room = ::operator new(1 << 20, std::nothrow); /* volatile: or the pair is optimised away */
-    ::operator delete(room);
-    return room != nullptr;
+    void *volatile space = ::operator new(1 << 20, std::nothrow); /* volatile: or the pair is optimised away */
+    ::operator delete(space);
+    return space != nullptr;
 }
 
 /* On the stack that the body runs on, because longjmp must not change to another. */
@@ -94,7 +94,7 @@ bool tn__once(struct tn__once *once)
     if (!once->good) {
         setting_up = true;
         try {
-            once->good = has_room() && once->step();
+            once->good = has_space() && once->step();
         } catch (const std::bad_alloc &) {
         }
         setting_up = false;

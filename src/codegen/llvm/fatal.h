@@ -20,7 +20,7 @@ extern "C" {
 int tn__contain(int (*body)(void *context), void *context, struct tn_error *err);
 /* The same on the calling thread's stack, for short calls that do not recurse. */
 int tn__contain_here(int (*body)(void *context), void *context, struct tn_error *err);
-/* For a body that gives memory back: if there is no room for a stack, it runs on the calling thread's. */
+/* For a body that gives memory back: if there is no space for a stack, it runs on the calling thread's. */
 void tn__contain_disposal(int (*body)(void *context), void *context);
 
 /* A step that sets up LLVM for the whole process. */
@@ -41,7 +41,7 @@ bool tn__once(struct tn__once *once);
  * LLVM's functions recurse with the nesting of the IR, and threads of programs may have little stack. */
 
 /* Calls `body` with TN__STACK bytes of stack below it; debuggers and exceptions pass through. TN_ENOMEM: there is no
- * room for one, and `body` was not called. A stack belongs to no thread. Idle ones are kept for later calls; their
+ * space for one, and `body` was not called. A stack belongs to no thread. Idle ones are kept for later calls; their
  * memory is given back, except for the little that every call uses. */
 enum { TN__STACK = 64 << 20 };
 int tn__stack_call(void (*body)(void *context), void *context, struct tn_error *err);

@@ -191,8 +191,8 @@ static int run_all(struct run *r, const struct tn__stages *stages)
 /* The passes of ours from here on run as one list, and LLVM's verifier looks at what all of them made. */
 static int run_ours(struct tn__gc *gc, const char *at, const char **end)
 {
-    size_t count = 0, room = strlen(at); /* names are longer than a byte */
-    uint8_t *list = tn__alloc(NULL, room);
+    size_t count = 0, space = strlen(at); /* names are longer than a byte */
+    uint8_t *list = tn__alloc(NULL, space);
     if (!list)
         return tn__no_memory(gc->diagnostics->err, gc->diagnostics->name);
     for (struct element e = read_element(at); is_ours(e); e = read_element(*end + (**end == ','))) {

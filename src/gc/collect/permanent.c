@@ -252,7 +252,7 @@ static void arm_all(struct tn_heap *heap)
         return;
     }
     for (size_t i = 0; i < count; i++)
-        arm_or_enter(heap, p->logged[i]); /* there is room */
+        arm_or_enter(heap, p->logged[i]); /* there is space */
 }
 
 /* ---- checks ---- */
@@ -361,7 +361,7 @@ static bool is_taken(const struct tn_heap *heap, const char *start, const char *
     return in_heap || (next < p->space_count && p->spaces[next].start < end);
 }
 
-/* There is room. */
+/* There is space. */
 static void insert_space(struct tn__permanent *p, struct space space)
 {
     size_t at = TN_BISECT(0, p->space_count, i, p->spaces[i].start < space.start);
@@ -379,11 +379,11 @@ static int add(struct tn_heap *heap, struct space space, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "the addresses from %p to %p are the heap's, or have permanent objects already",
                         (void *)space.start, (void *)space.end);
     tn__mutex_lock(&p->lock);
-    bool has_room = tn__grow(NULL, &p->spaces, &p->space_capacity, p->space_count + 1, sizeof *p->spaces);
-    if (has_room)
+    bool has_space = tn__grow(NULL, &p->spaces, &p->space_capacity, p->space_count + 1, sizeof *p->spaces);
+    if (has_space)
         insert_space(p, space);
     tn__mutex_unlock(&p->lock);
-    return has_room ? TN_OK : tn__no_memory(err, NULL);
+    return has_space ? TN_OK : tn__no_memory(err, NULL);
 }
 
 int tn_heap_add_permanent(struct tn_heap *heap, void *start, size_t size, uint64_t flags, struct tn_error *err)

@@ -208,7 +208,7 @@ static bool refill(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t s
 static void *take_old(struct tn_heap *heap, uint64_t size, const struct tn_type *type)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    void *object = tn__gen_room(g, size, type);
+    void *object = tn__gen_space(g, size, type);
     if (object && type->kind != TN_KIND_LEAF)
         tn__gen_log(g, NULL, (uintptr_t)object | 1);
     if (object && g->beside)
@@ -382,7 +382,8 @@ static void collect_all(struct tn_heap *heap, struct tn_collection *done)
     tn__gen_set_budget(heap, before, start, tn__os_now_ns() - start);
 }
 
-/* After a full collection that did not make enough room: what one of these frees is room for the copies of the next. */
+/* After a full collection that did not make enough space: what one of these frees is space for the copies of the next.
+ * */
 static void compact(struct tn_heap *heap, struct tn_collection *done)
 {
     enum { MOST = 4 };

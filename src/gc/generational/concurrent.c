@@ -209,8 +209,8 @@ static double expected_ns(const struct tn__generational *g)
 static uint64_t expected_growth(const struct tn__generational *g)
 {
     const double MORE = 1.3; /* the marker does not always run */
-    double growth = MORE * expected_ns(g) * g->growth_rate, room = (double)(g->budget - g->live_before);
-    double most = g->workers > 1 ? room / 4 * 3 : room / 2; /* slices are as long as it takes */
+    double growth = MORE * expected_ns(g) * g->growth_rate, space = (double)(g->budget - g->live_before);
+    double most = g->workers > 1 ? space / 4 * 3 : space / 2; /* slices are as long as it takes */
     return g->budget <= g->live_before ? 0 : (uint64_t)(growth < most ? growth : most);
 }
 
@@ -241,8 +241,8 @@ static enum tn__extent due(const struct tn_heap *heap, uint64_t used)
 static uint64_t choose_slice(const struct tn__generational *g)
 {
     const double MORE = 2;
-    uint64_t room = g->budget > g->used ? g->budget - g->used : 0;
-    double slice = MORE * expected_ns(g) / (double)(room / bytes_of_slice(g) + 1);
+    uint64_t space = g->budget > g->used ? g->budget - g->used : 0;
+    double slice = MORE * expected_ns(g) / (double)(space / bytes_of_slice(g) + 1);
     return slice < LEAST_SLICE_NS ? LEAST_SLICE_NS : slice > MOST_SLICE_NS ? MOST_SLICE_NS : (uint64_t)slice;
 }
 

@@ -5,8 +5,8 @@
  * in holes; larger ones do, and so does memory that is to go back to the system, and a heap that is full of lines with
  * one small object each.
  *
- * Blocks come in the order of what lives in them, and only as many as there is room for: an object for whose copy there
- * is no memory nevertheless stays where it is, as pinned ones do. */
+ * Blocks come in the order of what lives in them, and only as many as there is space for: an object for whose copy
+ * there is no memory nevertheless stays where it is, as pinned ones do. */
 
 #include "gc/generational/generational.h"
 
@@ -50,13 +50,13 @@ static uint64_t free_bytes(const struct tn__generational *g)
     return count * TN__BLOCK;
 }
 
-/* Marks the sparsest blocks in `moving`, as long as there is room for what lives in them. False: all sparse blocks
- * together would not give `worth` bytes, or there is no room for any. */
+/* Marks the sparsest blocks in `moving`, as long as there is space for what lives in them. False: all sparse blocks
+ * together would not give `worth` bytes, or there is no space for any. */
 static bool choose(struct tn__generational *g, uint64_t (*live)(const struct tn__generational *g, uint32_t block),
-                   unsigned most, uint64_t room, uint64_t worth)
+                   unsigned most, uint64_t space, uint64_t worth)
 {
     uint64_t parts[PARTS] = {0}, gain = 0;
-    unsigned first = 0; /* number of sixteenths for which there is not enough room in all blocks */
+    unsigned first = 0; /* number of sixteenths for which there is not enough space in all blocks */
     bool any = false;
     for (uint32_t block = TN__FIRST_OLD; block < g->block_end; block++) {
         uint64_t part = is_small(g, block) ? live(g, block) / PART : PARTS;
@@ -66,12 +66,12 @@ static bool choose(struct tn__generational *g, uint64_t (*live)(const struct tn_
             gain += TN__BLOCK - (part + 1) * PART;
         }
     }
-    for (; first < most && parts[first] <= room; first++)
-        room -= parts[first];
+    for (; first < most && parts[first] <= space; first++)
+        space -= parts[first];
     uint64_t bytes = (first + 1) * (uint64_t)PART;
     for (uint32_t block = TN__FIRST_OLD; block < g->block_end; block++) {
-        bool is_last = g->moving[block] == first + 1 && bytes <= room;
-        room -= is_last ? bytes : 0;
+        bool is_last = g->moving[block] == first + 1 && bytes <= space;
+        space -= is_last ? bytes : 0;
         g->moving[block] = gain >= worth && g->moving[block] && (g->moving[block] <= first || is_last);
         any |= g->moving[block];
     }

@@ -334,11 +334,11 @@ uint32_t tn__gen_count_lines(const struct tn__generational *g, uint32_t block);
  * lines of each block; NULL: they have not been counted. */
 void tn__gen_sweep(struct tn__generational *g, const uint16_t *counts);
 
-/* ---- room for objects (room.c) ---- */
+/* ---- space for objects (copies.c) ---- */
 
 /* For an object of this size in the old space, whose start it marks; the address of its payload. NULL: none. The heap
  * has no running workers. */
-void *tn__gen_room(struct tn__generational *g, uint64_t size, const struct tn_type *type);
+void *tn__gen_space(struct tn__generational *g, uint64_t size, const struct tn_type *type);
 /* Copies the object, whose header was `header`, to the old space and leaves its new address in its header, unless
  * another worker did (`is_mine`); the address. NULL: there is no memory, so that the object stays (TN__STAYS). */
 void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is_mine);

@@ -110,7 +110,7 @@ void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
 }
 
 /* The thread has a buffer that is not full. False: no memory. */
-static bool make_room(struct tn__generational *g, struct tn__mutator *mutator)
+static bool make_space(struct tn__generational *g, struct tn__mutator *mutator)
 {
     struct tn__log *log = mutator->log;
     size_t most = most_entries(g);
@@ -134,7 +134,7 @@ static bool make_room(struct tn__generational *g, struct tn__mutator *mutator)
 void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintptr_t entry)
 {
     if (mutator) {
-        if (make_room(g, mutator))
+        if (make_space(g, mutator))
             *mutator->log_at++ = entry;
         return;
     }

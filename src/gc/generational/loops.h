@@ -80,11 +80,11 @@ static inline bool tn__is_fixed(const struct tn_type *type)
 static inline __attribute__((always_inline)) void **tn__push_fixed(struct tn__worker *w, const struct tn__view *v,
                                                                    void **top, void *object, const struct tn_type *type,
                                                                    tn__push *push,
-                                                                   void (*make_room)(struct tn__worker *w))
+                                                                   void (*make_space)(struct tn__worker *w))
 {
     void **words = object;
     if (top >= w->entries + TN__ENTRIES)
-        top = tn__after(w, top, make_room);
+        top = tn__after(w, top, make_space);
     for (uint64_t references = type->references, after; references; references &= after) {
         after = references + (references & -references);
         void **start = words + tn__lowest_bit(references), **slot = words + (after ? tn__lowest_bit(after) : 64);

@@ -13,13 +13,13 @@ enum { TN__PART_ITEMS = 512 };
 /* Those of an array; the last one is at the top of the stack afterwards. */
 static inline __attribute__((always_inline)) void tn__push_items(struct tn__worker *w, void **items, uint64_t count,
                                                                  tn__push *push,
-                                                                 void (*make_room)(struct tn__worker *w))
+                                                                 void (*make_space)(struct tn__worker *w))
 {
     const struct tn__view v = w->view;
     void **top = tn__top(w);
     for (void **end = items + count; items < end;) {
         if (top >= w->entries + TN__ENTRIES)
-            top = tn__after(w, top, make_room);
+            top = tn__after(w, top, make_space);
         for (uint64_t part = tn__min64(TN__MORE_ENTRIES, (uint64_t)(end - items)); part--; items++)
             top = push(w, &v, top, items);
     }

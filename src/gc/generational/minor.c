@@ -5,7 +5,7 @@
  * pinned, or that there is no memory for, stay where they are and are old from then on; their piece is not used again
  * before a full collection finds no object in it. */
 
-#include "gc/generational/room.h"
+#include "gc/generational/copies.h"
 
 /* ---- objects ---- */
 

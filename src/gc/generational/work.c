@@ -93,14 +93,14 @@ bool tn__gen_share_part(struct tn__worker *w, void **items, uint64_t count)
 {
     struct tn__team *team = &w->g->team;
     lock(w);
-    bool has_room = team->part_count < TN_COUNT(team->parts);
-    if (has_room)
+    bool has_space = team->part_count < TN_COUNT(team->parts);
+    if (has_space)
         team->parts[team->part_count++] = (struct tn__part){items, count};
     bool has_idle = team->idle;
     unlock(w);
-    if (has_room && has_idle)
+    if (has_space && has_idle)
         announce(team);
-    return has_room;
+    return has_space;
 }
 
 void tn__gen_scan_any(struct tn__worker *w, void *object)

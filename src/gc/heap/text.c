@@ -44,9 +44,9 @@ const char *tn_collection_phase_name(unsigned phase)
 
 static void append(char *text, size_t size, size_t *length, const char *suffix, const char *name, uint64_t value)
 {
-    size_t room = *length < size ? size - *length : 0;
+    size_t space = *length < size ? size - *length : 0;
     *length +=
-        (size_t)snprintf(room ? text + *length : NULL, room, " %s%s=%llu", name, suffix, (unsigned long long)value);
+        (size_t)snprintf(space ? text + *length : NULL, space, " %s%s=%llu", name, suffix, (unsigned long long)value);
 }
 
 size_t tn_collection_write(const struct tn_collection *collection, char *text, size_t size)

@@ -241,7 +241,7 @@ __asm__(FUNCTION("tn__gc_keep_registers") FRAME /* */
 
 /* ---- the barrier ---- */
 
-/* A slot of an object that is not permanent goes into the thread's buffer if that has room. All else is for
+/* A slot of an object that is not permanent goes into the thread's buffer if that has space. All else is for
  * tn__gc_log_here. */
 __asm__(FUNCTION("tn__gc_log") /* */
         "    testq %rsi, %rsi\n"

@@ -175,7 +175,7 @@ static size_t find_place(uint64_t address)
 }
 
 /* At most half full. */
-static bool make_room(size_t more)
+static bool make_space(size_t more)
 {
     size_t old_capacity = table.capacity, capacity = old_capacity ? old_capacity : 256;
     while (capacity / 2 < table.count + more)
@@ -246,7 +246,7 @@ static int add_maps(const uint8_t *section, size_t size, struct tn_range code, s
     int failure = tn__maps_read(section, size, code, count_one, &count, err);
     if (failure)
         return failure;
-    if (!make_room(count))
+    if (!make_space(count))
         return tn__fail(err, TN_ENOMEM, "no memory for %zu stack maps", count);
     return tn__maps_read(section, size, code, enter_one, NULL, err);
 }

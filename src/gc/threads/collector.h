@@ -22,7 +22,7 @@ enum tn__extent { TN__NOTHING, TN__PARTIAL, TN__FULL, TN__COMPACT, TN__TRIM };
 
 struct tn_collector {
     const char *name;            /* for TENON_GC */
-    enum tn__extent last_resort; /* what makes the most room for an object: FULL or COMPACT */
+    enum tn__extent last_resort; /* what makes the most space for an object: FULL or COMPACT */
 
     /* ---- a heap ---- */
 
@@ -35,7 +35,7 @@ struct tn_collector {
     /* Whether a collection is due before the thread (NULL: one of another heap, or of none) allocates `size` bytes,
      * header included. */
     enum tn__extent (*due)(const struct tn_heap *heap, const struct tn__mutator *mutator, uint64_t size);
-    /* Makes room for an object, after its header. NULL: memory or the limit does not allow it. */
+    /* Makes space for an object, after its header. NULL: memory or the limit does not allow it. */
     void *(*take)(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type);
     /* Takes the memory back that the thread allocates in; its limit is NULL then. The world is stopped, or the thread
      * is being detached. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Reports when managed code has filled its thread's stack, to programs that ask for it. Each thread that attaches has a
- * signal stack then, since its own has no room for a handler. */
+ * signal stack then, since its own has no space for a handler. */
 
 #include "base/os.h"
 #include "gc/threads/threads.h"

@@ -118,12 +118,12 @@ static bool is_type(const struct checker *c, const struct tn_type *type)
 
 /* ---- objects ---- */
 
-/* The size of an object whose header was checked, in `room` bytes; 0: it does not fit. */
-static uint64_t size_of(const void *object, uint64_t room)
+/* The size of an object whose header was checked, in `space` bytes; 0: it does not fit. */
+static uint64_t size_of(const void *object, uint64_t space)
 {
     const struct tn_type *type = tn__type_of(object);
     uint64_t length = 0, payload;
-    if (room < TN_GC_HEADER_SIZE || room - TN_GC_HEADER_SIZE < type->size)
+    if (space < TN_GC_HEADER_SIZE || space - TN_GC_HEADER_SIZE < type->size)
         return 0;
     if (type->element)
         length = tn__get64((const char *)object + type->length);
@@ -131,7 +131,7 @@ static uint64_t size_of(const void *object, uint64_t room)
         __builtin_add_overflow(payload, type->size, &payload))
         return 0;
     uint64_t size = tn__allocation_size(payload), hash = *tn__header(object) & TN_GC_HASH_STORED ? 8 : 0;
-    return size <= room && hash <= room - size ? size + hash : 0;
+    return size <= space && hash <= space - size ? size + hash : 0;
 }
 
 /* The bits that an object in a zone has: armed if it may refer to the heap one day. */

@@ -144,9 +144,9 @@ static inline uint64_t *tn__words_new(uint64_t size)
 
 /* ---- lists.c ---- */
 
-/* Codes the words whose bits are set, of `count` words, in `words`, which has room for `room` words. Returns how many
+/* Codes the words whose bits are set, of `count` words, in `words`, which has space for `space` words. Returns how many
  * there are. */
-size_t tn__list_write(const uint64_t *bits, uint64_t count, uint64_t *words, size_t room);
+size_t tn__list_write(const uint64_t *bits, uint64_t count, uint64_t *words, size_t space);
 
 /* Where words of a list may lie: from place `first` to `end`, counted from `start`. */
 struct tn__list_words {

@@ -26,15 +26,15 @@ static uint64_t next_bit(const uint64_t *bits, uint64_t count, uint64_t at)
     return rest ? word * 64 + (unsigned)__builtin_ctzll(rest) : count;
 }
 
-size_t tn__list_write(const uint64_t *bits, uint64_t count, uint64_t *words, size_t room)
+size_t tn__list_write(const uint64_t *bits, uint64_t count, uint64_t *words, size_t space)
 {
     size_t used = 0;
     for (uint64_t at = next_bit(bits, count, 0); at < count; at = next_bit(bits, count, at)) {
-        if (used++ < room)
+        if (used++ < space)
             words[used - 1] = at * 8;
         at++;
         for (uint64_t bitmap; at < count && (bitmap = bits_at(bits, count, at)); at += BITS)
-            if (used++ < room)
+            if (used++ < space)
                 words[used - 1] = bitmap << 1 | 1;
     }
     return used;

@@ -11,18 +11,18 @@ static bool is_within(const void *at, uint64_t length, const char *start, uint64
 
 static bool has_sound_offsets(const struct tn_type *type, const char *start, uint64_t size)
 {
-    uint64_t room = type->kind == TN_KIND_STRUCTS ? type->element : type->size;
+    uint64_t space = type->kind == TN_KIND_STRUCTS ? type->element : type->size;
     bool good = (uintptr_t)type->offsets % sizeof *type->offsets == 0 && type->offset_count <= size &&
                 is_within(type->offsets, type->offset_count * sizeof *type->offsets, start, size);
     for (uint64_t i = 0; good && i < type->offset_count; i++)
-        good = type->offsets[i] % 8 == 0 && tn__inside(type->offsets[i], 8, room);
+        good = type->offsets[i] % 8 == 0 && tn__inside(type->offsets[i], 8, space);
     return good;
 }
 
 static bool has_sound_bits(const struct tn_type *type)
 {
-    uint64_t room = type->kind == TN_KIND_STRUCTS ? type->element : type->size;
-    return room >= 512 || !(type->references >> room / 8);
+    uint64_t space = type->kind == TN_KIND_STRUCTS ? type->element : type->size;
+    return space >= 512 || !(type->references >> space / 8);
 }
 
 static bool has_sound_references(const struct tn_type *type, const char *start, uint64_t size)

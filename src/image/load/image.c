@@ -21,8 +21,8 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
         return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
     /* All that opening allocates is one block: blocks of several sizes would be as many pages. */
     struct tn__arena arena = {.from = NULL};
-    size_t room = sizeof **out + sizeof(struct tn__opened_file) + FEW_TARGETS * sizeof(struct tn_cpu_target);
-    *out = tn__arena_reserve(&arena, room) ? tn__arena_array(&arena, 1, sizeof **out) : NULL;
+    size_t space = sizeof **out + sizeof(struct tn__opened_file) + FEW_TARGETS * sizeof(struct tn_cpu_target);
+    *out = tn__arena_reserve(&arena, space) ? tn__arena_array(&arena, 1, sizeof **out) : NULL;
     if (!*out)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     (*out)->arena = arena;

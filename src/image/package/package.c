@@ -85,7 +85,7 @@ static bool is_image(const char *name)
            strspn(name + KEY + 1, digits) == ID && strcmp(name + KEY + 1 + ID, SUFFIX) == 0;
 }
 
-/* As much of a key as a lock's number has room for; other keys with the same number only wait. */
+/* As much of a key as a lock's number has space for; other keys with the same number only wait. */
 static uint64_t lock_of(const char *key)
 {
     uint8_t bytes[8];

@@ -82,7 +82,7 @@ static bool is_apart(const struct tn_save *save, uint64_t base, uint64_t size)
 }
 
 /* For so many bytes of objects, and header, tables and lists. */
-static uint64_t room_for(uint64_t size)
+static uint64_t space_for(uint64_t size)
 {
     enum { TABLES = 64 << 20 };
     return tn__align_up(size + size / 32 + TABLES, ALIGNMENT);
@@ -93,12 +93,12 @@ uint64_t tn__save_choose_base(const struct tn__save_place *place, uint64_t size,
 {
     enum { ATTEMPTS = 1000 };
     const struct range *range = range_of(place->machine);
-    uint64_t room = room_for(size), end = range->end - range->start;
+    uint64_t space = space_for(size), end = range->end - range->start;
     uint64_t salt = place->salt ? tn__image_checksum(place->salt, strlen(place->salt), 0) : 0;
-    for (uint64_t i = 0; i < ATTEMPTS && room < end; i++) {
+    for (uint64_t i = 0; i < ATTEMPTS && space < end; i++) {
         uint64_t hash = tn__image_checksum(place->id, 16, salt + i);
-        uint64_t base = range->start + hash % ((end - room) / ALIGNMENT + 1) * ALIGNMENT;
-        if (is_free(context, base, room))
+        uint64_t base = range->start + hash % ((end - space) / ALIGNMENT + 1) * ALIGNMENT;
+        if (is_free(context, base, space))
             return base;
     }
     return 0;
@@ -116,7 +116,7 @@ static int choose(struct tn_save *save)
     if (!save->base)
         return tn__fail(save->err, TN_ERANGE, "%s: no address for %llu bytes apart from other images",
                         save->options.name, (unsigned long long)save->size);
-    return is_apart(save, save->base, room_for(save->size))
+    return is_apart(save, save->base, space_for(save->size))
                ? TN_OK
                : tn__fail(save->err, TN_EINVAL, "%s: an image that it depends on is intended for the same addresses",
                           save->options.name);

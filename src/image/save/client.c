@@ -66,10 +66,10 @@ uint64_t *tn__save_prepare(const struct tn_save *save, const struct tn_save_type
 }
 
 size_t tn__save_key(const struct tn_save *save, const struct tn_save_type *row, const void *object, void *bytes,
-                    size_t room)
+                    size_t space)
 {
     enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
-    size_t size = row->key(save->options.context, object, bytes, room);
+    size_t size = row->key(save->options.context, object, bytes, space);
     tn__callback_end(outer);
     return size;
 }

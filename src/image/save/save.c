@@ -21,8 +21,8 @@ static int check_row(const struct tn_save_options *options, size_t index, struct
     for (size_t i = 0; i < row->word_count; i++) {
         uint64_t at = row->words[i].offset;
         bool in_element = at >= row->type->size && row->type->element;
-        uint64_t start = in_element ? row->type->size : 0, room = in_element ? row->type->element : row->type->size;
-        if (at % 8 || !tn__inside(at - start, 8, room) || row->words[i].kind > TN_SAVE_ZERO)
+        uint64_t start = in_element ? row->type->size : 0, space = in_element ? row->type->element : row->type->size;
+        if (at % 8 || !tn__inside(at - start, 8, space) || row->words[i].kind > TN_SAVE_ZERO)
             return tn__fail(err, TN_EINVAL, "type %zu: word %zu: offset %u and kind %u", index, i, row->words[i].offset,
                             row->words[i].kind);
     }

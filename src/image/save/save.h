@@ -236,7 +236,7 @@ int tn__save_name(const struct tn_save *save, const void *address, struct tn_sav
 uint64_t *tn__save_prepare(const struct tn_save *save, const struct tn_save_type *row, const void *object, int *code);
 /* Copies the key of an object of a unique type if it fits, and returns its size. */
 size_t tn__save_key(const struct tn_save *save, const struct tn_save_type *row, const void *object, void *bytes,
-                    size_t room);
+                    size_t space);
 /* Whether two of them have equal keys. */
 bool tn__save_same_key(const struct tn_save *save, const struct tn_save_type *row, const void *a, const void *b);
 

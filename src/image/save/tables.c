@@ -192,7 +192,7 @@ static void (*const write_rows[TN__IMAGE_HEAP_TABLES])(struct writer *w, uint8_t
 
 /* ---- lists ---- */
 
-/* Appends the lists to the tail, whose room is unlimited while it is NULL; returns its end. */
+/* Appends the lists to the tail, whose space is unlimited while it is NULL; returns its end. */
 static size_t append_lists(struct tn_save *save, uint8_t *tail, size_t at)
 {
     for (size_t i = 0; i < save->list_count; i++) {

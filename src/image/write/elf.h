@@ -47,7 +47,7 @@ struct tn__stub {
     Elf64_Ehdr header;
     const struct tn__arch *arch;
     Elf64_Phdr segments[TN__STUB_SEGMENTS], tls;
-    size_t segment_count, room;       /* room: spare program headers */
+    size_t segment_count, space;      /* space: spare program headers */
     struct tn__elf_section *sections; /* those that are loaded; [i] has number i + 1 */
     size_t section_count;
     struct tn_definition *definitions; /* the symbols that it offers, */

@@ -233,12 +233,12 @@ static void fill_rela(const struct tn__elf_file *f)
  * bitmaps. */
 static int fill_relr(const struct tn__elf_file *f)
 {
-    size_t room = f->tables[TN__ELF_RELR].size / 8;
+    size_t space = f->tables[TN__ELF_RELR].size / 8;
     uint64_t *words = (uint64_t *)(void *)f->tables[TN__ELF_RELR].bytes;
-    size_t count = room ? tn__output_relr(f->output, words, room) : 0;
-    for (size_t i = count; i < room; i++)
+    size_t count = space ? tn__output_relr(f->output, words, space) : 0;
+    for (size_t i = count; i < space; i++)
         words[i] = 1;
-    return count <= room ? TN_OK : tn__fail(f->err, TN_ENOTSUP, "relocations do not fit their table");
+    return count <= space ? TN_OK : tn__fail(f->err, TN_ENOTSUP, "relocations do not fit their table");
 }
 
 /* ---- the dynamic section ---- */

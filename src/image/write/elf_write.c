@@ -11,7 +11,7 @@
 
 /* ---- segments ---- */
 
-/* Those that there is no room for are counted as well: tn__elf_write_file refuses them. */
+/* Those that there is no space for are counted as well: tn__elf_write_file refuses them. */
 static void add_segment(struct tn__elf_file *f, Elf64_Phdr header)
 {
     header.p_paddr = header.p_vaddr;

@@ -53,9 +53,9 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
     how.indirect = options->kind == TN_IMAGE_SHARED && !file->stub;
     if (file->stub) {
         how.program = true;
-        how.tls_room.size = tn__stub_tls_size(file->stub);
-        how.tls_room.alignment = file->stub->tls.p_align;
-        how.tls_room.has_values = file->stub->tls.p_filesz;
+        how.tls_space.size = tn__stub_tls_size(file->stub);
+        how.tls_space.alignment = file->stub->tls.p_align;
+        how.tls_space.has_values = file->stub->tls.p_filesz;
         how.address = file->stub->end_address;
         how.file_offset = tn__align_up(file->stub->end_offset, TN__ELF_PAGE);
         how.definitions = file->stub->definitions;

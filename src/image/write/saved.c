@@ -40,12 +40,12 @@ static bool is_sound(const struct tn__saved *saved, uint64_t available, uint64_t
     }
     for (uint32_t i = 0; i < zones->count; i++) {
         const uint8_t *row = tn__image_row(zones, i);
-        uint64_t room = tn__get64(row + TN__IMAGE_ZONE_SIZE), page = tn__get32(row + TN__IMAGE_ZONE_PAGE);
+        uint64_t space = tn__get64(row + TN__IMAGE_ZONE_SIZE), page = tn__get32(row + TN__IMAGE_ZONE_PAGE);
         uint32_t kind = tn__get32(row + TN__IMAGE_ZONE_KIND);
-        if (kind < next || kind >= TN__ZONES || !page || page & (page - 1) || room % page ||
-            !tn__inside(end, room, size))
+        if (kind < next || kind >= TN__ZONES || !page || page & (page - 1) || space % page ||
+            !tn__inside(end, space, size))
             return false;
-        end += room;
+        end += space;
         next = kind + 1;
     }
     size_of_lists(saved, &first);

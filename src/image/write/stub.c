@@ -49,10 +49,10 @@ static int read_segments(struct reader *r)
         Elf64_Phdr segment;
         memcpy(&segment, r->bytes + stub->header.e_phoff + i * sizeof segment, sizeof segment);
         if (segment.p_type == PT_NULL) {
-            stub->room++;
+            stub->space++;
             continue;
         }
-        if (stub->room || !tn__inside(segment.p_offset, segment.p_filesz, r->size) ||
+        if (stub->space || !tn__inside(segment.p_offset, segment.p_filesz, r->size) ||
             !tn__inside(segment.p_vaddr, segment.p_memsz, INT32_MAX) || segment.p_filesz > segment.p_memsz)
             return FAIL(r, "a segment of it lies outside of the file, or behind the free ones");
         stub->segments[stub->segment_count++] = segment;

@@ -113,7 +113,7 @@ struct tn__query {
 
 /* ---- promise_life.c ---- */
 
-/* A new promise without owner, with room for `count` symbols; needs no lock. NULL when memory is out. */
+/* A new promise without owner, with space for `count` symbols; needs no lock. NULL when memory is out. */
 struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count);
 /* Under the lock: sets its owner, and its place among the inputs unless it has one. */
 void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner);

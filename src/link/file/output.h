@@ -105,7 +105,7 @@ struct tn__output {
     size_t import_count;
     struct tn__output_symbol *symbols; /* local ones first */
     size_t symbol_count, local_count;
-    uint64_t head_address, head_size; /* the room that options.head asked for */
+    uint64_t head_address, head_size; /* the space that options.head asked for */
     uint64_t tls_address, tls_size, tls_file_size, tls_alignment;
     uint64_t end; /* of the last segment in the file */
     struct tn__arena arena;
@@ -133,10 +133,10 @@ struct tn__output_options {
     struct {
         uint64_t size, alignment;
         bool has_values;
-    } tls_room;
+    } tls_space;
     /* How many bytes the format needs at the beginning of the first segment, for its headers and tables. Called when
      * everything is known but the final addresses (distances within a segment are final), and again after each change
-     * until the room suffices. NULL: none. */
+     * until the space suffices. NULL: none. */
     uint64_t (*head)(void *context, const struct tn__output *output);
     /* Called for each loaded section of each object, and with `section` NULL after an object's last one. What it
      * returns, with `err`, ends the link. NULL: none. */
@@ -153,8 +153,8 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
 void tn__output_free(struct tn__output *output);
 
 /* RELR (gABI draft, "Relative Relocation Table"): encodes the TN__DYNAMIC_RELATIVE relocations at multiples of 8;
- * others need a table of another form. Writes at most `room` words and returns how many the encoding takes. */
-size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t room);
+ * others need a table of another form. Writes at most `space` words and returns how many the encoding takes. */
+size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t space);
 
 /* The section of this name, or NULL. */
 static inline const struct tn__output_section *tn__output_find(const struct tn__output *output, const char *name)

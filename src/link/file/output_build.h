@@ -61,7 +61,7 @@ extern const struct tn__output_class_row tn__output_classes[TN__CLASSES];
 /* A part of an output section: an object's section, GOT, stubs or a common symbol. */
 struct tn__output_piece {
     struct tn__object *object;
-    struct tn__input_section *section; /* NULL: GOT, stubs, a common symbol, the index of unwind data, tls_room */
+    struct tn__input_section *section; /* NULL: GOT, stubs, a common symbol, the index of unwind data, tls_space */
     uint32_t symbol;                   /* the common symbol */
     uint8_t class;
     const char *name;                 /* of the output section */

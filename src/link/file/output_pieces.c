@@ -85,7 +85,7 @@ static uint8_t class_of(const struct tn__output_link *o, const struct tn__output
     case TN__SECTION_TLS:
         return TN__CLASS_TLS;
     case TN__SECTION_TLS_ZERO: /* sections with bytes in the file cannot follow one without */
-        return o->options->tls_room.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
+        return o->options->tls_space.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
     default:
         return TN__CLASS_DEBUG;
     }
@@ -133,7 +133,7 @@ static int join_named(struct tn__output_link *o)
     return 0;
 }
 
-/* Ranks of the room for other thread-local data; that of the objects is between them. */
+/* Ranks of the space for other thread-local data; that of the objects is between them. */
 enum { ROOM_FIRST, ROOM_LAST = ROOM_FIRST + 2 };
 
 static int classify(struct tn__output_link *o)
@@ -283,17 +283,17 @@ static int add_all(struct tn__output_link *o)
 
 /* Room for the rest of the program's thread-local data, at the end of the whole block, whatever the alignment; where
  * data lies above the thread pointer, at its beginning. */
-static int add_tls_room(struct tn__output_link *o)
+static int add_tls_space(struct tn__output_link *o)
 {
-    uint64_t alignment = tn__max64(o->options->tls_room.alignment, 1);
-    bool any = false, above = o->output->arch->tls_above, has_values = o->options->tls_room.has_values;
+    uint64_t alignment = tn__max64(o->options->tls_space.alignment, 1);
+    bool any = false, above = o->output->arch->tls_above, has_values = o->options->tls_space.has_values;
     for (size_t i = 0; i < o->piece_count; i++)
         if (tn__output_classes[o->pieces[i].class].tls) {
             alignment = tn__max64(alignment, o->pieces[i].alignment);
             has_values |= above && o->pieces[i].class == TN__CLASS_TLS; /* zeros before values are in the file, too */
             any = true;
         }
-    uint64_t size = any ? tn__align_up(o->options->tls_room.size, alignment) : 0;
+    uint64_t size = any ? tn__align_up(o->options->tls_space.size, alignment) : 0;
     int code = add_own(o, o->link->objects[0], has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO, size, NULL);
     if (!code && size) {
         o->pieces[o->piece_count - 1].alignment = alignment;
@@ -320,6 +320,6 @@ int tn__output_list_pieces(struct tn__output_link *o)
     if (!code)
         code = classify(o);
     if (!code)
-        code = add_tls_room(o);
+        code = add_tls_space(o);
     return code ? code : add_padding(o);
 }

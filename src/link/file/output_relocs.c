@@ -350,7 +350,7 @@ void tn__output_finish_sites(struct tn__output_link *o)
 /* ---- RELR ---- */
 
 /* An even word is the address of a relocation; an odd one is a bitmap for the 63 words after the last. */
-size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t room)
+size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t space)
 {
     enum { BITS = 63 };
     size_t count = 0;
@@ -361,7 +361,7 @@ size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t 
         if (!is_end && (reloc->fixup != TN__DYNAMIC_RELATIVE || reloc->address % 8 || reloc->address < next))
             continue; /* words do not overlap: see tn__output_check_sites */
         while (bitmap && (is_end || reloc->address >= next + BITS * 8)) {
-            if (count++ < room)
+            if (count++ < space)
                 words[count - 1] = bitmap << 1 | 1;
             bitmap = 0;
             next += BITS * 8;
@@ -372,7 +372,7 @@ size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t 
             bitmap |= UINT64_C(1) << (reloc->address - next) / 8;
             continue;
         }
-        if (count++ < room)
+        if (count++ < space)
             words[count - 1] = reloc->address;
         next = reloc->address + 8;
     }

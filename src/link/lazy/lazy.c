@@ -179,7 +179,7 @@ static int check_symbol(const struct tn_library *library, const struct tn_librar
     return 0;
 }
 
-/* With room for the names of targets after the facts. NULL: out of memory. */
+/* With space for the names of targets after the facts. NULL: out of memory. */
 static struct tn__lazy_batch *new_batch(struct tn_library *library, const struct tn_stub_options *options, size_t count,
                                         size_t text)
 {

@@ -45,7 +45,7 @@ struct tn__code_zone {
     enum tn__prot prot;
     struct tn__list regions, abandoned; /* newest first */
     struct tn__range_pool pool;
-    uint64_t base;     /* chunks lie from here on, if there is room */
+    uint64_t base;     /* chunks lie from here on, if there is space */
     size_t chunk_size; /* of the next chunk */
     size_t first_chunk, largest_chunk;
     uint64_t generation; /* the fork generation in which the regions were made */
@@ -94,7 +94,7 @@ int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **windo
 
 enum { TN__FIRST_CHUNK = 4 << 20 };
 
-/* `base`: from where on its chunks lie, if there is room. */
+/* `base`: from where on its chunks lie, if there is space. */
 void tn__zone_open(struct tn__code_zone *zone, const struct tn__window *window, enum tn_zone kind, uint64_t base,
                    const struct tn__strategy_ops *strategy, const struct tn_memory *client,
                    const struct tn_allocator *from);
@@ -150,7 +150,7 @@ struct tn__run {
 /* Begins to take the ranges of one link: from such pages, if the zone has them and they are permitted. `size`: what the
  * ranges occupy together, in the order in which they will be taken; `alignment`: the largest of theirs. */
 void tn__run_begin(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, struct tn__run *run);
-/* Takes a range from the current run; NULL if there is none, or no room in it. */
+/* Takes a range from the current run; NULL if there is none, or no space in it. */
 struct tn__mem_range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment);
 /* Gives back a range of a run that may be over. */
 void tn__run_give(const struct tn__window *window, struct tn__mem_range *range);

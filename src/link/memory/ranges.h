@@ -54,7 +54,7 @@ struct tn__ranges {
 bool tn__ranges_open(struct tn__ranges *ranges, struct tn__range_pool *pool, uint64_t address, size_t size,
                      uint8_t *write);
 
-/* Takes `size` bytes aligned to the power of two `alignment`. NULL if the region has no room, or, with *no_memory set,
+/* Takes `size` bytes aligned to the power of two `alignment`. NULL if the region has no space, or, with *no_memory set,
  * if memory is out. */
 struct tn__mem_range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory);
 

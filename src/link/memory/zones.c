@@ -78,7 +78,8 @@ static int map_region(struct tn__code_zone *zone, struct tn__region *region, str
     return 0;
 }
 
-static int no_room(const struct tn__window *window, const struct tn__code_zone *zone, size_t need, struct tn_error *err)
+static int no_space(const struct tn__window *window, const struct tn__code_zone *zone, size_t need,
+                    struct tn_error *err)
 {
     return tn__fail(err, TN_ENOMEM, "the window of %zu MiB has no room for %zu more bytes of %s; use a larger window",
                     (size_t)(window->end - window->start) >> 20, need, zone_kinds[zone->kind].name);
@@ -102,7 +103,7 @@ static int try_region(struct tn__window *window, struct tn__code_zone *zone, siz
         if (code)
             tn__page_map_give(&window->map, region->chunk.address, size);
     } else {
-        code = no_memory ? tn__no_memory(err, NULL) : no_room(window, zone, need, err);
+        code = no_memory ? tn__no_memory(err, NULL) : no_space(window, zone, need, err);
     }
     *again = code && !no_memory && !(has_space && zone->client);
     if (code)
@@ -193,7 +194,7 @@ static bool is_full(struct tn__region *region)
     return region->full;
 }
 
-/* The region had no room for `size` bytes. It is full unless that was much. */
+/* The region had no space for `size` bytes. It is full unless that was much. */
 static int note_misfit(struct tn__region *region, size_t size, struct tn_error *err)
 {
     if (!has_alias(region) || region->full || size > region->chunk.size / 16)
@@ -325,7 +326,7 @@ void tn__codemem_fill(const struct tn__mem_range *range, struct tn__backing *bac
         }
 }
 
-/* *range is NULL if no region has room. */
+/* *range is NULL if no region has space. */
 static int take_from_regions(struct tn__code_zone *zone, size_t size, size_t alignment, bool full_ones,
                              struct tn__mem_range **range, struct tn_error *err)
 {

@@ -52,7 +52,7 @@ struct tn__calls_list {
     const struct tn_allocator *from;
     struct tn__calls *items;
     size_t count, capacity;
-    size_t reserved; /* room for what a link is about to add */
+    size_t reserved; /* space for what a link is about to add */
     size_t dropped;  /* of `count`; at most half of them */
 };
 
@@ -262,7 +262,7 @@ void tn__library_free_names(struct tn_library *library);
 /* init.c */
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
                    const struct tn__input_section *section, uint64_t sequence);
-/* Makes room for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is
+/* Makes space for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is
  * out. */
 bool tn__calls_reserve(struct tn__calls_list *list, size_t count);
 struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count);

@@ -72,14 +72,14 @@ static struct tn__entry **probe(const struct tn__symtab *table, const char *name
 }
 
 /* Three quarters of the slots may be in use. */
-static bool has_room(const struct tn__symtab *table, size_t count)
+static bool has_space(const struct tn__symtab *table, size_t count)
 {
     return table->slots && (table->count + count) * 4 <= (table->mask + 1) * 3;
 }
 
 bool tn__symtab_reserve(struct tn__symtab *table, size_t count)
 {
-    if (has_room(table, count))
+    if (has_space(table, count))
         return true;
     size_t old_size = table->slots ? table->mask + 1 : 0, size = old_size ? old_size * 2 : 64;
     while ((table->count + count) * 4 > size * 3)

@@ -140,7 +140,7 @@ uint64_t tn__name_key(const struct tn__seed *seed, const char *name);
  * for: they share bytes of it, to cost more time and memory than the file is worth. */
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed);
 
-/* Makes room for so many new names at once. False when memory is out. */
+/* Makes space for so many new names at once. False when memory is out. */
 bool tn__symtab_reserve(struct tn__symtab *table, size_t count);
 /* The entry of a name, created if it is new. NULL when memory is out. */
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);

@@ -320,7 +320,7 @@ static size_t count_entries(const struct tn__object_data *data)
     return count;
 }
 
-/* One block: the object, room for its entries, its name. The data moves into its own arena. */
+/* One block: the object, space for its entries, its name. The data moves into its own arena. */
 static struct tn__object *new_object(struct tn__object_data *data)
 {
     size_t entries = count_entries(data) * sizeof(struct tn__entry *), name_size = strlen(data->name) + 1;
@@ -397,8 +397,8 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     object->owner = owner;
     object->is_made = origin.keeps != NULL;
     object->input = origin.input ? origin.input : ++library->inputs;
-    bool has_room = tn__symtab_reserve(&library->symtab, object->data->name_count);
-    int code = has_room ? claim_groups(library, object, queue, journal, err) : tn__no_memory(err, object->name);
+    bool has_space = tn__symtab_reserve(&library->symtab, object->data->name_count);
+    int code = has_space ? claim_groups(library, object, queue, journal, err) : tn__no_memory(err, object->name);
     if (!code)
         code = enter_symbols(library, object, origin.keeps, journal, err);
     if (code) {

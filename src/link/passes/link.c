@@ -230,7 +230,7 @@ static int publish_tls(struct tn__link *link)
     return code;
 }
 
-/* Makes room for what registering the objects needs, so that nothing can fail halfway. They may belong to several
+/* Makes space for what registering the objects needs, so that nothing can fail halfway. They may belong to several
  * libraries. */
 static int reserve_lists(struct tn__link *link)
 {

@@ -242,7 +242,7 @@ void tn__object_find_addresses(struct tn__link *link, struct tn__object *object)
 
 /* scan.c, apply.c */
 int tn__object_scan(struct tn__link *link, struct tn__object *object);
-/* Finds room in the object's GOT for a slot of a symbol, once per symbol and kind. */
+/* Finds space in the object's GOT for a slot of a symbol, once per symbol and kind. */
 int tn__object_need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol);
 /* Counts stubs for branches to other objects, for links with objects in different windows. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);

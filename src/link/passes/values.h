@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* True if the row's field has room for a value. */
+/* True if the row's field has space for a value. */
 static inline bool tn__value_fits(uint64_t value, const struct tn__row *row)
 {
     if (!(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED)))

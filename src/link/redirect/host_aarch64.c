@@ -90,8 +90,8 @@ _Static_assert(TN__LAZY_REGISTERS == 18, "x0-x15, x18, and one that is not used"
     "    " op " z\\n, [sp, #\\n + 2, mul vl]\n"                                                                        \
     "    .endr\n"
 
-/* `room` and `save`, `restore`: of the vector registers. */
-#define ENTRY(name, room, save, restore)                                                                               \
+/* `space` and `save`, `restore`: of the vector registers. */
+#define ENTRY(name, space, save, restore)                                                                              \
     __asm__(".pushsection .text." #name ",\"ax\",@progbits\n"                                                          \
             ".arch_extension sve\n"                                                                                    \
             ".globl " #name "\n"                                                                                       \
@@ -110,7 +110,7 @@ _Static_assert(TN__LAZY_REGISTERS == 18, "x0-x15, x18, and one that is not used"
             "    stp xzr, x16, [sp]\n"                                                                                 \
             "    stp xzr, xzr, [sp, #16]\n" GENERAL("stp") /* */                                                       \
             "    stp x18, xzr, [sp, #160]\n"                                                                           \
-            "    mov x0, sp\n" room save /* */                                                                         \
+            "    mov x0, sp\n" space save /* */                                                                        \
             "    bl tn__lazy_resolve\n"                                                                                \
             "    mov x17, x0\n" restore              /* */                                                             \
             "    sub sp, x29, #176\n" GENERAL("ldp") /* */                                                             \

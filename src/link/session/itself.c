@@ -198,7 +198,7 @@ static bool describe_tls(const struct library *library, struct dl_phdr_info *inf
     return true;
 }
 
-/* Of one library; a list can have UINT16_MAX segments, so a library may need several. There is room for one header
+/* Of one library; a list can have UINT16_MAX segments, so a library may need several. There is space for one header
  * more. */
 static int visit_library(const struct iteration *iteration, const struct piece *pieces, size_t count,
                          Elf64_Phdr *headers)

@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Makes room for `tables` more tables of `bytes` in all, their own blocks included, so that neither adding them nor
+/* Makes space for `tables` more tables of `bytes` in all, their own blocks included, so that neither adding them nor
  * removing any can fail. False if out of memory. */
 bool tn__unwind_sets_prepare(struct tn__unwind *unwind, size_t tables, size_t bytes);
 /* The table's functions may run only between these two calls. */

@@ -306,9 +306,9 @@ static void test_thread_local(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tn__output_options options = {.name = "out", .program = true, .address = 0x20000};
-        options.tls_room.size = rows[i].room;
-        options.tls_room.alignment = rows[i].room_alignment;
-        options.tls_room.has_values = rows[i].has_values;
+        options.tls_space.size = rows[i].room;
+        options.tls_space.alignment = rows[i].room_alignment;
+        options.tls_space.has_values = rows[i].has_values;
         struct tn__output *output = link_good_output(&options, make_thread_local(rows[i].alignment));
         const uint8_t *text = find_section(output, ".text")->bytes;
         assert_int_equal(output->tls_size, rows[i].size);
@@ -321,7 +321,7 @@ static void test_thread_local(void **state)
         tn__output_free(output);
     }
     struct tn__output_options options = {.name = "out", .program = true};
-    options.tls_room.size = options.tls_room.alignment = 64;
+    options.tls_space.size = options.tls_space.alignment = 64;
     struct tn__output *output = link_good_output(&options, make_object());
     assert_int_equal(output->tls_size, 0); /* the rest of the program has its own */
     tn__output_free(output);

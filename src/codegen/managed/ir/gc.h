@@ -150,10 +150,10 @@ void tn__gc_reject(struct tn__gc *gc, LLVMValueRef place, const char *rule, cons
 /* Zeroed; lives until the pass ends. */
 void *tn__gc_array(struct tn__gc *gc, size_t count, size_t size);
 /* Where element number `count` of a growing array is to go: `array`, or a larger copy. */
-void *tn__gc_room(struct tn__gc *gc, void *array, size_t count, size_t size);
+void *tn__gc_space(struct tn__gc *gc, void *array, size_t count, size_t size);
 /* Appends an element to such an array. */
 #define TN__APPEND(gc, array, count, ...)                                                                              \
-    ((array) = tn__gc_room((gc), (array), (count), sizeof *(array)), (void)((array)[(count)++] = (__VA_ARGS__)))
+    ((array) = tn__gc_space((gc), (array), (count), sizeof *(array)), (void)((array)[(count)++] = (__VA_ARGS__)))
 
 /* ---- numbers for values (map.c) ---- */
 
@@ -233,7 +233,7 @@ bool tn__is_array_call(LLVMValueRef instruction);
 unsigned tn__array_length(LLVMValueRef call);
 /* The type of the function that such a call calls. */
 LLVMTypeRef tn__array_call_type(struct tn__gc *gc, LLVMValueRef call);
-/* Replaces one by an ordinary call; `array` is a variable with room for the arguments, NULL: there are none. */
+/* Replaces one by an ordinary call; `array` is a variable with space for the arguments, NULL: there are none. */
 void tn__lower_array_call(struct tn__gc *gc, LLVMValueRef call, LLVMValueRef array);
 
 /* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that

@@ -242,7 +242,7 @@ void *tn__gc_array(struct tn__gc *gc, size_t count, size_t size)
 }
 
 /* The capacity is the power of two that holds the elements, at least 8. */
-void *tn__gc_room(struct tn__gc *gc, void *array, size_t count, size_t size)
+void *tn__gc_space(struct tn__gc *gc, void *array, size_t count, size_t size)
 {
     if (count && (count < 8 || (count & (count - 1))))
         return array;

@@ -3,7 +3,7 @@
 /* Allocation inline, as doc/GC.md says: bump, compare, header, and null for the references. Only the slow side calls,
  * and only that call is a safepoint. What the program stores at once need not be null before.
  *
- * Allocations that follow each other in a block are made by one bump: if there is room for all objects. The slow side
+ * Allocations that follow each other in a block are made by one bump: if there is space for all objects. The slow side
  * then is a copy of all that the program does between them, and allocates one object after the other. So nothing is
  * stored earlier or later than the program says, with regard to safepoints. */
 
@@ -129,9 +129,9 @@ struct bump {
     LLVMValueRef field, old, end; /* the end is that of the last object */
 };
 
-/* Tests whether there is room, and leaves for one of the two blocks. */
-static struct bump test_room(struct allocation *list, size_t count, LLVMValueRef block, LLVMBasicBlockRef room,
-                             LLVMBasicBlockRef slow)
+/* Tests whether there is space, and leaves for one of the two blocks. */
+static struct bump test_space(struct allocation *list, size_t count, LLVMValueRef block, LLVMBasicBlockRef space,
+                              LLVMBasicBlockRef slow)
 {
     struct tn__gc *gc = list->gc;
     struct bump b = {.field = tn__field(gc, block, TN_GC_BLOCK_BUMP)};
@@ -146,11 +146,11 @@ static struct bump test_room(struct allocation *list, size_t count, LLVMValueRef
     LLVMSetAlignment(limit, WORD);
     tn__tag(gc, limit, TN__RUNTIME_MEMORY);
     LLVMValueRef fits = LLVMBuildICmp(gc->builder, LLVMIntULE, b.end, limit, "");
-    tn__likely(gc, LLVMBuildCondBr(gc->builder, fits, room, slow));
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, fits, space, slow));
     return b;
 }
 
-/* Makes the objects in the room that there is, each where the program asked for it. */
+/* Makes the objects in the space that there is, each where the program asked for it. */
 static void allocate_inline(struct allocation *list, size_t count, const struct bump *b)
 {
     struct tn__gc *gc = list->gc;
@@ -202,11 +202,11 @@ static LLVMValueRef copy_instruction(struct tn__gc *gc, const struct copies *cop
     return copy;
 }
 
-/* Copies what `room` contains to where the builder is; the objects come from calls. */
-static void copy_slowly(struct allocation *list, LLVMBasicBlockRef room, struct copies *copies)
+/* Copies what `space` contains to where the builder is; the objects come from calls. */
+static void copy_slowly(struct allocation *list, LLVMBasicBlockRef space, struct copies *copies)
 {
     struct tn__gc *gc = list->gc;
-    for (LLVMValueRef i = LLVMGetFirstInstruction(room); !LLVMIsATerminatorInst(i); i = LLVMGetNextInstruction(i)) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(space); !LLVMIsATerminatorInst(i); i = LLVMGetNextInstruction(i)) {
         LLVMValueRef copy =
             i == list->call ? allocate_slowly(list, copy_of(copies, list->type)) : copy_instruction(gc, copies, i);
         list += i == list->call;
@@ -215,14 +215,14 @@ static void copy_slowly(struct allocation *list, LLVMBasicBlockRef room, struct 
     }
 }
 
-/* Outside of `room`, its values become phis of both sides'; for debug information too. */
+/* Outside of `space`, its values become phis of both sides'; for debug information too. */
 static void join_value(struct tn__gc *gc, LLVMValueRef value, LLVMValueRef copy, LLVMBasicBlockRef done)
 {
-    LLVMBasicBlockRef room = LLVMGetInstructionParent(value);
+    LLVMBasicBlockRef space = LLVMGetInstructionParent(value);
     LLVMValueRef *inside = NULL;
     size_t count = 0, outside = 0;
     for (TN__EACH_USE(use, value))
-        if (LLVMGetInstructionParent(LLVMGetUser(use)) == room)
+        if (LLVMGetInstructionParent(LLVMGetUser(use)) == space)
             TN__APPEND(gc, inside, count, LLVMGetUser(use));
         else
             outside++;
@@ -230,7 +230,7 @@ static void join_value(struct tn__gc *gc, LLVMValueRef value, LLVMValueRef copy,
         return;
     LLVMPositionBuilderBeforeInstrAndDbgRecords(gc->builder, LLVMGetFirstInstruction(done));
     LLVMValueRef phi = LLVMBuildPhi(gc->builder, LLVMTypeOf(value), "object"), values[] = {value, copy};
-    LLVMBasicBlockRef blocks[] = {room, LLVMGetInstructionParent(copy)};
+    LLVMBasicBlockRef blocks[] = {space, LLVMGetInstructionParent(copy)};
     LLVMReplaceAllUsesWith(value, phi);
     LLVMAddIncoming(phi, values, blocks, 2);
     for (size_t i = 0; i < count; i++)
@@ -253,7 +253,7 @@ static void describe_allocation(struct allocation *a)
     if (LLVMIsAConstantInt(size)) {
         uint64_t bytes = LLVMConstIntGetZExtValue(size);
         a->words = bytes / WORD + (bytes % WORD != 0);
-        a->words += !a->words; /* there is room for a forwarding address, at least */
+        a->words += !a->words; /* there is space for a forwarding address, at least */
         a->size = constant(a, a->words * WORD);
         read_bundles(a);
         leave_out_stored(a);
@@ -285,29 +285,29 @@ static void lower_together(struct allocation *list, size_t count)
     LLVMValueRef block = tn__function_block(gc, tn__function_of(list->call));
     LLVMBasicBlockRef head = LLVMGetInstructionParent(list->call);
     LLVMBasicBlockRef done = tn__llvm_split(LLVMGetNextInstruction(list[count - 1].call));
-    LLVMBasicBlockRef room = tn__llvm_split(list->call);
+    LLVMBasicBlockRef space = tn__llvm_split(list->call);
     LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(gc->context, done, "slow");
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(head));
-    LLVMSetValueName2(LLVMBasicBlockAsValue(room), "room", strlen("room"));
+    LLVMSetValueName2(LLVMBasicBlockAsValue(space), "room", strlen("room"));
     LLVMSetCurrentDebugLocation2(gc->builder, LLVMInstructionGetDebugLoc(list->call));
 
     LLVMPositionBuilderAtEnd(gc->builder, slow);
-    copy_slowly(list, room, &copies);
+    copy_slowly(list, space, &copies);
     LLVMBuildBr(gc->builder, done);
     size_t n = 0;
-    for (LLVMValueRef i = LLVMGetFirstInstruction(room); n < copies.count; i = LLVMGetNextInstruction(i))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(space); n < copies.count; i = LLVMGetNextInstruction(i))
         join_value(gc, i, copies.list[n++], done);
 
     LLVMSetCurrentDebugLocation2(gc->builder, LLVMInstructionGetDebugLoc(list->call));
     LLVMPositionBuilderAtEnd(gc->builder, head);
     if (!list->words) { /* of unknown size: perhaps too large */
-        LLVMBasicBlockRef small = LLVMInsertBasicBlockInContext(gc->context, room, "small");
+        LLVMBasicBlockRef small = LLVMInsertBasicBlockInContext(gc->context, space, "small");
         LLVMValueRef fits =
             LLVMBuildICmp(gc->builder, LLVMIntULE, list->asked, constant(list, TN_GC_LARGEST_INLINE), "");
         tn__likely(gc, LLVMBuildCondBr(gc->builder, fits, small, slow));
         LLVMPositionBuilderAtEnd(gc->builder, small);
     }
-    struct bump b = test_room(list, count, block, room, slow);
+    struct bump b = test_space(list, count, block, space, slow);
     allocate_inline(list, count, &b);
     gc->stats->inline_allocations += count;
     gc->stats->merged_allocations += count - 1;

@@ -376,8 +376,8 @@ static bool has_memset(const struct tn__new_object *o)
     return false;
 }
 
-/* `room`: bytes of the frame that objects may still take. */
-static bool optimize(struct tn__new_object *o, const struct second_returns *returns, uint64_t *room)
+/* `space`: bytes of the frame that objects may still take. */
+static bool optimize(struct tn__new_object *o, const struct second_returns *returns, uint64_t *space)
 {
     struct fields fields = {0};
     struct tn_compile_stats *stats = o->gc->stats;
@@ -396,7 +396,7 @@ static bool optimize(struct tn__new_object *o, const struct second_returns *retu
         return keep(o, "ReturnsTwice", "it may be written to between the two returns of a call");
     if (o->is_irregular)
         return keep(o, "Irregular", "an access is neither of one reference nor of plain data");
-    if (o->size > *room)
+    if (o->size > *space)
         return keep(o, "TooLarge", "objects would take more than 1024 bytes of the frame");
     if (!o->has_unknown_place) {
         if (!find_fields(o, &fields) || !are_memsets_whole(o, &fields))
@@ -411,7 +411,7 @@ static bool optimize(struct tn__new_object *o, const struct second_returns *retu
         move_object(o);
         stats->stack_allocations++;
     }
-    *room -= o->size;
+    *space -= o->size;
     return true;
 }
 
@@ -428,7 +428,7 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
 {
     struct tn__values candidates = {0};
     struct second_returns returns = {0};
-    uint64_t room = MOST_BYTES;
+    uint64_t space = MOST_BYTES;
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b)) {
             if (tn__is_call(i) && tn__returns_twice(i))
@@ -444,7 +444,7 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
         struct tn__new_object o = {.gc = gc,
                                    .call = candidates.list[i],
                                    .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
-        changed |= optimize(&o, &returns, &room);
+        changed |= optimize(&o, &returns, &space);
     }
     return changed;
 }

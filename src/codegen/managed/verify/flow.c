@@ -28,7 +28,7 @@ static void add_object(struct tn__flow *m, LLVMValueRef value, LLVMTypeRef type,
         size = WORD_BYTES;
         repeats = true;
     }
-    if (size < WORD_BYTES || size > HUGE) /* no room for references; or the type alone says where they are */
+    if (size < WORD_BYTES || size > HUGE) /* no space for references; or the type alone says where they are */
         return;
     TN__APPEND(m->gc, m->objects, m->object_count,
                (struct tn__object){

@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Fields of instructions (fields.c). Each takes the whole value and keeps the bits that it has room for: the distance
+/* Fields of instructions (fields.c). Each takes the whole value and keeps the bits that it has space for: the distance
  * of a branch, not a quarter of it. The bits in comments are those of the value. */
 enum tn__aarch64_field {
     TN__AARCH64_ADR = TN__FIELDS, /* adr: 20..0 */

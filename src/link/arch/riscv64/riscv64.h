@@ -11,7 +11,7 @@
 #pragma GCC visibility push(hidden)
 
 /* Fields of instructions (fields.c), by the formats of the ISA manual. Each takes the whole value and keeps the bits
- * that it has room for. The bits in comments are those of the value; a high part is rounded, because the 12 bits that
+ * that it has space for. The bits in comments are those of the value; a high part is rounded, because the 12 bits that
  * complete it are signed. */
 enum tn__riscv64_field {
     TN__RISCV64_BRANCH = TN__FIELDS, /* B: 12..1 */

@@ -2,7 +2,7 @@
 
 /* ELF for AArch64: ELF for the Arm 64-bit Architecture (AAELF64), 2024Q3, section 5.7 (relocation types).
  *
- * An instruction has room for a part of an address: pairs of them make 33 bits (adrp with add or a load), groups of up
+ * An instruction has space for a part of an address: pairs of them make 33 bits (adrp with add or a load), groups of up
  * to four 64 bits (movz, movk). So the code of an object has to lie within 4 GiB of its data; calls reach 128 MiB and
  * may go through a stub. "_NC" means that the value is not checked: its other bits are in other instructions.
  *

@@ -215,7 +215,7 @@ static uint64_t begin_record(struct table *table)
 static void end_record(struct table *table, uint64_t start)
 {
     uint64_t end = (table->size + 7) & ~UINT64_C(7);
-    put(table, 0, 8); /* there is room for more than that */
+    put(table, 0, 8); /* there is space for more than that */
     table->size = start;
     put(table, end - start - 4, 4);
     table->size = end;

@@ -19,7 +19,7 @@ struct record {
 };
 
 /* Where the records of a section are converted to. Assemblers write them in the order of their places or, mostly, in
- * the opposite order: then they are stored from the end of the room on. */
+ * the opposite order: then they are stored from the end of the space on. */
 struct output {
     struct tn__macho_reader *r;
     const struct tn__macho_section *section;
@@ -427,20 +427,20 @@ static int convert_records(struct output *out)
 static int convert_all(struct output *out, uint64_t *count)
 {
     const struct tn__macho_section *section = out->section;
-    uint32_t room = section->reloc_count;
-    struct tn__reloc *relocs = tn__arena_alloc(&out->r->object->arena, room * sizeof *relocs);
+    uint32_t space = section->reloc_count;
+    struct tn__reloc *relocs = tn__arena_alloc(&out->r->object->arena, space * sizeof *relocs);
     if (!relocs)
         return tn__no_memory(out->r->err, out->r->object->name);
-    bool descending = room && record_at(section, 0).address > record_at(section, room - 1).address;
+    bool descending = space && record_at(section, 0).address > record_at(section, space - 1).address;
     out->step = descending ? -1 : 1;
-    out->next = descending ? relocs + room - 1 : relocs;
+    out->next = descending ? relocs + space - 1 : relocs;
     bool tls = tn__macho_type(section) == TN__MACHO_TLS_VARIABLES; /* see is_tls_offset */
-    out->plain = section->bytes && !tls ? room : 0;
+    out->plain = section->bytes && !tls ? space : 0;
     if (!out->r->has_quick)
         find_quick(out->r);
     int code = convert_records(out);
     out->relocs = descending ? out->next + 1 : relocs;
-    *count = (uint64_t)((descending ? relocs + room : out->next) - out->relocs);
+    *count = (uint64_t)((descending ? relocs + space : out->next) - out->relocs);
     return code;
 }
 

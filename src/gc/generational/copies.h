@@ -2,8 +2,8 @@
 
 /* Copies of most objects, inline for the loop that empties the nursery. */
 
-#ifndef TENON_GC_ROOM_H
-#define TENON_GC_ROOM_H
+#ifndef TENON_GC_COPIES_H
+#define TENON_GC_COPIES_H
 
 #include "gc/generational/loops.h"
 

@@ -2,7 +2,7 @@
 
 /* Room for objects in the old space: small ones in holes, medium ones in free blocks, large ones in runs of blocks. */
 
-#include "gc/generational/room.h"
+#include "gc/generational/copies.h"
 
 static inline char *place(char *at, const struct tn_type *type)
 {
@@ -54,8 +54,8 @@ static bool refill(struct tn__worker *w, uint64_t size)
     return start;
 }
 
-static __attribute__((noinline)) char *room_small_slowly(struct tn__worker *w, uint64_t size,
-                                                         const struct tn_type *type)
+static __attribute__((noinline)) char *space_small_slowly(struct tn__worker *w, uint64_t size,
+                                                          const struct tn_type *type)
 {
     bool is_medium = size > TN__MEDIUM;
     char **at = is_medium ? &w->medium : &w->hole, **end = is_medium ? &w->medium_end : &w->hole_end;
@@ -63,13 +63,13 @@ static __attribute__((noinline)) char *room_small_slowly(struct tn__worker *w, u
     return header ? header : refill(w, size) ? bump(at, *end, size, type) : NULL;
 }
 
-static inline char *room_small(struct tn__worker *w, uint64_t size, const struct tn_type *type)
+static inline char *space_small(struct tn__worker *w, uint64_t size, const struct tn_type *type)
 {
     char *header = bump(&w->hole, w->hole_end, size, type);
-    return header ? header : room_small_slowly(w, size, type);
+    return header ? header : space_small_slowly(w, size, type);
 }
 
-static __attribute__((cold)) char *room_large(struct tn__worker *w, uint64_t size, const struct tn_type *type)
+static __attribute__((cold)) char *space_large(struct tn__worker *w, uint64_t size, const struct tn_type *type)
 {
     struct tn__generational *g = w->g;
     uint64_t bytes = tn__align_up(size + 8, TN__BLOCK);
@@ -83,10 +83,10 @@ static __attribute__((cold)) char *room_large(struct tn__worker *w, uint64_t siz
     return first ? place(tn__block_address(g, first), type) : NULL;
 }
 
-void *tn__gen_room(struct tn__generational *g, uint64_t size, const struct tn_type *type)
+void *tn__gen_space(struct tn__generational *g, uint64_t size, const struct tn_type *type)
 {
     struct tn__worker *w = &g->first;
-    char *header = size > TN__BLOCK / 2 ? room_large(w, size, type) : room_small(w, size, type);
+    char *header = size > TN__BLOCK / 2 ? space_large(w, size, type) : space_small(w, size, type);
     void *object = header ? tn__set_start(w, header) : NULL;
     if (object && g->marks)
         g->beside->born(w, object, type, size);
@@ -95,7 +95,7 @@ void *tn__gen_room(struct tn__generational *g, uint64_t size, const struct tn_ty
 
 /* ---- copies ---- */
 
-/* The room that was taken last is free again, because another worker has copied the object. A large one stays. */
+/* The space that was taken last is free again, because another worker has copied the object. A large one stays. */
 static void give_back(struct tn__worker *w, char *header, uint64_t size)
 {
     if (w->hole == header + size)
@@ -128,13 +128,13 @@ static __attribute__((noinline)) void store_hash(char *end, const void *object)
 void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is_mine)
 {
     const struct tn_type *type = tn__type_in(header);
-    uint64_t size = tn__size_by(object, header), room = size;
+    uint64_t size = tn__size_by(object, header), space = size;
     bool gets_hash = (header & (TN_GC_HASHED | TN_GC_HASH_STORED)) == TN_GC_HASHED;
     if (gets_hash)
-        room += TN_GC_HASH_STORED;
+        space += TN_GC_HASH_STORED;
     char *to = __atomic_load_n(&w->g->retry, __ATOMIC_RELAXED) ? NULL
-               : room > TN__BLOCK / 2                          ? room_large(w, room, type)
-                                                               : room_small(w, room, type);
+               : space > TN__BLOCK / 2                         ? space_large(w, space, type)
+                                                               : space_small(w, space, type);
     if (!to) {
         __atomic_store_n(&w->g->retry, true, __ATOMIC_RELAXED);
         uint64_t left = claim(w, object, header, header | TN__STAYS);
@@ -155,10 +155,10 @@ void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is
     if (*is_mine) {
         w->promoted += size;
         if (w->g->marks)
-            w->g->beside->born(w, words + 1, type, room);
+            w->g->beside->born(w, words + 1, type, space);
         return words + 1;
     }
     __atomic_fetch_and(tn__start_word(w->g, words + 1), ~tn__start_bit(words + 1), __ATOMIC_RELAXED);
-    give_back(w, to, room);
+    give_back(w, to, space);
     return where(left);
 }
