@@ -37,7 +37,7 @@ static int open_library(const char *file, void **header, struct tn_error *err)
     void *library = dlopen(file, RTLD_NOW);
     *header = library ? dlsym(library, "tn_image") : NULL;
     if (*header)
-        return TN_OK;
+        return 0;
     *err = (struct tn_error){.code = TN_EIO};
     snprintf(err->text, sizeof err->text, "%s", dlerror());
     return TN_EIO;
@@ -78,7 +78,7 @@ static int load(const char *mode, const char *file, const struct tn_image_load_o
     if (strcmp(mode, "package") == 0)
         return tn_package_build(cache, &key, build, (void *)(uintptr_t)file, options, image, err);
     int code = open_library(file, &header, err);
-    return code == TN_OK && strcmp(mode, "ready") == 0 ? tn_image_open_linked(header, options, image, err) : code;
+    return !code && strcmp(mode, "ready") == 0 ? tn_image_open_linked(header, options, image, err) : code;
 }
 
 static int use_heaps(struct tn_error *err)
@@ -101,17 +101,17 @@ int main(int argc, char **argv)
     uint64_t start = now_ns();
     int code = tn_cpu_host(&cpu, &err);
     uint64_t looked = now_ns();
-    if (code == TN_OK)
+    if (!code)
         code = use_heaps(&err);
-    if (code == TN_OK && strcmp(argv[1], "package") == 0)
+    if (!code && strcmp(argv[1], "package") == 0)
         code = open_cache(argv[2], &cpu, &err);
     long before = dirty_kb();
     uint64_t begin = now_ns();
-    if (code == TN_OK)
+    if (!code)
         code = load(argv[1], argv[2], &options, &image, &err);
     uint64_t end = now_ns();
     long after = dirty_kb();
-    if (code != TN_OK)
+    if (code)
         return fprintf(stderr, "image: %s\n", err.text), 1;
     if (image && ((int (*)(unsigned))tn_image_lookup(image, "function_7"))(1) != 7)
         return fprintf(stderr, "image: a wrong answer\n"), 1;

@@ -17,5 +17,5 @@ int tn__managed_check_abi(const char *name, const uint8_t *versions, uint64_t si
                         "%s: managed code that does not say for which version of the runtime ABI it is, and this is "
                         "version %d: compile it again",
                         name, TN_GC_ABI);
-    return TN_OK;
+    return 0;
 }

@@ -133,5 +133,5 @@ int tn__types_read(const char *name, const void *bytes, size_t size, struct tn__
         names = stpcpy(names, row.name) + 1;
     }
     *types = read;
-    return TN_OK;
+    return 0;
 }

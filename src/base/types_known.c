@@ -43,7 +43,7 @@ static int compare_code(const struct tn__saved_types *saved, const struct tn__co
     const struct tn_type *other = find_other(code, saved, difference);
     return other ? tn__fail(err, TN_ENOTSUP, "%s: the code of %s has another type '%s' than its objects: %s",
                             saved->name, code->name, other->name, difference)
-                 : TN_OK;
+                 : 0;
 }
 
 static int compare_program(const struct tn__saved_types *saved, struct tn_error *err)
@@ -51,9 +51,9 @@ static int compare_program(const struct tn__saved_types *saved, struct tn_error 
     size_t size = (size_t)(__stop_tenon_types - __start_tenon_types);
     struct tn__code_types *program;
     if (!size)
-        return TN_OK;
+        return 0;
     int code = tn__types_read("this program", __start_tenon_types, size, &program, err);
-    if (code == TN_OK)
+    if (!code)
         code = compare_code(saved, program, err);
     tn__free(NULL, program);
     return code;
@@ -64,9 +64,9 @@ int tn__saved_types_enter(struct tn__saved_types *types, struct tn_error *err)
     int code = compare_program(types, err);
     lock_known();
     for (TN_EACH(struct tn__code_types, other, &known.code, known))
-        if (code == TN_OK)
+        if (!code)
             code = compare_code(types, other, err);
-    if (code == TN_OK)
+    if (!code)
         tn__list_append(&known.saved, &types->known);
     tn__mutex_unlock(&known.lock);
     return code;
@@ -87,23 +87,23 @@ static int compare_saved(const struct tn__code_types *code, const struct tn__sav
     const struct tn_type *other = find_other(code, saved, difference);
     return other ? tn__fail(err, TN_ENOTSUP, "%s: its code has another type '%s' than the objects of '%s': %s",
                             code->name, other->name, saved->name, difference)
-                 : TN_OK;
+                 : 0;
 }
 
 int tn__code_types_enter(const char *name, const void *bytes, size_t size, struct tn__code_types **types,
                          struct tn_error *err)
 {
     int code = tn__types_read(name, bytes, size, types, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     lock_known();
     for (TN_EACH(struct tn__saved_types, saved, &known.saved, known))
-        if (code == TN_OK)
+        if (!code)
             code = compare_saved(*types, saved, err);
-    if (code == TN_OK)
+    if (!code)
         tn__list_append(&known.code, &(*types)->known);
     tn__mutex_unlock(&known.lock);
-    if (code != TN_OK) {
+    if (code) {
         tn__free(NULL, *types);
         *types = NULL;
     }

@@ -84,7 +84,7 @@ static bool read_pack(struct cache *cache, const uint8_t key[TN__SHA256_SIZE], s
 {
     for (size_t i = 0; i < cache->store_count; i++) {
         const struct tn_store *store = cache->stores[i];
-        if (store->get(store->context, key, bytes) != TN_OK)
+        if (store->get(store->context, key, bytes) != 0)
             continue;
         if (tn__pack_read(bytes->data, bytes->size, key, pack))
             return true;
@@ -98,7 +98,7 @@ static void put_pack(struct cache *cache, const uint8_t key[TN__SHA256_SIZE], co
 {
     for (size_t i = cache->store_count; i-- > 0;) {
         const struct tn_store *store = cache->stores[i];
-        if (!store->put || store->put(store->context, key, bytes->data, bytes->size) != TN_OK)
+        if (!store->put || store->put(store->context, key, bytes->data, bytes->size) != 0)
             continue;
         tn__count(&cache->counters.puts, 1);
         tn__count(&cache->counters.put_bytes, bytes->size);
@@ -250,7 +250,7 @@ static int reopen(struct cached *c, const char *name, struct tn_error *err)
     bool is_damaged;
     void *module;
     int code = open_behind(c, name, &module, &description, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (!tn__description_write(description, &made))
         code = tn__no_memory(err, name);
@@ -314,17 +314,17 @@ static int describe(struct cached *c, const struct tn_module_description **descr
     *description = &c->description;
     if (find_description(c)) {
         tn__count(&c->cache->counters.found, 1);
-        return TN_OK;
+        return 0;
     }
     c->pack.count = 0; /* objects without a description are of no use */
     int code = open_behind(c, c->ir.name, &module, description, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (!c->is_excluded && tn__description_write(*description, &made))
         keep(c, TN__PACK_DESCRIPTION, 0, &made);
     tn_buffer_free(&made);
     take_module(c, module);
-    return TN_OK;
+    return 0;
 }
 
 static int open_module(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
@@ -346,14 +346,14 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     tn__list_append(&cache->modules, &c->listed);
     give_lock();
     int code = describe(c, description, err);
-    if (code == TN_OK && !c->module && !keep_ir(c, ir))
+    if (!code && !c->module && !keep_ir(c, ir))
         code = tn__no_memory(err, ir->name);
-    if (code != TN_OK) {
+    if (code) {
         release(c);
         return code;
     }
     *module = c;
-    return TN_OK;
+    return 0;
 }
 
 static void take_back(void *context, const void *bytes, size_t length)
@@ -386,12 +386,12 @@ static int compile(void *module, const struct tn_part_request *request, struct t
         if (request->kept)
             lend(c, &item, request->kept);
         tn__count(&c->cache->counters.found_objects, 1);
-        return TN_OK;
+        return 0;
     }
-    int code = __atomic_load_n(&c->module, __ATOMIC_ACQUIRE) ? TN_OK : reopen(c, request->name, err);
-    if (code == TN_OK)
+    int code = __atomic_load_n(&c->module, __ATOMIC_ACQUIRE) ? 0 : reopen(c, request->name, err);
+    if (!code)
         code = c->cache->behind->compile(c->module, request, object, err);
-    if (code == TN_OK && is_kept)
+    if (!code && is_kept)
         keep(c, kind, part, object);
     return code;
 }
@@ -401,7 +401,7 @@ static int compile(void *module, const struct tn_part_request *request, struct t
 static int check(void *context, const struct tn_compile_options *options, struct tn_error *err)
 {
     const struct tn_compiler *behind = ((const struct cache *)context)->behind;
-    return behind && behind->check ? behind->check(behind->context, options, err) : TN_OK;
+    return behind && behind->check ? behind->check(behind->context, options, err) : 0;
 }
 
 static int write_module(void *context, void *module, struct tn_buffer *ir, struct tn_error *err)
@@ -425,26 +425,26 @@ static int take_identity(struct cache *cache, const struct tn_cache_options *opt
     struct tn_buffer text = {0};
     const char *given = options->identity ? options->identity : "";
     const struct tn_compiler *behind = cache->behind;
-    int code = TN_OK;
+    int code = 0;
     if (behind && !behind->identify)
         code = tn__fail(err, TN_ENOTSUP, "tn_cache_create: the compiler does not identify itself");
     else if (behind)
         code = behind->identify(behind->context, &text, err);
     else if (!tn__buffer_fill(&text, given, strlen(given)))
         code = tn__no_memory(err, NULL);
-    if (code != TN_OK)
+    if (code)
         return code;
     cache->identity = tn__alloc_zeroed(NULL, text.size + 1, 1);
     if (cache->identity && text.size)
         memcpy(cache->identity, text.data, text.size);
     tn_buffer_free(&text);
-    return cache->identity ? TN_OK : tn__no_memory(err, NULL);
+    return cache->identity ? 0 : tn__no_memory(err, NULL);
 }
 
 static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
 {
     const struct cache *cache = context;
-    return tn__buffer_fill(text, cache->identity, strlen(cache->identity)) ? TN_OK : tn__no_memory(err, NULL);
+    return tn__buffer_fill(text, cache->identity, strlen(cache->identity)) ? 0 : tn__no_memory(err, NULL);
 }
 
 static int check_options(const struct tn_cache_options *options, struct tn_error *err)
@@ -456,7 +456,7 @@ static int check_options(const struct tn_cache_options *options, struct tn_error
     for (size_t i = 0; i < options->store_count; i++)
         if (!options->stores[i] || options->stores[i]->size != sizeof(struct tn_store) || !options->stores[i]->get)
             return tn__fail(err, TN_EINVAL, "tn_cache_create: store %zu is not complete", i);
-    return TN_OK;
+    return 0;
 }
 
 /* A copy of what may be empty. False: out of memory. */
@@ -476,9 +476,9 @@ int tn_cache_create(const struct tn_cache_options *given, struct tn_compiler **o
         return tn__no_argument(err);
     *out = NULL;
     int code = tn__take_options(&options, sizeof options, given, "struct tn_cache_options", err);
-    if (code == TN_OK)
+    if (!code)
         code = check_options(&options, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     struct cache *cache = tn__alloc_zeroed(NULL, 1, sizeof *cache);
     if (!cache)
@@ -498,20 +498,20 @@ int tn_cache_create(const struct tn_cache_options *given, struct tn_compiler **o
     if (!copy(&cache->stores, options.stores, options.store_count * sizeof *options.stores) ||
         !copy(&cache->salt, options.salt, options.salt_length))
         code = tn__no_memory(err, NULL);
-    if (code == TN_OK)
+    if (!code)
         code = tn_cpu_host(&cache->host, err);
-    if (code == TN_OK && options.compiler) {
+    if (!code && options.compiler) {
         code = tn__take_compiler(options.compiler, &cache->given, err);
         cache->behind = &cache->given;
     }
-    if (code == TN_OK)
+    if (!code)
         code = take_identity(cache, &options, err);
-    if (code != TN_OK) {
+    if (code) {
         tn_cache_destroy(&cache->compiler);
         return code;
     }
     *out = &cache->compiler;
-    return TN_OK;
+    return 0;
 }
 
 void tn_cache_destroy(struct tn_compiler *compiler)
@@ -551,7 +551,7 @@ int tn_cache_flush(struct tn_compiler *compiler, struct tn_error *err)
         write_pending(c);
         release(c);
     }
-    return TN_OK;
+    return 0;
 }
 
 void tn_cache_stats(const struct tn_compiler *compiler, struct tn_cache_stats *stats)

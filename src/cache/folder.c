@@ -46,7 +46,7 @@ static int read_file(const struct folder *folder, const char *name, struct tn_bu
     tn__os_close(fd);
     if (error)
         tn_buffer_free(out);
-    return error == ENOMEM ? TN_ENOMEM : error ? TN_EIO : TN_OK;
+    return error == ENOMEM ? TN_ENOMEM : error ? TN_EIO : 0;
 }
 
 static int get(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], struct tn_buffer *out)
@@ -83,7 +83,7 @@ static bool list_file(void *context, const struct tn__os_entry *entry)
 static int list_files(struct listing *l)
 {
     int error = tn__os_each_in(l->folder->fd, list_file, l);
-    return error ? TN_EIO : l->failed ? TN_ENOMEM : TN_OK;
+    return error ? TN_EIO : l->failed ? TN_ENOMEM : 0;
 }
 
 static void make_space(struct folder *folder)
@@ -92,7 +92,7 @@ static void make_space(struct folder *folder)
     if (known != UINT64_MAX && (!folder->limit || known <= folder->limit))
         return;
     struct listing l = {.folder = folder, .clears = true};
-    if (list_files(&l) == TN_OK) {
+    if (list_files(&l) == 0) {
         if (folder->limit && l.files.bytes > folder->limit)
             tn__files_shrink(&l.files, folder->fd, folder->limit / 10 * 9);
         __atomic_store_n(&folder->bytes, l.files.bytes, __ATOMIC_RELAXED);
@@ -117,7 +117,7 @@ static int put(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], const 
         make_space(folder);
     }
     tn__os_unlock(lock);
-    return error ? TN_EIO : TN_OK;
+    return error ? TN_EIO : 0;
 }
 
 /* ---- opening ---- */
@@ -129,7 +129,7 @@ int tn_store_open_folder(const struct tn_folder_options *given, struct tn_store 
         return tn__no_argument(err);
     *out = NULL;
     int code = tn__take_options(&options, sizeof options, given, "struct tn_folder_options", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (!options.path)
         return tn__fail(err, TN_EINVAL, "tn_store_open_folder: no path given");
@@ -149,7 +149,7 @@ int tn_store_open_folder(const struct tn_folder_options *given, struct tn_store 
     folder->limit = options.limit;
     folder->bytes = UINT64_MAX;
     *out = &folder->store;
-    return TN_OK;
+    return 0;
 }
 
 void tn_store_close_folder(struct tn_store *store)
@@ -169,7 +169,7 @@ static bool is_sound(const struct folder *folder, const char *name, uint64_t *ob
     struct tn_buffer bytes = {0};
     struct tn__pack pack;
     tn__digest_read(name, key, sizeof key);
-    bool good = read_file(folder, name, &bytes) == TN_OK && tn__pack_read(bytes.data, bytes.size, key, &pack);
+    bool good = read_file(folder, name, &bytes) == 0 && tn__pack_read(bytes.data, bytes.size, key, &pack);
     *objects = 0;
     for (uint32_t i = 0; good && i < pack.count; i++) {
         struct tn__pack_item item = tn__pack_item(&pack, i);
@@ -186,7 +186,7 @@ static int open_listing(struct tn_store *store, struct listing *l, struct tn_err
         return tn__fail(err, TN_EINVAL, "the store is not a folder");
     l->folder = store->context;
     int code = list_files(l);
-    return code ? tn__fail(err, code, "the folder of a cache cannot be listed") : TN_OK;
+    return code ? tn__fail(err, code, "the folder of a cache cannot be listed") : 0;
 }
 
 int tn_store_each_file(struct tn_store *store, int (*visit)(void *context, const struct tn_cache_file *file),

@@ -108,7 +108,7 @@ int tn__cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_target *targets
     if (!best)
         return none_fits(cpu, targets, count, err);
     *chosen = (size_t)(best - targets);
-    return TN_OK;
+    return 0;
 }
 
 int tn_cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_targets *targets, enum tn_cpu_verdict *verdicts,

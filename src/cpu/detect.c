@@ -103,5 +103,5 @@ int tn_cpu_host(struct tn_cpu *cpu, struct tn_error *err)
     result.features = tn__cpu_detect(result.arch, &seen);
     result.name = tn__cpu_name_of(result.arch, &result.features, seen.model);
     tn__give_stats(cpu, sizeof result, &result);
-    return TN_OK;
+    return 0;
 }

@@ -23,7 +23,7 @@ static int limit_to(struct tn_cpu *cpu, const struct tn_cpu_target *target, cons
     size_t name = tn__cpu_find_name(cpu->arch, target->name, strlen(target->name));
     bool fits = tn__cpu_may_be(cpu->arch, &cpu->features, name);
     cpu->name = fits ? cpu->arch->cpus[name].name : tn__cpu_name_of(cpu->arch, &cpu->features, 0);
-    return TN_OK;
+    return 0;
 }
 
 int tn_cpu_limit(struct tn_cpu *cpu, const char *text, struct tn_error *err)
@@ -33,9 +33,9 @@ int tn_cpu_limit(struct tn_cpu *cpu, const char *text, struct tn_error *err)
     struct tn_cpu_parse_options options = {sizeof options, cpu->arch, cpu, NULL, TN_CPU_ONE_TARGET};
     struct tn_cpu_targets *targets;
     if (!text || !*text)
-        return TN_OK;
+        return 0;
     int code = tn_cpu_parse_targets(text, &options, &targets, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     code = limit_to(cpu, &targets->list[0], text, err);
     tn_cpu_targets_destroy(targets);

@@ -86,5 +86,5 @@ int tn_cpu_feature(const struct tn_cpu_arch *arch, size_t number, struct tn_cpu_
     for (const int16_t *i = row->implies; *i; i++)
         tn__cpu_add(&result.implies, (size_t)*i);
     tn__give_stats(feature, sizeof result, &result);
-    return TN_OK;
+    return 0;
 }

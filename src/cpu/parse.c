@@ -58,7 +58,7 @@ static int check_name(struct parser *parser, struct word word)
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t good = strspn(word.text, allowed);
     if (good >= word.length)
-        return TN_OK;
+        return 0;
     uint8_t byte = (uint8_t)word.text[good];
     return wrong(parser, word.text + good,
                  byte >= ' ' && byte < 0x7f ? "'%c' cannot be part of a name" : "byte 0x%02x cannot be part of a name",
@@ -94,7 +94,7 @@ static int read_flag(struct parser *parser, const struct flag *row, const char *
     if (target->flags & row->excludes)
         return wrong(parser, item, "opt_size and min_size exclude one another");
     target->flags = off ? target->flags & ~row->flag : target->flags | row->flag;
-    return TN_OK;
+    return 0;
 }
 
 /* `word` is "base" or begins with "base(". */
@@ -117,7 +117,7 @@ static int read_base(struct parser *parser, struct word word, const char *item, 
         return wrong(parser, digits, "'%.*s': target %zu (%s) is not clone_all", WORD(word), base,
                      parser->targets->list[base].name);
     target->base = base;
-    return TN_OK;
+    return 0;
 }
 
 /* Records an item that the tables lack, for LLVM. `item` points to it, including its sign. */
@@ -139,7 +139,7 @@ static int read_unknown(struct parser *parser, struct word word, const char *ite
     *parser->extra_end = 0;
     if (!off && !tn__cpu_is_tuning(parser->targets->arch, word.text, word.length))
         target->flags |= TN_CPU_UNKNOWN_FEATURE;
-    return TN_OK;
+    return 0;
 }
 
 static int read_item(struct parser *parser, struct tn_cpu_target *target, struct tn__cpu_wish *wish)
@@ -157,13 +157,13 @@ static int read_item(struct parser *parser, struct tn_cpu_target *target, struct
     if (is(word, "base") || (word.length >= 5 && memcmp(word.text, "base(", 5) == 0))
         return read_base(parser, word, item, off, target);
     int code = check_name(parser, word);
-    if (code != TN_OK)
+    if (code)
         return code;
     size_t feature = tn__cpu_find_feature(parser->targets->arch, word.text, word.length);
     if (!feature)
         return read_unknown(parser, word, item, off, target);
     tn__cpu_add(off ? &wish->taken : &wish->given, feature);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- targets ---- */
@@ -176,7 +176,7 @@ static int read_name(struct parser *parser, struct tn_cpu_target *target, struct
     if (!word.length)
         return wrong(parser, word.text, "the name of a CPU is missing");
     int code = check_name(parser, word);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (is(word, "sysimage"))
         return wrong(parser, word.text, "'sysimage' stands alone, as the first target");
@@ -185,14 +185,14 @@ static int read_name(struct parser *parser, struct tn_cpu_target *target, struct
         if (!*native || (*native)->arch != arch)
             return wrong(parser, word.text, "'native' is not known to be a CPU of %s", arch->name);
         target->name = (*native)->name;
-        return TN_OK;
+        return 0;
     }
     bool help = is(word, "help");
     wish->cpu = help ? tn__cpu_find_name(arch, "generic", 7) : tn__cpu_find_name(arch, word.text, word.length);
     target->flags |= (help ? TN_CPU_HELP : 0) | (wish->cpu ? 0 : TN_CPU_UNKNOWN_NAME);
     target->name =
         wish->cpu ? arch->cpus[wish->cpu].name : tn__arena_text(&parser->targets->arena, word.text, word.length);
-    return target->name ? TN_OK : out_of_memory(parser);
+    return target->name ? 0 : out_of_memory(parser);
 }
 
 /* Where the feature is enabled in the target that begins at `start`. */
@@ -219,11 +219,11 @@ static int read_target(struct parser *parser)
     if (targets->count && single(parser))
         return wrong(parser, start, "several targets are for images");
     int code = read_name(parser, &target, &wish, &native);
-    while (code == TN_OK && *parser->at == ',') {
+    while (!code && *parser->at == ',') {
         parser->at++;
         code = read_item(parser, &target, &wish);
     }
-    if (code != TN_OK)
+    if (code)
         return code;
     size_t lost = tn__cpu_resolve(targets->arch, &wish, native, &target);
     if (lost) {
@@ -234,7 +234,7 @@ static int read_target(struct parser *parser)
     if (!tn__grow(NULL, &targets->list, &parser->capacity, targets->count + 1, sizeof target))
         return out_of_memory(parser);
     targets->list[targets->count++] = target;
-    return TN_OK;
+    return 0;
 }
 
 static int read_targets(struct parser *parser);
@@ -261,7 +261,7 @@ static int read_targets(struct parser *parser)
         bool image = first && strcspn(parser->at, ",;") == strlen("sysimage") &&
                      memcmp(parser->at, "sysimage", strlen("sysimage")) == 0 && parser->at[strlen("sysimage")] != ',';
         int code = image ? read_image(parser) : read_target(parser);
-        if (code != TN_OK || !*parser->at)
+        if (code || !*parser->at)
             return code;
         first = false;
     }
@@ -276,7 +276,7 @@ int tn_cpu_parse_targets(const char *text, const struct tn_cpu_parse_options *gi
         return tn__no_argument(err);
     struct tn_cpu_parse_options options;
     int code = tn__take_options(&options, sizeof options, given, "struct tn_cpu_parse_options", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (options.flags & ~(uint64_t)TN_CPU_ONE_TARGET)
         return tn__fail(err, TN_EINVAL, "struct tn_cpu_parse_options has unknown flags");
@@ -286,7 +286,7 @@ int tn_cpu_parse_targets(const char *text, const struct tn_cpu_parse_options *gi
         return out_of_memory(&parser);
     targets->arch = options.arch ? options.arch : tn_cpu_arch_host();
     code = read_targets(&parser);
-    if (code == TN_OK)
+    if (!code)
         *out = targets;
     else
         tn_cpu_targets_destroy(targets);

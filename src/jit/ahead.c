@@ -31,7 +31,7 @@ static bool is_over(const struct tn__ahead *ahead)
 static void start(struct tn__ahead *ahead)
 {
     tn__jit_use(ahead->jit);
-    if (tn_session_run_idle(ahead->jit->session, run, ahead, NULL) == TN_OK)
+    if (tn_session_run_idle(ahead->jit->session, run, ahead, NULL) == 0)
         return;
     atomic_store(&ahead->work, 0);
     tn__jit_release(ahead->jit);
@@ -241,8 +241,7 @@ static bool open_again(struct tn__ahead_module *m)
     const struct tn_jit *jit = m->ahead->jit;
     const struct tn_module_description *unused;
     if (!m->module && !m->is_broken && tn__compiler_enter()) {
-        m->is_broken =
-            jit->compiler.open(jit->compiler.context, &m->ir, &jit->compile, &m->module, &unused, NULL) != TN_OK;
+        m->is_broken = jit->compiler.open(jit->compiler.context, &m->ir, &jit->compile, &m->module, &unused, NULL) != 0;
         tn__compiler_leave();
     }
     return m->module && !m->is_broken;
@@ -297,7 +296,7 @@ static void finish(struct compilation *c, int code, struct tn_buffer *bytes, uin
     struct tn__ahead_module *m = c->candidate->module;
     struct tn__ahead *ahead = m->ahead;
     struct tn__ahead_part *part = &m->parts[c->candidate->part];
-    if (code != TN_OK) {
+    if (code) {
         part->has_failed = code != TN_ECANCELLED;
         tn__count(code == TN_ECANCELLED ? &ahead->counters.cancelled : &ahead->counters.failed, 1);
         tn__count(&ahead->counters.overtaken, code == TN_ECANCELLED && c->overtaken);
@@ -326,17 +325,17 @@ static void compile_candidate(struct tn__ahead *ahead, const struct tn__ahead_ca
         return;
     int code = compile(&c, &bytes, &kept);
     uint64_t ns = tn__os_thread_ns() - begin;
-    if (code == TN_OK && ahead->options.callees)
+    if (!code && ahead->options.callees)
         tn__ahead_look(m, candidate->part, kept.release ? kept.bytes : bytes.data,
                        kept.release ? kept.length : bytes.size);
-    if (code == TN_OK && kept.release) { /* so a call will find it, too */
+    if (!code && kept.release) { /* so a call will find it, too */
         tn__count(&ahead->counters.found, 1);
         kept.release(kept.context, kept.bytes, kept.length);
     } else {
         tn__count(&ahead->counters.spent_ns, ns);
         finish(&c, code, &bytes, ns);
     }
-    if (code == TN_OK && candidate->generation)
+    if (!code && candidate->generation)
         tn__ahead_guess(ahead, m, candidate->part, candidate->generation + 1);
 }
 
@@ -441,7 +440,7 @@ int tn_jit_compile_ahead(struct tn_jit *jit, const struct tn_ahead_options *give
     if (!jit)
         return tn__no_argument(err);
     int code = tn__take_options(&options, sizeof options, given, "struct tn_ahead_options", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (jit->ahead)
         return tn__fail(err, TN_EINVAL, "tn_jit_compile_ahead: the JIT compiles ahead already");
@@ -459,7 +458,7 @@ int tn_jit_compile_ahead(struct tn_jit *jit, const struct tn_ahead_options *give
     ahead->options.bytes = options.bytes ? options.bytes : BYTES;
     ahead->process = tn__os_process_id();
     jit->ahead = ahead;
-    return TN_OK;
+    return 0;
 }
 
 int tn_jit_prefetch(struct tn_jit *jit, const char *const *names, size_t count, struct tn_prefetch **out,
@@ -498,7 +497,7 @@ int tn_jit_prefetch(struct tn_jit *jit, const char *const *names, size_t count, 
         free_event(event);
     else
         push(jit->ahead, event);
-    return TN_OK;
+    return 0;
 }
 
 void tn__ahead_release(struct tn_prefetch *handle)

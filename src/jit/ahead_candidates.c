@@ -104,7 +104,7 @@ void tn__ahead_look(struct tn__ahead_module *m, uint32_t number, const void *byt
     if (part->was_seen || !length)
         return;
     part->was_seen = true;
-    if (tn__object_read(&object, tn__formats_host, NULL) == TN_OK) {
+    if (tn__object_read(&object, tn__formats_host, NULL) == 0) {
         part->callees = tn__alloc(NULL, (object.symbol_count + 1) * sizeof *part->callees);
         for (uint32_t i = 0; i < object.symbol_count && part->callees; i++) {
             const struct tn__symbol *symbol = &object.symbols[i];

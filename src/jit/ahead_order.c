@@ -16,7 +16,7 @@ static bool key_of(const struct tn__ahead_module *m, uint8_t key[TN__SHA256_SIZE
     struct tn_buffer identity = {0};
     struct tn__sha256 sha;
     uint8_t whole = m->ir.whole != 0;
-    if (m->ir.copy || !compiler->identify || compiler->identify(compiler->context, &identity, NULL) != TN_OK)
+    if (m->ir.copy || !compiler->identify || compiler->identify(compiler->context, &identity, NULL) != 0)
         return false;
     tn__sha256_begin(&sha);
     tn__sha256_add(&sha, format, sizeof format);
@@ -55,7 +55,7 @@ void tn__ahead_read_order(struct tn__ahead_module *m)
     struct tn__pack pack;
     struct tn__pack_item item;
     bool is_damaged;
-    if (!store || !key_of(m, key) || store->get(store->context, key, &bytes) != TN_OK)
+    if (!store || !key_of(m, key) || store->get(store->context, key, &bytes) != 0)
         return;
     if (tn__pack_read(bytes.data, bytes.size, key, &pack) &&
         tn__pack_find(&pack, TN__PACK_ORDER, 0, &item, &is_damaged) &&

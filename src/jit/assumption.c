@@ -78,7 +78,7 @@ static int check(const struct tn_jit *jit, const struct tn_jit_module *module, s
         if (!module->assumptions[i] || module->assumptions[i]->session != jit->session)
             return tn__fail(err, TN_EINVAL, "%s: assumption %zu is none of this session",
                             module->name ? module->name : "<memory>", i);
-    return TN_OK;
+    return 0;
 }
 
 static int fail_broken(const char *name, struct tn_error *err)
@@ -127,7 +127,7 @@ static int rest(struct tn_jit *jit, struct tn_library *library, struct tn_librar
 {
     const char *name = module->name ? module->name : "<memory>";
     int code = check(jit, module, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     struct tn__resting *r = make(jit, library, shown, module, broken);
     if (!r)
@@ -140,7 +140,7 @@ static int rest(struct tn_jit *jit, struct tn_library *library, struct tn_librar
         return fail_broken(name, err);
     }
     *out = r;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- the end of a module ---- */
@@ -159,7 +159,7 @@ static int promise(struct tn__resting *r, struct tn_tracker *owner, struct tn_er
     snprintf(name, sizeof name, RESTS "%lu", atomic_fetch_add(&numbers, 1));
     use(r);
     int code = tn__jit_add_marker(r->library, &marker, owner, err);
-    if (code != TN_OK)
+    if (code)
         drop(r);
     return code;
 }
@@ -172,9 +172,9 @@ static int publish(struct tn__resting *r, struct tn_instance *instance, const st
     take_lock();
     int result =
         tn__is_broken(r) ? fail_broken(r->library->name, err) : tn_instance_publish(instance, code, owner, err);
-    if (result == TN_OK && code->specptr)
+    if (result == 0 && code->specptr)
         r->entries[r->entry_count++] = code->specptr;
-    if (result == TN_OK && owns_invoke)
+    if (result == 0 && owns_invoke)
         r->entries[r->entry_count++] = code->invoke;
     give_lock();
     return result;
@@ -232,7 +232,7 @@ int tn_assumption_break(struct tn_assumption *assumption, struct tn_error *err)
         lead_away(r);
         drop(r);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- creating ---- */
@@ -250,7 +250,7 @@ int tn_assumption_create(struct tn_session *session, struct tn_assumption **out,
     assumption->users = 1;
     tn__list_init(&assumption->resting);
     *out = assumption;
-    return TN_OK;
+    return 0;
 }
 
 void tn_assumption_destroy(struct tn_assumption *assumption)

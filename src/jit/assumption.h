@@ -78,7 +78,7 @@ static inline int tn__jit_rest(struct tn_jit *jit, struct tn_library *library, s
 {
     *out = NULL;
     if (!module->assumption_count)
-        return TN_OK;
+        return 0;
     if (!module->assumptions || !module->assumptions[0])
         return tn__fail(err, TN_EINVAL, "a module lists assumptions that are not there");
     return module->assumptions[0]->hooks->rest(jit, library, shown, module, broken, out, err);
@@ -100,7 +100,7 @@ static inline void tn__resting_drop(struct tn__resting *rests)
 /* The end of the use that tn__jit_rest gave; `code`: of adding the module. */
 static inline void tn__resting_end(struct tn__resting *rests, int code)
 {
-    if (rests && code != TN_OK)
+    if (rests && code)
         rests->hooks->leave(rests);
     tn__resting_drop(rests);
 }

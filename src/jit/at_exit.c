@@ -26,5 +26,5 @@ int tn_jit_at_exit(struct tn_jit *jit, void (*function)(void *context), void *co
     each->next = jit->at_exit;
     jit->at_exit = each;
     tn__jit_unlock();
-    return TN_OK;
+    return 0;
 }

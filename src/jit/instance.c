@@ -39,7 +39,7 @@ static void publish_instance(void *context, struct tn_wanted *wanted, size_t cou
     if (next < count)
         p->code.specptr = wanted[next].address;
     int code = why ? why->code : publish(p, &err);
-    if (code != TN_OK && code != TN_EDUP)
+    if (code && code != TN_EDUP)
         tn_instance_fall_back(p->instance);
     free_publication(p);
 }
@@ -79,7 +79,7 @@ void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *mod
         publish_instance(p, NULL, 0, NULL);
         return;
     }
-    if (p && tn_lookup_async(library, p->wanted, p->count, publish_instance, p, NULL) == TN_OK)
+    if (p && tn_lookup_async(library, p->wanted, p->count, publish_instance, p, NULL) == 0)
         return;
     tn_instance_fall_back(instance->instance);
     if (p)

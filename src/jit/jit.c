@@ -36,16 +36,16 @@ static int take_compiler(const struct tn_compiler *given, struct tn_jit *jit, st
     if (!given)
         return tn__fail(err, TN_EINVAL, "a JIT needs a compiler, such as tn_codegen_compiler() or a cache");
     int code = tn__take_compiler(given, taken, err);
-    return code == TN_OK && taken->check ? taken->check(taken->context, &jit->compile, err) : code;
+    return !code && taken->check ? taken->check(taken->context, &jit->compile, err) : code;
 }
 
 static int take_options(const struct tn_jit_options *given, struct tn_jit_options *options, struct tn_jit *jit,
                         struct tn_error *err)
 {
     int code = tn__take_options(options, sizeof *options, given, "struct tn_jit_options", err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__take_compile_options(options->compile, &jit->compile, &jit->observer, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (jit->compile.emit != TN_EMIT_OBJECT)
         return tn__fail(err, TN_EINVAL, "a JIT compiles to objects, and nothing else");
@@ -66,12 +66,12 @@ static int open_session(struct tn_jit *jit, const struct tn_jit_options *options
                                          .threads = options->threads};
     jit->session = options->session;
     jit->owns_session = !options->session;
-    int code = jit->session ? TN_OK : tn_session_create(&session, &jit->session, err);
-    if (code == TN_OK)
+    int code = jit->session ? 0 : tn_session_create(&session, &jit->session, err);
+    if (!code)
         jit->compile.any_threads |= jit->session->any_threads;
-    if (code == TN_OK)
+    if (!code)
         code = tn_library_create(jit->session, "main", &jit->library, err);
-    if (code == TN_OK && options->resolver)
+    if (!code && options->resolver)
         code = tn_add_resolver(jit->library, options->resolver, options->resolver_context, err);
     return code;
 }
@@ -87,26 +87,26 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
         return tn__fail(err, TN_ENOMEM, "no memory for a JIT");
     jit->users = 1;
     int code = take_options(given, &options, jit, err);
-    if (code == TN_OK)
+    if (!code)
         jit->strings = tn__alloc(NULL, tn__keep_compile_options(&jit->compile, NULL, NULL) + 1);
-    if (code == TN_OK && !jit->strings)
+    if (!code && !jit->strings)
         code = tn__fail(err, TN_ENOMEM, "no memory for a JIT");
-    if (code == TN_OK)
+    if (!code)
         tn__keep_compile_options(&jit->compile, jit->strings, &jit->native);
     jit->compile.observer = &jit->observer;
-    if (code == TN_OK)
+    if (!code)
         code = open_session(jit, &options, err);
     jit->lazy = options.lazy != 0;
     jit->keeps_ir = options.keep_ir != 0;
     jit->on_failure = options.on_failure;
-    if (code == TN_OK && options.tier_count)
+    if (!code && options.tier_count)
         code = options.tiering->open(jit, &options, err);
-    if (code != TN_OK) {
+    if (code) {
         tn_jit_destroy(jit);
         return code;
     }
     *out = jit;
-    return TN_OK;
+    return 0;
 }
 
 void tn__jit_use(struct tn_jit *jit)
@@ -251,7 +251,7 @@ static int link_with(struct tn_library *library, const struct tn__jit_initialize
     }
     ask_for_initializers(&request, all);
     int code = tn__wanted_check(library, request.symbols, request.count, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__query_link(&request, err);
     tn__free(NULL, request.symbols);
     return code;
@@ -262,8 +262,8 @@ static int link_modules(struct tn_jit *jit, struct tn_library *library, const ch
                         struct tn_error *err)
 {
     struct tn__jit_initializer *all = take_initializers(jit, library);
-    int code = all || names ? link_with(library, all, names, count, err) : TN_OK;
-    if (code != TN_OK && code != TN_EREMOVED)
+    int code = all || names ? link_with(library, all, names, count, err) : 0;
+    if (code && code != TN_EREMOVED)
         give_back(jit, all);
     else
         free_initializers(all);
@@ -293,7 +293,7 @@ int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int 
         return tn__no_argument(err);
     library = library ? library : jit->library;
     int code = tn__jit_link_initializers(jit, library, err);
-    return code == TN_OK ? tn_run_initializers(library, argc, argv, envp, err) : code;
+    return code ? code : tn_run_initializers(library, argc, argv, envp, err);
 }
 
 void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats)

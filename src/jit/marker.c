@@ -43,14 +43,14 @@ int tn__jit_enter_types(struct tn_library *library, const struct tn__added_modul
     char name[32];
     struct tn__code_types *types;
     if (!d->types_size || !tn__code_types_enter)
-        return TN_OK;
+        return 0;
     int code = tn__code_types_enter(m->name, d->types, d->types_size, &types, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     snprintf(name, sizeof name, "tn.types.%p", (void *)types);
     const struct tn__jit_marker marker = {.symbol = name, .module = m->name, .end = leave_types, .context = types};
     code = tn__jit_add_marker(library, &marker, owner, err);
-    if (code != TN_OK)
+    if (code)
         leave_types(types);
     return code;
 }

@@ -59,12 +59,12 @@ static int find_needed(const struct tn__added_module *m, struct tn_responsibilit
     const struct tn_module_symbol *symbols = tn__jit_symbols(m, 0, &count);
     how->needed_count = 0;
     if (!is(m, TN__DESCRIBED_WHOLE) || !responsibility)
-        return TN_OK;
+        return 0;
     how->needed = tn__arena_array(arena, count, sizeof *how->needed);
     for (size_t i = 0; how->needed && i < count; i++)
         if (symbols[i].flags & TN__SYMBOL_DISCARDABLE && tn__responsibility_needs(responsibility, symbols[i].name))
             how->needed[how->needed_count++] = symbols[i].name;
-    return how->needed ? TN_OK : tn__no_memory(err, m->name);
+    return how->needed ? 0 : tn__no_memory(err, m->name);
 }
 
 /* Of an object that was not made now. What is wrong with it shows when it is tried. */
@@ -86,7 +86,7 @@ static int add(const struct destination *to, const struct tn_input *input, struc
     int code = to->responsibility ? tn__responsibility_add_object(to->responsibility, input, &how->is_refused, err)
                                   : tn__library_add_object(to->library, input,
                                                            (struct tn__input_bytes){.refused = &how->is_refused}, err);
-    if (code != TN_OK)
+    if (code)
         input->release(input->context, input->bytes, input->length);
     else if (how->was_kept && to->responsibility)
         code = try(to->responsibility, how, err);
@@ -154,12 +154,12 @@ static int make(const struct tn__added_module *m, size_t part, const struct dest
     tn__jit_name_part(m, part, name);
     tn__jit_watch(&watch, &observer);
     bool is_ready = ahead && !how->was_kept && !how->needed_count && ahead->take(m->ahead, part, &object);
-    int code = is_ready ? TN_OK : call_compiler(m, &request, &object, err);
+    int code = is_ready ? 0 : call_compiler(m, &request, &object, err);
     tn__count(&jit->counters.extract_ns, stats.extract_ns);
     tn__count(&jit->counters.free_ns, stats.free_ns);
-    if (code == TN_OK && part > 0 && (stats.functions || is_ready) && !how->is_higher) /* now, not long ago */
+    if (!code && part > 0 && (stats.functions || is_ready) && !how->is_higher) /* now, not long ago */
         tn__count(&jit->counters.taken, 1);
-    if (code != TN_OK)
+    if (code)
         return code;
     how->was_kept = input.release != NULL;
     if (!how->was_kept) {
@@ -183,9 +183,9 @@ static int compile(const struct tn__added_module *m, size_t part, const struct d
     uint64_t begin = tn__os_now_ns();
     struct tn__arena names = {0};
     int code = find_needed(m, to->responsibility, &names, how, err);
-    if (code == TN_OK)
+    if (!code)
         code = make(m, part, to, how, err);
-    if (how->was_kept && code != TN_OK && !how->is_refused && code != TN_ENOMEM && code != TN_EREMOVED)
+    if (how->was_kept && code && !how->is_refused && code != TN_ENOMEM && code != TN_EREMOVED)
         code = make(m, part, to, how, err);
     how->needed_count = 0;
     tn__arena_free(&names);
@@ -215,7 +215,7 @@ static int materialize(void *context, struct tn_responsibility *responsibility, 
     const size_t number = (size_t)(part - m->parts);
     struct tn__jit_how how = tn__jit_first(m->jit, &m->description, number, m->tag);
     int code = tn__jit_make(m, number, &how, responsibility, err);
-    if (m->tiered && code == TN_OK)
+    if (m->tiered && !code)
         m->jit->tiering->end(m, number, &how);
     return code;
 }
@@ -311,7 +311,7 @@ static int promise(struct adding *a, size_t part)
         return compile(a->m, part, &(struct destination){NULL, a->library, a->owner}, &how, a->err);
     }
     if (!used)
-        return TN_OK;
+        return 0;
     if (part == 0 && *a->initializer)
         promised[used++] = (struct tn_promised){a->initializer, TN_SYMBOL_HIDDEN | TN_SYMBOL_DISCARDABLE};
     struct tn_materializer materializer = {.size = sizeof materializer,
@@ -324,7 +324,7 @@ static int promise(struct adding *a, size_t part)
                                            .owner = a->owner};
     tn__jit_hold(a->m, true);
     int code = tn_add_materializer(a->library, &materializer, a->err);
-    if (code != TN_OK)
+    if (code)
         tn__jit_drop(a->m, true);
     return code;
 }
@@ -355,10 +355,10 @@ static int define_stubs(struct adding *a)
                                                               .managed_stack = s->managed_stack};
     }
     struct tn_stub_options options = {.size = sizeof options, .owner = a->owner, .on_failure = a->m->jit->on_failure};
-    int code = TN_OK;
+    int code = 0;
     if (stub_count)
         code = tn_define_lazy(a->library, stubs, stub_count, a->library, &options, a->err);
-    if (code == TN_OK && other_count)
+    if (!code && other_count)
         code = tn_reexport(a->library, others, other_count, a->library, a->owner, a->err);
     tn__count(&a->m->jit->counters.functions, parts - 1);
     return code;
@@ -373,7 +373,7 @@ static int note_initializers(struct adding *a)
     size_t count, own = 0;
     const struct tn_module_symbol *symbols = tn__jit_symbols(a->m, 0, &count);
     if (!is(a->m, TN__DESCRIBED_INITIALIZERS))
-        return TN_OK;
+        return 0;
     for (size_t i = 0; i < count; i++)
         own += !symbols[i].of;
     if (own && !is(a->m, TN__DESCRIBED_OPAQUE))
@@ -390,7 +390,7 @@ static int note_initializers(struct adding *a)
     note->next = jit->initializers;
     jit->initializers = note;
     tn__jit_unlock();
-    return TN_OK;
+    return 0;
 }
 
 static int enter_types(struct adding *a)
@@ -436,14 +436,14 @@ static int promise_all(struct adding *a)
 static int add_in_steps(struct adding *a, struct tn_tracker *owner)
 {
     int code = tn_tracker_create(a->library, &a->owner, a->err);
-    if (code != TN_OK)
+    if (code)
         return code;
     code = promise_all(a);
-    if (code == TN_OK && a->handover.promise && !owner)
+    if (!code && a->handover.promise && !owner)
         code = tn__handover_give(&a->handover, a->owner, a->err);
-    else if (code == TN_OK)
+    else if (!code)
         code = tn_tracker_transfer(a->owner, owner ? owner : tn_library_tracker(a->library), a->err);
-    if (code != TN_OK)
+    if (code)
         tn__handover_undo(&a->handover, a->owner, NULL);
     tn_tracker_destroy(a->owner);
     return code;
@@ -502,9 +502,9 @@ static int read_module(struct given *g, struct tn_error *err)
     tn__tag_write(g->tag.digest, g->tag.copy, opened->tag);
     const struct tn_module_description *described;
     int code = call_open(g, &ir, &described, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__description_copy(described, &opened->description, err);
-    if (code != TN_OK)
+    if (code)
         close_opened(g);
     else if (g->jit->ahead)
         opened->ahead = tn__ahead_hooks_of(g->jit)->added(g->jit, opened, &ir);
@@ -543,17 +543,17 @@ static int open_module(struct given *g, struct tn__jit_kept **kept, struct tn_er
     struct tn_jit_module *given = &g->module;
     uint64_t begin = tn__os_now_ns();
     struct tn_buffer copy = {0};
-    int code = given->llvm_module ? write_module(jit, given, &copy, err) : TN_OK;
+    int code = given->llvm_module ? write_module(jit, given, &copy, err) : 0;
     tn__count(&jit->counters.modules, 1);
     if (given->llvm_module) {
         given->ir = copy.data;
         given->length = copy.size;
     }
     const bool keeps = jit->keeps_ir && !g->opened.rests; /* an image cannot tell whether assumptions hold */
-    *kept = code == TN_OK && keeps ? copy_ir(given) : NULL;
-    if (code == TN_ENOMEM || (code == TN_OK && keeps && !*kept))
+    *kept = !code && keeps ? copy_ir(given) : NULL;
+    if (code == TN_ENOMEM || (!code && keeps && !*kept))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
-    if (code == TN_OK)
+    if (!code)
         code = read_module(g, err);
     tn_buffer_free(&copy);
     tn__count(&jit->counters.read_ns, tn__os_now_ns() - begin);
@@ -571,11 +571,11 @@ static int add_module(struct given *g, struct tn_error *err)
     }
     struct adding a = {.m = m, .library = g->library, .owner = g->module.owner, .err = err};
     struct tn_responsibility *responsibility = g->module.responsibility;
-    int code = responsibility ? tn__handover_begin(&a.handover, responsibility, a.library, err) : TN_OK;
+    int code = responsibility ? tn__handover_begin(&a.handover, responsibility, a.library, err) : 0;
     bool is_one_step = is(m, TN__DESCRIBED_WHOLE) && !m->description.types_size && !m->rests && !responsibility;
-    if (code == TN_OK)
+    if (!code)
         code = is_one_step ? promise_all(&a) : add_in_steps(&a, g->module.owner);
-    tn__handover_end(&a.handover, code != TN_OK);
+    tn__handover_end(&a.handover, code != 0);
     tn__arena_free(&a.arena);
     tn__jit_drop(m, true);
     return code;
@@ -592,9 +592,9 @@ int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_
         return tn__fail(err, TN_EINVAL, "a module is either IR or a module in memory, and has instances if counted");
     g.module.name = module->name ? module->name : "<memory>";
     int code = open_module(&g, &kept, err);
-    if (code == TN_OK)
+    if (!code)
         code = add_module(&g, err);
-    if (code == TN_OK && kept) {
+    if (!code && kept) {
         kept->library = tn_library_number(shown);
         tn__jit_lock();
         kept->next = jit->kept;
@@ -603,11 +603,11 @@ int tn__jit_add(struct tn_jit *jit, struct tn_library *library, const struct tn_
     } else {
         tn__free(NULL, kept);
     }
-    if (code != TN_OK)
+    if (code)
         tn__jit_untag(jit, library, &g.tag);
     else if (tagged)
         *tagged = g.tag;
-    for (size_t i = 0; i < module->instance_count && code == TN_OK; i++)
+    for (size_t i = 0; i < module->instance_count && !code; i++)
         tn__jit_publish(library, &g.module, &module->instances[i], rests);
     return code;
 }
@@ -621,7 +621,7 @@ static int add_resting(struct tn_jit *jit, struct tn_library *library, struct tn
     if (module->assumption_count && !module->instance_count)
         return tn__fail(err, TN_EINVAL, "a module with assumptions has instances, or is added by tn_jit_replace");
     int code = tn__jit_rest(jit, library, library, module, NULL, &rests, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     code = tn__jit_add(jit, library, library, module, rests, NULL, err);
     tn__resting_end(rests, code);
@@ -636,7 +636,7 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
         return tn__fail(err, TN_EINVAL, "no JIT given");
     library = library ? library : jit->library;
     int code = tn__take_options(&module, sizeof module, given, "struct tn_jit_module", err);
-    if (code == TN_OK && !module.responsibility)
+    if (!code && !module.responsibility)
         module.responsibility = tn__responsibility_current(library);
-    return code == TN_OK ? add_resting(jit, library, &module, err) : code;
+    return code ? code : add_resting(jit, library, &module, err);
 }

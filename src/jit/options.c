@@ -6,9 +6,9 @@ int tn__take_compile_options(const struct tn_compile_options *given, struct tn_c
                              struct tn_compile_observer *observer, struct tn_error *err)
 {
     int code = tn__take_options(options, sizeof *options, given, "struct tn_compile_options", err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__take_options(observer, sizeof *observer, options->observer, "struct tn_compile_observer", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     const struct range {
         const char *name;
@@ -24,7 +24,7 @@ int tn__take_compile_options(const struct tn_compile_options *given, struct tn_c
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].last)
             return tn__fail(err, TN_EINVAL, "%s is %d; it must be 0 to %d", ranges[i].name, ranges[i].value,
                             ranges[i].last);
-    return TN_OK;
+    return 0;
 }
 
 size_t tn__keep_compile_options(struct tn_compile_options *options, char *texts, struct tn_cpu *native)

@@ -71,7 +71,7 @@ static int open_version(struct replacing *r)
         return tn__no_memory(r->err, r->module);
     }
     int code = tn_library_create(r->library->session, r->module, &version->library, r->err);
-    if (code != TN_OK) {
+    if (code) {
         free_version(version);
         return code;
     }
@@ -93,26 +93,26 @@ static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, 
      * a first call that ends meanwhile stores. So a replacement takes the time of two, if threads are attached. */
     if (waits)
         tn__session_quiesce(version->library->session);
-    int code = waits ? tn_tracker_retire(tn_library_tracker(version->library), NULL) : TN_OK;
-    if (code == TN_OK)
+    int code = waits ? tn_tracker_retire(tn_library_tracker(version->library), NULL) : 0;
+    if (!code)
         code = tn_library_remove(version->library, NULL);
-    if (code == TN_OK) {
+    if (!code) {
         tn__jit_untag(jit, version->library, &version->tag);
         tn__jit_forget_initializers(jit, version->library);
         tn_library_destroy(version->library, NULL);
     }
     tn__jit_lock();
     version->is_busy = false;
-    if (code == TN_OK) {
+    if (!code) {
         struct tn__jit_version **at = &jit->versions;
         while (*at != version)
             at = &(*at)->next;
         *at = version->next;
     }
     tn__jit_unlock();
-    if (code == TN_OK)
+    if (!code)
         free_version(version);
-    return code == TN_OK;
+    return !code;
 }
 
 /* Looks under the session's lock: a stub that is being led elsewhere leads there by then. */
@@ -144,7 +144,7 @@ static int note_symbol(void *context, const struct tn_known *symbol)
 {
     struct replacing *r = context;
     if (symbol->flags & TN_KNOWN_HIDDEN)
-        return TN_OK;
+        return 0;
     if (r->count == r->space) {
         size_t space = r->space ? 2 * r->space : 16;
         struct function *more = tn__arena_array(&r->arena, space, sizeof *more);
@@ -159,7 +159,7 @@ static int note_symbol(void *context, const struct tn_known *symbol)
     if (!name)
         return tn__no_memory(r->err, r->module);
     r->symbols[r->count++] = (struct function){.name = name, .flags = symbol->flags};
-    return TN_OK;
+    return 0;
 }
 
 static int list_symbols(struct replacing *r)
@@ -186,7 +186,7 @@ static int look_up(struct replacing *r)
     for (size_t i = 0; i < r->count; i++)
         wanted[i] = (struct tn_wanted){r->symbols[i].name, TN_WANTED_WEAK, NULL};
     int code = tn_lookup_all(r->version->library, wanted, r->count, r->err);
-    for (size_t i = 0; i < r->count && code == TN_OK; i++)
+    for (size_t i = 0; i < r->count && !code; i++)
         r->symbols[i].address = wanted[i].address;
     return code;
 }
@@ -196,17 +196,17 @@ static int look_up(struct replacing *r)
 static int find_functions(struct replacing *r)
 {
     int code = list_symbols(r);
-    size_t functions = code == TN_OK ? keep_functions(r) : 0;
-    if (code == TN_OK && !functions) {
+    size_t functions = !code ? keep_functions(r) : 0;
+    if (!code && !functions) {
         code = look_up(r);
-        if (code == TN_OK)
+        if (!code)
             code = list_symbols(r);
-        functions = code == TN_OK ? keep_functions(r) : 0;
+        functions = !code ? keep_functions(r) : 0;
     }
     r->count = functions;
-    if (code == TN_OK && !functions)
+    if (!code && !functions)
         code = tn__fail(r->err, TN_EINVAL, "%s: shows no function to others", r->module);
-    return code == TN_OK ? look_up(r) : code;
+    return code ? code : look_up(r);
 }
 
 /* ---- publishing ---- */
@@ -242,23 +242,23 @@ static int make_stub(const struct replacing *r, const struct function *f)
 /* Nothing that is there already is changed. */
 static int prepare(const struct replacing *r, struct function *f)
 {
-    int code = is_there(r, f->name) ? TN_OK : make_stub(r, f);
+    int code = is_there(r, f->name) ? 0 : make_stub(r, f);
     if (code == (r->rests ? TN_EUNDEF : TN_EDUP) && f->flags & TN_KNOWN_WEAK)
-        return TN_OK; /* its own, seen by itself only */
-    if (code != TN_OK)
+        return 0; /* its own, seen by itself only */
+    if (code)
         return code;
     f->claim = tn__claim_new(r->library->session, r->rests ? TN__CLAIM_RESTING : TN__CLAIM_VERSION,
                              (uintptr_t)f->address, r->version->claims);
-    return f->claim ? TN_OK : tn__no_memory(r->err, f->name);
+    return f->claim ? 0 : tn__no_memory(r->err, f->name);
 }
 
 /* Under the session's lock: what may have changed since. */
 static int check(const struct replacing *r)
 {
     int code = tn__library_check(r->library, r->err);
-    if (code == TN_OK && tn__is_broken(r->rests))
+    if (!code && tn__is_broken(r->rests))
         code = tn__fail(r->err, TN_ECANCELLED, "%s rests on an assumption that was broken", r->module);
-    for (struct function *f = r->symbols; f < r->symbols + r->count && code == TN_OK; f++) {
+    for (struct function *f = r->symbols; f < r->symbols + r->count && !code; f++) {
         f->cell = f->claim ? find_cell(r, f->name) : NULL;
         if (f->claim && !f->cell)
             code = tn__fail(r->err, TN_EUNDEF, "'%s' is not redirectable in library %s", f->name, r->library->name);
@@ -287,17 +287,17 @@ static int publish_all(struct replacing *r)
     struct tn_session *session = r->library->session;
     int code = tn_tracker_create(r->library, &r->stubs, r->err);
     r->was_seen = true;
-    for (size_t i = 0; i < r->count && code == TN_OK; i++)
+    for (size_t i = 0; i < r->count && !code; i++)
         code = prepare(r, &r->symbols[i]);
     tn__session_lock(session);
-    if (code == TN_OK)
+    if (!code)
         code = check(r);
-    if (code == TN_OK)
+    if (!code)
         publish(r);
     tn__session_unlock(session);
     for (size_t i = 0; i < r->count; i++)
         tn__claim_free(session, r->symbols[i].claim);
-    if (code != TN_OK && r->stubs)
+    if (code && r->stubs)
         r->is_stuck = tn_tracker_retire(r->stubs, NULL) == TN_ENOMEM;
     tn_tracker_destroy(r->stubs);
     return code;
@@ -333,17 +333,17 @@ static int note_assumptions(struct replacing *r, const struct tn_jit_module *mod
 static int add(struct replacing *r, struct tn_jit_module *module)
 {
     int code = open_version(r);
-    if (code == TN_OK)
+    if (!code)
         code = note_assumptions(r, module);
-    if (code == TN_OK)
+    if (!code)
         code = tn__jit_add(r->jit, r->version->library, r->library, module, r->rests, &r->version->tag, r->err);
-    if (code == TN_OK)
+    if (!code)
         code = find_functions(r);
-    if (code == TN_OK)
+    if (!code)
         code = tn__jit_link_initializers(r->jit, r->version->library, r->err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__library_run_initializers(r->version->library, r->err);
-    return code == TN_OK ? publish_all(r) : code;
+    return code ? code : publish_all(r);
 }
 
 int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
@@ -353,7 +353,7 @@ int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct 
     if (!jit)
         return tn__fail(err, TN_EINVAL, "no JIT given");
     int code = tn__take_options(&module, sizeof module, given, "struct tn_jit_module", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (module.owner || module.instance_count || module.responsibility)
         return tn__fail(err, TN_EINVAL,
@@ -364,7 +364,7 @@ int tn_jit_replace(struct tn_jit *jit, struct tn_library *library, const struct 
                           .err = err};
     code = add(&r, &module);
     tn__resting_end(r.rests, code);
-    if (code == TN_OK)
+    if (!code)
         remove_unused(jit, r.library->session);
     else if (r.version && !r.is_stuck)
         remove_version(jit, r.version, r.was_seen);

@@ -159,14 +159,14 @@ static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn
             return code;
         *raised += changed;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* Whether the body was retired, or the module was removed. */
 static bool is_gone(const struct tn__tiered *tiered, const char *body)
 {
     struct tn_known known = {body, 0};
-    bool has_name = tn_lookup_flags(tiered->library, &known, 1, NULL) == TN_OK && known.flags;
+    bool has_name = tn_lookup_flags(tiered->library, &known, 1, NULL) == 0 && known.flags;
     tn__session_lock(tiered->library->session);
     bool is_left = has_name && is_there(tiered);
     tn__session_unlock(tiered->library->session);
@@ -195,12 +195,12 @@ static int compile(struct tn__tiered_part *part, size_t tier, bool *raised, stru
     struct tn__arena arena = {0};
     size_t stubs = 0;
     int code = look_up(part, tier, &arena, err);
-    if (code == TN_OK && tn__is_broken(part->of->m->rests))
+    if (!code && tn__is_broken(part->of->m->rests))
         code = TN_ECANCELLED; /* only calls that have begun reach this module */
-    if (code == TN_OK)
+    if (!code)
         code = raise_each(part, tier, &arena, &stubs, err);
     tn__arena_free(&arena);
-    *raised = code == TN_OK && stubs;
+    *raised = !code && stubs;
     return code;
 }
 
@@ -222,7 +222,7 @@ static void compile_chosen(struct tn__tiered_part *part, size_t tier)
     uint64_t begin = tn__os_thread_ns();
     int code = begun ? compile(part, tier, &raised, &err) : TN_ECANCELLED;
     uint64_t ns = tn__os_thread_ns() - begin;
-    if (code != TN_OK && !is_removal(code)) {
+    if (code && !is_removal(code)) {
         tn__append(&err, ", for tier %zu", tier);
         tn__session_report(session, &err);
     }
@@ -289,7 +289,7 @@ static void compile_hottest(void *context, int is_cancelled)
 static void hand_out(struct tn__tiers *tiers)
 {
     struct tn_session *session = tiers->jit->session;
-    if (!tn__session_has_threads(session) || tn_session_run_idle(session, compile_hottest, tiers, NULL) != TN_OK)
+    if (!tn__session_has_threads(session) || tn_session_run_idle(session, compile_hottest, tiers, NULL) != 0)
         compile_hottest(tiers, 0);
     tn__tiers_end(tiers);
 }
@@ -399,7 +399,7 @@ int tn__tiers_wake(struct tn_error *err)
         tn__jit_release(jit);
     }
     wake();
-    return runs ? TN_OK : tn__fail(err, TN_ENOMEM, "no thread that compiles for higher tiers");
+    return runs ? 0 : tn__fail(err, TN_ENOMEM, "no thread that compiles for higher tiers");
 }
 
 int tn__tiers_open(struct tn__tiers *tiers, struct tn_error *err)

@@ -27,15 +27,15 @@ static int check_tiers(const struct tn_jit_options *options, struct tn_error *er
             return tn__fail(err, TN_EINVAL, "tier %zu: calls have to be 1 to %d, and loops 0 to %d", i, INT32_MAX,
                             INT32_MAX);
     }
-    return TN_OK;
+    return 0;
 }
 
 static int open_tiers(struct tn_jit *jit, const struct tn_jit_options *options, struct tn_error *err)
 {
     int code = check_tiers(options, err);
-    struct tn__tiers *tiers = code == TN_OK ? tn__alloc_zeroed(NULL, 1, sizeof *tiers) : NULL;
+    struct tn__tiers *tiers = !code ? tn__alloc_zeroed(NULL, 1, sizeof *tiers) : NULL;
     if (!tiers)
-        return code == TN_OK ? tn__no_memory(err, NULL) : code;
+        return code ? code : tn__no_memory(err, NULL);
     tiers->jit = jit;
     tiers->count = options->tier_count;
     memcpy(tiers->tiers, options->tiers, tiers->count * sizeof *tiers->tiers);
@@ -93,7 +93,7 @@ static int make_body(void *context, struct tn_responsibility *responsibility, st
                               .is_over = tn__background_is_over,
                               .counters = tier + 1 < tiers->count ? tiered->m->tag : NULL};
     int code = tn__jit_make(tiered->m, tn__tiered_number(part), &how, responsibility, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     note(body, &how);
     tn__tiers_lock();
@@ -102,7 +102,7 @@ static int make_body(void *context, struct tn_responsibility *responsibility, st
     tn__count(&tiers->jit->counters.raised, 1);
     tn__count(&tiers->jit->counters.raised_bytes, how.bytes);
     tn__count(&tiers->jit->counters.raised_ns, how.ns);
-    return TN_OK;
+    return 0;
 }
 
 static void destroy_body(void *context)
@@ -184,7 +184,7 @@ static int add_body(struct promising *p, struct tn__tiered_part *part, size_t ti
                                                  .owner = p->owner};
     tn__jit_hold(m, true);
     int code = tn_add_materializer(p->tiered->library, &materializer, p->err);
-    if (code != TN_OK)
+    if (code)
         tn__jit_drop(m, true);
     return code;
 }
@@ -220,10 +220,10 @@ static void prepare_parts(struct tn__tiered *tiered)
 
 static int promise_bodies(struct promising *p)
 {
-    int code = TN_OK;
-    for (size_t i = 1; i < p->tiered->m->description.parts && code == TN_OK; i++) {
+    int code = 0;
+    for (size_t i = 1; i < p->tiered->m->description.parts && !code; i++) {
         struct tn__tiered_part *part = &p->tiered->parts[i];
-        for (size_t tier = part->first + 1U; tier < p->tiered->tiers->count && code == TN_OK; tier++)
+        for (size_t tier = part->first + 1U; tier < p->tiered->tiers->count && !code; tier++)
             code = add_body(p, part, tier);
     }
     return code;
@@ -240,7 +240,7 @@ static int enter(struct promising *p)
     tn__library_use(tiered->library);
     tn__tiers_enter(tiered);
     int code = tn__jit_add_marker(tiered->library, &marker, p->owner, p->err);
-    if (code != TN_OK)
+    if (code)
         tn__tiers_leave(tiered);
     return code;
 }
@@ -259,12 +259,12 @@ static int promise(struct tn__added_module *m, struct tn_library *library, struc
     prepare_parts(tiered);
     struct promising p = {.tiered = tiered, .owner = owner, .err = err};
     int code = enter(&p);
-    if (code == TN_OK)
+    if (!code)
         code = define_symbols(&p);
-    if (code == TN_OK)
+    if (!code)
         code = promise_bodies(&p);
     tn__arena_free(&p.arena);
-    return code == TN_OK ? tn__tiers_wake(err) : code;
+    return code ? code : tn__tiers_wake(err);
 }
 
 /* ---- the first body of a part ---- */

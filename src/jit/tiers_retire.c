@@ -37,7 +37,7 @@ void tn__tiers_retire(struct tn__tiered_part *part, size_t tier)
     bool good = functions;
     TN__EACH_BODY(s, part)
     good = good && name_bodies(part, s, tier, &arena, &functions[count++]);
-    if (good && tn__lazy_retire(part->of->library, functions, count, tier - part->first, NULL) == TN_OK) {
+    if (good && tn__lazy_retire(part->of->library, functions, count, tier - part->first, NULL) == 0) {
         tn__tiers_lock();
         forget(part, tier);
         tn__tiers_unlock();

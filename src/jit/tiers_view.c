@@ -48,12 +48,12 @@ static int request(const struct tn__tiers *tiers, const char *function, int tier
         return tn__fail(err, TN_ENOTSUP, "'%s' cannot be compiled twice", function);
     if (tier > part->now)
         tn__tiers_want(part, (uint8_t)tier, UINT32_MAX);
-    return TN_OK;
+    return 0;
 }
 
 static int check_tiers(const struct tn_jit *jit, struct tn_error *err)
 {
-    return jit->tiers ? TN_OK : tn__fail(err, TN_EINVAL, "the JIT has no tiers");
+    return jit->tiers ? 0 : tn__fail(err, TN_EINVAL, "the JIT has no tiers");
 }
 
 int tn_jit_request_tier(struct tn_jit *jit, const char *function, int tier, struct tn_error *err)
@@ -61,7 +61,7 @@ int tn_jit_request_tier(struct tn_jit *jit, const char *function, int tier, stru
     if (!jit || !function)
         return tn__no_argument(err);
     int code = check_tiers(jit, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     const struct tn__tiers *tiers = jit->tiers;
     if (tier < 0 || (size_t)tier >= tiers->count)
@@ -69,7 +69,7 @@ int tn_jit_request_tier(struct tn_jit *jit, const char *function, int tier, stru
     tn__tiers_lock();
     code = request(tiers, function, tier, err);
     tn__tiers_unlock();
-    return code == TN_OK ? tn__tiers_wake(err) : code;
+    return code ? code : tn__tiers_wake(err);
 }
 
 /* ---- samples ---- */
@@ -195,7 +195,7 @@ static struct tn_jit_function describe(const struct tn__tiered_part *part)
 static int visit_module(const struct tn__tiered *tiered,
                         int (*visit)(void *context, const struct tn_jit_function *function), void *context)
 {
-    int code = TN_OK;
+    int code = 0;
     for (size_t i = 1; i < tiered->m->description.parts && !code; i++) {
         char name[300];
         size_t count;
@@ -218,7 +218,7 @@ int tn_jit_each_function(struct tn_jit *jit, int (*visit)(void *context, const s
     if (!jit || !visit)
         return tn__no_argument(err);
     int code = check_tiers(jit, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     uint64_t number = 0;
     struct tn__tiered *tiered;

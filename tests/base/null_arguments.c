@@ -121,8 +121,8 @@ static void test_one_missing(void **state)
     struct tn_cpu_targets *targets;
     struct tn_image *image;
     size_t chosen;
-    assert_int_equal(tn_cpu_host(&cpu, &err), TN_OK);
-    assert_int_equal(tn_cpu_parse_targets("generic", NULL, &targets, &err), TN_OK);
+    assert_int_equal(tn_cpu_host(&cpu, &err), 0);
+    assert_int_equal(tn_cpu_parse_targets("generic", NULL, &targets, &err), 0);
     REFUSED(tn_cpu_feature(NULL, 1, &feature, &err));
     REFUSED(tn_cpu_feature(arch, 1, NULL, &err));
     REFUSED(tn_cpu_limit(NULL, "generic", &err));
@@ -146,9 +146,9 @@ static void test_handles(void **state)
     struct tn_heap *heap;
     struct tn_handle *handle;
     int value = 0;
-    assert_int_equal(tn_heap_create(NULL, &heap, &err), TN_OK);
-    assert_int_equal(tn_heap_attach(heap, &err), TN_OK);
-    assert_int_equal(tn_handle_new(heap, &tn_weak_type, 0, &handle, &err), TN_OK);
+    assert_int_equal(tn_heap_create(NULL, &heap, &err), 0);
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    assert_int_equal(tn_handle_new(heap, &tn_weak_type, 0, &handle, &err), 0);
     REFUSED(tn_handle_new(NULL, &tn_weak_type, 0, &handle, &err));
     REFUSED(tn_handle_new(heap, NULL, 0, &handle, &err));
     REFUSED(tn_handle_new(heap, &tn_weak_type, 0, NULL, &err));
@@ -171,7 +171,7 @@ static void test_without_err(void **state)
     (void)state;
     REFUSED(tn_link(NULL, NULL));
     REFUSED(tn_cpu_host(NULL, NULL));
-    assert_int_equal(tn_cpu_limit(&(struct tn_cpu){.size = sizeof(struct tn_cpu)}, NULL, NULL), TN_OK);
+    assert_int_equal(tn_cpu_limit(&(struct tn_cpu){.size = sizeof(struct tn_cpu)}, NULL, NULL), 0);
 }
 
 int main(void)

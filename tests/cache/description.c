@@ -62,7 +62,7 @@ static void as_it_was_written(void **state)
     struct tn_buffer bytes = write_example();
     struct tn__arena arena = {0};
     struct tn_module_description d;
-    assert_int_equal(tn__description_read(bytes.data, bytes.size, &arena, &d, NULL), TN_OK);
+    assert_int_equal(tn__description_read(bytes.data, bytes.size, &arena, &d, NULL), 0);
     assert_true(d.flags == TN__DESCRIBED_INITIALIZERS && d.parts == 3 && d.count == 4);
     assert_string_equal(d.symbols[2].of, "f");
     assert_null(d.symbols[2].body);
@@ -84,8 +84,8 @@ static void copied(void **state)
     struct tn__arena arena = {0};
     struct tn_module_description original;
     struct tn__description d, shared;
-    assert_int_equal(tn__description_read(bytes.data, bytes.size, &arena, &original, NULL), TN_OK);
-    assert_int_equal(tn__description_copy(&original, &d, NULL), TN_OK);
+    assert_int_equal(tn__description_read(bytes.data, bytes.size, &arena, &original, NULL), 0);
+    assert_int_equal(tn__description_copy(&original, &d, NULL), 0);
     tn__arena_free(&arena);
     tn_buffer_free(&bytes);
     shared = tn__description_share(&d);
@@ -128,7 +128,7 @@ static void cut_off(void **state)
     for (size_t size = 0; size < bytes.size; size++)
         good += read_bytes(bytes.data, size) != TN_EFORMAT;
     assert_int_equal(good, TN_COUNT(types)); /* between its types */
-    assert_int_equal(read_bytes(bytes.data, bytes.size), TN_OK);
+    assert_int_equal(read_bytes(bytes.data, bytes.size), 0);
     tn_buffer_free(&bytes);
 }
 
@@ -144,7 +144,7 @@ static void changed(void **state)
     } rows[] = {
         {0, 0, TN_EFORMAT},           /* magic */
         {1, 7, TN_EFORMAT},           /* in one piece, with three parts */
-        {1, 6, TN_OK},                /* opaque */
+        {1, 6, 0},                    /* opaque */
         {1, 8, TN_EFORMAT},           /* an unknown flag */
         {2, 0, TN_EFORMAT},           /* no part */
         {2, 2, TN_EFORMAT},           /* a symbol of part 2 of 2 */
@@ -153,7 +153,7 @@ static void changed(void **state)
         {3, 3, TN_EFORMAT},           /* one symbol less */
         {3, UINT32_MAX, TN_EFORMAT},  /* symbols without end */
         {4, 3, TN_EFORMAT},           /* less text */
-        {ROW0, 1, TN_OK},             /* part 0 defines none */
+        {ROW0, 1, 0},                 /* part 0 defines none */
         {ROW1, 0, TN_EFORMAT},        /* part 1 begins with an alias */
         {ROW1, 2, TN_EFORMAT},        /* part 2 comes before part 1 */
         {ROW3, 1, TN_EFORMAT},        /* part 2 is missing */
@@ -161,13 +161,13 @@ static void changed(void **state)
         {ROW0 + 1, 1000, TN_EFORMAT}, /* a name outside */
         {ROW0 + 1, 5, TN_EFORMAT},    /* an empty one */
         {ROW1 + 2, 1, TN_EFORMAT},    /* an alias with a body */
-        {ROW1 + 4, 79, TN_OK},        /* all flags, and the highest level */
+        {ROW1 + 4, 79, 0},            /* all flags, and the highest level */
         {ROW1 + 4, 80, TN_EFORMAT},   /* a level that there is not */
-        {ROW1 + 4, 128, TN_OK},       /* may be left out */
+        {ROW1 + 4, 128, 0},           /* may be left out */
         {ROW1 + 4, 256, TN_EFORMAT},  /* an unknown flag */
-        {ROW1 + 5, 77, TN_OK},        /* any registers */
+        {ROW1 + 5, 77, 0},            /* any registers */
         {ROW2 + 2, 5, TN_EFORMAT},    /* an alias of an empty name */
-        {ROW3 + 3, 0, TN_OK},         /* no function */
+        {ROW3 + 3, 0, 0},             /* no function */
     };
     for (size_t i = 0; i < TN_COUNT(rows); i++) {
         struct tn_buffer bytes = write_example();

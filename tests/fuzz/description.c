@@ -31,11 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct tn_module_description d, again;
     struct tn__description copy;
     struct tn_buffer written = {0};
-    if (tn__description_read(bytes, size, &arena, &d, NULL) == TN_OK) {
+    if (tn__description_read(bytes, size, &arena, &d, NULL) == 0) {
         holds(tn__description_write(&d, &written));
-        holds(tn__description_read(written.data, written.size, &again_arena, &again, NULL) == TN_OK);
+        holds(tn__description_read(written.data, written.size, &again_arena, &again, NULL) == 0);
         compare(&d, &again);
-        holds(tn__description_copy(&d, &copy, NULL) == TN_OK);
+        holds(tn__description_copy(&d, &copy, NULL) == 0);
         for (uint32_t part = 1; part < d.parts; part++)
             holds(copy.first[part] < copy.first[part + 1] && copy.symbols[copy.first[part]].part == part);
         tn__description_drop(&copy);

@@ -289,9 +289,9 @@ static int open_image(const struct image *image, uint64_t flags)
     }
     options.flags = flags;
     int code = tn_image_open_memory("fuzz", image->copy, image->size, &options, &opened, &err);
-    if (code == TN_OK) {
+    if (!code) {
         MUST(tn_handle_of(heap, NULL, &root, NULL));
-        if (tn_image_root(opened, "root", root, NULL) == TN_OK)
+        if (tn_image_root(opened, "root", root, NULL) == 0)
             tn_handle_type(root);
         tn_heap_collect(heap, TN_COLLECT_FULL);
         tn_image_close(opened);
@@ -309,8 +309,8 @@ static void make_object(const struct image *image)
     struct tn__saved saved;
     struct tn_buffer object;
     struct tn_error err;
-    if (tn__saved_read_file("fuzz", image->copy, image->size, &arena, &saved, &err) == TN_OK &&
-        tn__saved_object(&saved, "fuzz", &object, &err) == TN_OK)
+    if (tn__saved_read_file("fuzz", image->copy, image->size, &arena, &saved, &err) == 0 &&
+        tn__saved_object(&saved, "fuzz", &object, &err) == 0)
         tn_buffer_free(&object);
     tn__arena_free(&arena);
 }

@@ -27,7 +27,7 @@ static void read_tables(const uint8_t *header, uint64_t available)
     struct tn__arena arena = {.from = NULL};
     struct tn__image_view view;
     struct tn_error err;
-    bool good = header && tn__image_read("fuzz", header, available, &arena, &view, &err) == TN_OK;
+    bool good = header && tn__image_read("fuzz", header, available, &arena, &view, &err) == 0;
     for (uint32_t i = 0; good && i < view.tables[TN__IMAGE_FUNCTION_TABLE].count; i++) {
         if (tn__image_function_clones(&view, i) == strlen(tn__image_function_name(&view, i)))
             (void)tn__image_function_is_public(&view, i);
@@ -78,11 +78,11 @@ static void load(const uint8_t *bytes, size_t size)
     if (tn__os_memfd(size, &fd))
         return;
     if (tn__os_write(fd, 0, &(struct tn__piece){bytes, size}, 1) == 0 &&
-        tn__image_map("fuzz", &(struct tn__image_source){.size = size, .fd = fd}, mapping, &err) == TN_OK) {
+        tn__image_map("fuzz", &(struct tn__image_source){.size = size, .fd = fd}, mapping, &err) == 0) {
         sign_file(mapping, fd);
         read_tables(tn__image_file_bytes(mapping, mapping->header, &available), available);
         const struct tn__image_opening opening = {&image, &options, &err};
-        if (tn__image_relocate(&opening) == TN_OK)
+        if (tn__image_relocate(&opening) == 0)
             tn__image_register_frames(&opening);
         tn__image_forget_frames(&file);
         tn__image_give_variables(&file);

@@ -21,20 +21,20 @@ static int get(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], struct
     struct tn__pack_item *item = context;
     if (!pack.size && !tn__pack_write(key, item, 1, &pack))
         return TN_ENOMEM;
-    return tn__buffer_fill(out, pack.data, pack.size) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(out, pack.data, pack.size) ? 0 : TN_ENOMEM;
 }
 
 static int put(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], const void *bytes, size_t length)
 {
     (void)context, (void)key;
     tn_buffer_free(&pack);
-    return tn__buffer_fill(&pack, bytes, length) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(&pack, bytes, length) ? 0 : TN_ENOMEM;
 }
 
 static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
 {
     (void)context, (void)err;
-    return tn__buffer_fill(text, "compiler", 8) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(text, "compiler", 8) ? 0 : TN_ENOMEM;
 }
 
 static struct tn__ahead_module *open_module(struct tn__ahead *ahead, uint32_t parts)

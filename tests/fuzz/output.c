@@ -23,7 +23,7 @@ static void link_output(const struct tn__output_options *options, const uint8_t 
     const struct tn_input input = {.size = sizeof input, .name = "fuzz.o", .bytes = bytes, .length = size};
     struct tn__output *output;
     struct tn_error err;
-    if (tn__output_link(options, &input, 1, &output, &err) == TN_OK)
+    if (tn__output_link(options, &input, 1, &output, &err) == 0)
         tn__output_free(output);
 }
 

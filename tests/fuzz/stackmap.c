@@ -34,7 +34,7 @@ static int decode(void *context, const struct tn__map *map)
     check_inside(section, frame.bases, slot * frame.base_count);
     check_inside(section, frame.derived, 2 * slot * frame.derived_count);
     check_inside(section, frame.pinned, slot * frame.pinned_count);
-    return TN_OK;
+    return 0;
 }
 
 static int look_up(void *context, const struct tn__map *map)
@@ -42,7 +42,7 @@ static int look_up(void *context, const struct tn__map *map)
     tn__maps_lock();
     check(!tn__maps_find(map->address) == !*(const bool *)context);
     tn__maps_unlock();
-    return TN_OK;
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     bool found = true;
     if (tn__maps_add(bytes, size, code, NULL))
         return 0;
-    check(tn__maps_read(bytes, size, code, decode, &section, NULL) == TN_OK);
+    check(tn__maps_read(bytes, size, code, decode, &section, NULL) == 0);
     tn__maps_read(bytes, size, code, look_up, &found, NULL);
     tn__maps_remove(bytes, size, code);
     found = false;

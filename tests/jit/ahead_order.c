@@ -13,7 +13,7 @@ static int get(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], struct
     (void)context;
     if (pack.size < 8 + TN_CACHE_KEY_SIZE || memcmp((const char *)pack.data + 8, key, TN_CACHE_KEY_SIZE) != 0)
         return TN_EUNDEF;
-    return tn__buffer_fill(out, pack.data, pack.size) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(out, pack.data, pack.size) ? 0 : TN_ENOMEM;
 }
 
 static int put(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], const void *bytes, size_t length)
@@ -21,7 +21,7 @@ static int put(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], const 
     (void)context, (void)key;
     puts_done++;
     tn_buffer_free(&pack);
-    return tn__buffer_fill(&pack, bytes, length) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(&pack, bytes, length) ? 0 : TN_ENOMEM;
 }
 
 static const struct tn_store store = {.size = sizeof store, .get = get, .put = put};

@@ -78,7 +78,7 @@ static int redirect(struct claimed *w, const void *address)
 static int do_nothing(struct claimed *w)
 {
     (void)w;
-    return TN_OK;
+    return 0;
 }
 
 static int redirect_to_host(struct claimed *w)
@@ -156,7 +156,7 @@ static int replace_by_failure(struct claimed *w)
 static int break_assumption(struct claimed *w)
 {
     break_it(w->a);
-    return TN_OK;
+    return 0;
 }
 
 static int break_and_reset(struct claimed *w)
@@ -220,7 +220,7 @@ static int define_again(struct claimed *w)
 static int remove_its_library(struct claimed *w)
 {
     remove_library(w);
-    return TN_OK;
+    return 0;
 }
 
 /* The child finds the function as it is here, and redirects its own only. */
@@ -230,13 +230,13 @@ static int call_in_child(struct claimed *w)
     pid_t child = fork();
     if (!child) {
         char body = body_of(outer);
-        bool is_own = redirect_to_host(w) == TN_OK && body_of(outer) == 'D';
+        bool is_own = redirect_to_host(w) == 0 && body_of(outer) == 'D';
         _exit(is_own ? body : 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     in_child = (char)WEXITSTATUS(status);
-    return TN_OK;
+    return 0;
 }
 
 enum event {
@@ -759,16 +759,16 @@ static void take_step(struct claimed *w, char step)
         add_first(w, 'F');
         break;
     case 'V':
-        assert_int_equal(replace_by(w, "V", NULL), TN_OK);
+        assert_int_equal(replace_by(w, "V", NULL), 0);
         break;
     case 'A':
-        assert_int_equal(replace_by(w, "A", w->a), TN_OK);
+        assert_int_equal(replace_by(w, "A", w->a), 0);
         break;
     case 'C':
         redirect_to_own(w);
         break;
     default:
-        assert_int_equal(raise_first(w), TN_OK);
+        assert_int_equal(raise_first(w), 0);
     }
 }
 

@@ -195,14 +195,14 @@ static int get(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], struct
     (void)context;
     if (!pack.size || memcmp((const char *)pack.data + 8, key, TN_CACHE_KEY_SIZE) != 0)
         return TN_EUNDEF;
-    return tn__buffer_fill(out, pack.data, pack.size) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(out, pack.data, pack.size) ? 0 : TN_ENOMEM;
 }
 
 static int put(void *context, const unsigned char key[TN_CACHE_KEY_SIZE], const void *bytes, size_t length)
 {
     (void)context, (void)key;
     tn_buffer_free(&pack);
-    return tn__buffer_fill(&pack, bytes, length) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(&pack, bytes, length) ? 0 : TN_ENOMEM;
 }
 
 static const struct tn_store store = {.size = sizeof store, .get = get, .put = put};
@@ -293,7 +293,7 @@ static int refuse(void *context, struct tn_input *object, struct tn_error *err)
     (void)context;
     bool is_it = unwanted && strcmp(object->name, unwanted) == 0;
     seen += is_it;
-    return is_it ? tn__fail(err, TN_EPERM, "not this one") : TN_OK;
+    return is_it ? tn__fail(err, TN_EPERM, "not this one") : 0;
 }
 
 /* The outcome of adding the module, or else of looking `name` up. */
@@ -313,7 +313,7 @@ static int run_cached(const char *ir, const char *name, bool lazy, struct tn_cac
     if (strcmp(ir, "opaque") == 0) /* it needs this */
         check(tn_define(tn_jit_library(jit), "second", (const void *)no_function, err), err);
     int code = tn_jit_add_module(jit, NULL, &module, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn_jit_lookup(jit, name, &address, err);
     *stats = (struct tn_cache_stats){.size = sizeof *stats};
     tn_jit_destroy(jit);

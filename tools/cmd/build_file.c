@@ -44,7 +44,7 @@ static int link_file(struct job *job, enum tn_image_file kind, const struct tn_b
         return code;
     tn_buffer_free(archive);
     *archive = file;
-    return TN_OK;
+    return 0;
 }
 
 static bool link_library(struct job *job, enum tn_image_file kind)

@@ -110,7 +110,7 @@ static int print_choice(const struct tn_cpu *host, const struct tn_cpu_targets *
         print_needs(targets, i);
     }
     free(verdict);
-    return code == TN_OK ? STATUS_OK : tool_fail(STATUS_FAILURE, "%s", err.text);
+    return !code ? STATUS_OK : tool_fail(STATUS_FAILURE, "%s", err.text);
 }
 
 static void print_names(const struct tn_cpu_arch *arch)

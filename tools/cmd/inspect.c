@@ -334,7 +334,7 @@ static bool inspect(const char *name, const struct settings *settings)
     struct tn__arena arena = {.from = NULL};
     struct tn_error err = {0};
     bool good = true;
-    if (settings->verify_sums && tn__image_verify(name, file.bytes, file.size, &err) != TN_OK)
+    if (settings->verify_sums && tn__image_verify(name, file.bytes, file.size, &err) != 0)
         return tool_fail(STATUS_FAILURE, "%s", err.text), tn__arena_free(&arena), false;
     if (file.kind == FILE_ARCHIVE)
         good = inspect_archive(&file, &view);

@@ -103,10 +103,10 @@ static int open_log(struct tn_error *err)
     enum { PERMISSIONS = 0666 };
     const char *log = secure_getenv("TENON_GC_LOG");
     if (!log || !*log || strcmp(log, "0") == 0)
-        return TN_OK;
+        return 0;
     bool is_file = strcmp(log, "1") != 0;
     log_file = is_file ? open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, PERMISSIONS) : STDERR_FILENO;
-    return log_file < 0 ? tn__fail(err, TN_EIO, "TENON_GC_LOG: %s: %s", log, strerror(errno)) : TN_OK;
+    return log_file < 0 ? tn__fail(err, TN_EIO, "TENON_GC_LOG: %s: %s", log, strerror(errno)) : 0;
 }
 
 static void report_delay(void *name, const struct tn_delay *delay)

@@ -23,10 +23,9 @@ bool tool_next_image(const struct file *file, size_t *place, struct tn__arena *a
     const uint8_t *at = (const uint8_t *)file->bytes + *place, *end = (const uint8_t *)file->bytes + file->size;
     *err = (struct tn_error){0};
     while ((at = memmem(at, (size_t)(end - at), TN__IMAGE_MAGIC, 8))) {
-        bool good = is_header(at, end) &&
-                    tn__image_read(file->name, at, (uint64_t)(end - at), arena, view, err) == TN_OK &&
-                    tn__image_check_functions(file->name, view, err) == TN_OK &&
-                    tn__image_check_items(file->name, view, err) == TN_OK;
+        bool good = is_header(at, end) && tn__image_read(file->name, at, (uint64_t)(end - at), arena, view, err) == 0 &&
+                    tn__image_check_functions(file->name, view, err) == 0 &&
+                    tn__image_check_items(file->name, view, err) == 0;
         at += 8;
         *place = (size_t)(at - (const uint8_t *)file->bytes);
         if (good)

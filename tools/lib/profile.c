@@ -91,7 +91,7 @@ static void print_profile(void)
         return;
     setitimer(ITIMER_PROF, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     FILE *out = strcmp(self.path, "-") == 0 ? stderr : fopen(self.path, "w");
-    bool good = out && tn_jit_each_function(tool_program.jit, keep, NULL, &error) == TN_OK;
+    bool good = out && tn_jit_each_function(tool_program.jit, keep, NULL, &error) == 0;
     if (good) {
         qsort(self.rows, self.count, sizeof *self.rows, compare);
         fprintf(out, "%8s  %4s  %10s  %10s  %8s  %s\n", "samples", "tier", "calls", "compile ms", "bytes", "function");

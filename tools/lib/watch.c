@@ -231,7 +231,7 @@ static void warn_ignored(void *context, const char *reason)
 static bool take_llvm_arguments(void)
 {
     struct tn_error err;
-    if (tn_codegen_llvm_options(getenv("TENON_LLVM_ARGS"), warn_ignored, NULL, &err) == TN_OK)
+    if (tn_codegen_llvm_options(getenv("TENON_LLVM_ARGS"), warn_ignored, NULL, &err) == 0)
         return true;
     return tool_fail(STATUS_FAILURE, "TENON_LLVM_ARGS: %s", err.text), false;
 }

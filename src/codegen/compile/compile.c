@@ -37,7 +37,7 @@ struct compilation {
 
 int tn__check_passes(const struct tn_compile_options *options, struct tn_error *err)
 {
-    return options->passes ? tn__pipeline_check(options->passes, err) : TN_OK;
+    return options->passes ? tn__pipeline_check(options->passes, err) : 0;
 }
 
 /* ---- watching ---- */
@@ -103,7 +103,7 @@ static void report_functions(struct compilation *c)
 static int fill(struct compilation *c, const char *bytes, size_t size)
 {
     return tn__buffer_fill(c->out, bytes, size)
-               ? TN_OK
+               ? 0
                : tn__fail(c->err, TN_ENOMEM, "%s: no memory for %zu bytes of output", c->name, size);
 }
 
@@ -155,7 +155,7 @@ static int emit(struct compilation *c)
         if (c->unit->diagnostics.errors)
             tn__llvm_emitter_free(&target->emitter);
     }
-    return good ? TN_OK : fill_from(c, NULL);
+    return good ? 0 : fill_from(c, NULL);
 }
 
 /* ---- the whole ---- */
@@ -186,7 +186,7 @@ static int run_passes(struct compilation *c)
     optimized.before_count = before.count;
     optimized.after = after.list;
     optimized.after_count = after.count;
-    if (code == TN_OK)
+    if (!code)
         c->observer.optimized(c->observer.context, &optimized);
     return code;
 }
@@ -201,7 +201,7 @@ static int check_unlowered(struct compilation *c)
 {
     c->was_lowered = c->unit->managed && tn__gc_was_lowered(c->unit->module);
     if (!c->was_lowered || !*pipeline_of(c))
-        return TN_OK;
+        return 0;
     return tn__fail(
         c->err, TN_ECOMPILE,
         "%s: error: no passes can run over managed code that was lowered before, only an empty pipeline, and "
@@ -214,7 +214,7 @@ static int check_lowered(struct compilation *c)
 {
     bool is_code = c->options.emit == TN_EMIT_OBJECT || c->options.emit == TN_EMIT_ASM;
     if (!is_code || !c->unit->managed || c->was_lowered || tn__gc_is_lowered(&c->gc))
-        return TN_OK;
+        return 0;
     return tn__fail(
         c->err, TN_ECOMPILE,
         "%s: error: managed code cannot become machine code without intrinsic-lowering, of which nothing may "
@@ -228,9 +228,9 @@ static int run_phases(struct compilation *c)
     if (c->is_read)
         tn__diagnostics_attach(&c->unit->diagnostics,
                                c->unit->context); /* with another observer than when it was read */
-    int code = c->is_read ? TN_OK
-                          : tn__unit_read(c->unit, c->ir, c->length, c->is_ours ? TN__READ_VERIFIED : TN__READ, c->err);
-    if (code != TN_OK)
+    int code =
+        c->is_read ? 0 : tn__unit_read(c->unit, c->ir, c->length, c->is_ours ? TN__READ_VERIFIED : TN__READ, c->err);
+    if (code)
         return code;
     for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f; f = LLVMGetNextFunction(f))
         c->stats.functions += tn__is_defined(f);
@@ -238,11 +238,11 @@ static int run_phases(struct compilation *c)
     c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
     show_text(c, TN_STAGE_UNOPTIMIZED);
     code = check_unlowered(c);
-    if (code == TN_OK)
+    if (!code)
         code = run_passes(c);
-    if (code == TN_OK)
+    if (!code)
         code = check_lowered(c);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (c->options.any_threads)
         tn__llvm_ask_for_thread_data(c->unit->module);
@@ -253,7 +253,7 @@ static int run_phases(struct compilation *c)
     if (c->unit->diagnostics.errors) /* some, as in inline assembly, do not stop LLVM from finishing the object */
         code = TN_ECOMPILE;
     c->stats.emit_ns = report_phase(c, TN_PHASE_EMIT, begin);
-    if (code == TN_OK && c->options.emit == TN_EMIT_OBJECT) {
+    if (!code && c->options.emit == TN_EMIT_OBJECT) {
         if (wants(c, TN_STAGE_OBJECT))
             show(c, TN_STAGE_OBJECT, c->out->data, c->out->size);
         report_functions(c);
@@ -279,7 +279,7 @@ static int compile(struct compilation *c, struct tn_compile_stats *stats)
     int code = tn__contain(run_and_dispose, c, c->err);
     tn__arena_free(&c->gc.arena);
     tn__arena_free(&c->sizes);
-    if (code != TN_OK)
+    if (code)
         tn_buffer_free(c->out);
     if (stats)
         tn__give_stats(stats, sizeof c->stats, &c->stats);
@@ -307,9 +307,9 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     unit.options = &c.options;
     unit.observer = &c.observer;
     int code = tn__take_compile_options(options, &c.options, &c.observer, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__check_passes(&c.options, err);
-    return code == TN_OK ? compile(&c, stats) : code;
+    return code ? code : compile(&c, stats);
 }
 
 int tn__compile_part(const char *name, const char *input, const struct tn_buffer *bitcode, bool is_prepared,

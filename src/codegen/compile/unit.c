@@ -11,7 +11,7 @@ static const char *choose_layout(void *user, const char *triple, const char *lay
 {
     struct tn__unit *unit = user;
     unit->target_code = tn__target_take(&unit->target, unit->options, triple, unit->diagnostics.err);
-    if (unit->target_code != TN_OK) {
+    if (unit->target_code != 0) {
         unit->diagnostics.err = NULL; /* this is the error to report, whatever the reader finds next */
         return NULL;
     }
@@ -35,11 +35,11 @@ static int read_module(struct tn__unit *unit, const char *ir, size_t length, enu
                                   choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
     unit->diagnostics.module = unit->module;
     tn__free(NULL, copy);
-    if (unit->module && !unit->target && unit->target_code == TN_OK) /* bitcode without a single definition */
+    if (unit->module && !unit->target && unit->target_code == 0) /* bitcode without a single definition */
         choose_layout(unit, LLVMGetTarget(unit->module), LLVMGetDataLayoutStr(unit->module));
-    if (unit->target_code != TN_OK)
+    if (unit->target_code != 0)
         return unit->target_code;
-    return unit->module && unit->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
+    return unit->module && unit->diagnostics.errors == 0 ? 0 : TN_ECOMPILE;
 }
 
 /* Front ends run the passes that split coroutines; without them the code generator gives up, without naming the
@@ -56,7 +56,7 @@ static int refuse_coroutines(const struct tn__unit *unit, struct tn_error *err)
                             "passes are switched off",
                             unit->name, LLVMGetValueName2(f, &length));
     }
-    return TN_OK;
+    return 0;
 }
 
 static int fit(struct tn__unit *unit, struct tn_error *err)
@@ -91,13 +91,13 @@ int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, enum tn_
     LLVMContextSetDiscardValueNames(unit->context, is_ours);
     tn__diagnostics_attach(&unit->diagnostics, unit->context);
     int code = read_module(unit, ir, length, how, err);
-    unit->is_modest = code == TN_OK && unit->kept && tn__llvm_is_modest(unit->module);
-    if (code == TN_OK && is_ours)
+    unit->is_modest = !code && unit->kept && tn__llvm_is_modest(unit->module);
+    if (!code && is_ours)
         unit->managed = tn__gc_is_managed(unit->module);
-    if (code != TN_OK || is_ours)
+    if (code || is_ours)
         return code;
     code = refuse_coroutines(unit, err);
-    return code == TN_OK ? fit(unit, err) : code;
+    return code ? code : fit(unit, err);
 }
 
 void tn__unit_dispose(struct tn__unit *unit)

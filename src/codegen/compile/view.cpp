@@ -97,13 +97,13 @@ static int begin(Module &module, tn__view &view, tn_error *err)
     if (view.no_debug_info)
         StripDebugInfo(module);
     if (!view.function)
-        return TN_OK;
+        return 0;
     Function *function = find(module, view, err);
     if (!function)
         return TN_ECOMPILE;
     if (function->hasLocalLinkage() || function->isDiscardableIfUnused())
         function->setLinkage(GlobalValue::ExternalLinkage);
-    return TN_OK;
+    return 0;
 }
 
 static int end(Module &module, tn__view &view, tn_error *err)
@@ -114,7 +114,7 @@ static int end(Module &module, tn__view &view, tn_error *err)
     Function *function = view.function ? find(module, view, err) : nullptr;
     if (function)
         keep_only(module, *function);
-    return function || !view.function ? TN_OK : TN_ECOMPILE;
+    return function || !view.function ? 0 : TN_ECOMPILE;
 }
 
 int tn__view_hook(void *context, enum tn_hook when, void *llvm_module, struct tn_error *err)
@@ -122,11 +122,9 @@ int tn__view_hook(void *context, enum tn_hook when, void *llvm_module, struct tn
     auto &view = *static_cast<tn__view *>(context);
     Module &module = *unwrap(static_cast<LLVMModuleRef>(llvm_module));
     bool has_client = view.client && view.client->hook;
-    int code = has_client ? view.client->hook(view.client->hook_context, when, llvm_module, err) : TN_OK;
+    int code = has_client ? view.client->hook(view.client->hook_context, when, llvm_module, err) : 0;
     view.was_called = true;
     if (code)
         return code;
-    return when == TN_HOOK_BEGIN       ? begin(module, view, err)
-           : when == TN_HOOK_OPTIMIZED ? end(module, view, err)
-                                       : TN_OK;
+    return when == TN_HOOK_BEGIN ? begin(module, view, err) : when == TN_HOOK_OPTIMIZED ? end(module, view, err) : 0;
 }

@@ -24,8 +24,8 @@ typedef int visit_symbol(void *context, size_t member, const struct tn__symbol *
 static int each_symbol(const struct tn__image_member *members, size_t count, visit_symbol *visit, void *context,
                        struct tn_error *err)
 {
-    int code = TN_OK;
-    for (size_t i = 0; i < count && code == TN_OK; i++) {
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++) {
         struct tn__object_data object = {.name = members[i].name,
                                          .bytes = members[i].content.data,
                                          .size = members[i].content.size,
@@ -33,7 +33,7 @@ static int each_symbol(const struct tn__image_member *members, size_t count, vis
         if (!tn__object_is_known(object.bytes, object.size))
             continue;
         code = tn__object_read(&object, (const struct tn_format *const[]){&tn__format_elf, NULL}, err);
-        for (uint32_t s = 0; code == TN_OK && s < object.symbol_count; s++)
+        for (uint32_t s = 0; !code && s < object.symbol_count; s++)
             if (object.symbols[s].binding != TN__BIND_LOCAL && object.symbols[s].name)
                 code = visit(context, i, &object.symbols[s]);
         tn__arena_free(&object.arena);
@@ -54,7 +54,7 @@ static int add_definition(void *context, size_t member, const struct tn__symbol 
 {
     struct index *index = context;
     if (symbol->place == TN__PLACE_UNDEFINED)
-        return TN_OK;
+        return 0;
     size_t length = strlen(symbol->name) + 1;
     if (!tn__grow(NULL, &index->names, &index->capacity, index->size + length, 1) ||
         !tn__grow(NULL, &index->members, &index->space, index->count + 1, sizeof *index->members))
@@ -62,7 +62,7 @@ static int add_definition(void *context, size_t member, const struct tn__symbol 
     memcpy(index->names + index->size, symbol->name, length);
     index->size += length;
     index->members[index->count++] = (uint32_t)member;
-    return TN_OK;
+    return 0;
 }
 
 static void put_big_endian(uint8_t *to, uint32_t value)
@@ -120,7 +120,7 @@ static int put_all(const struct tn__image_member *members, size_t count, const s
         at += even(content->size);
     }
     tn__free(NULL, places);
-    return at                  ? TN_OK
+    return at                  ? 0
            : size > UINT32_MAX ? tn__fail(err, TN_ENOTSUP, "the archive would be larger than 4 GiB")
                                : out_of_memory(err);
 }
@@ -129,7 +129,7 @@ int tn__image_archive(const struct tn__image_member *members, size_t count, stru
 {
     struct index index = {.names = NULL};
     int code = each_symbol(members, count, add_definition, &index, err);
-    if (code == TN_OK)
+    if (!code)
         code = put_all(members, count, &index, out, err);
     else if (code == TN_ENOMEM)
         code = out_of_memory(err);
@@ -155,11 +155,11 @@ static int add_name(void *context, size_t member, const struct tn__symbol *symbo
     struct names *names = context;
     (void)member;
     if (!*symbol->name)
-        return TN_OK;
+        return 0;
     if (!tn__grow(NULL, &names->items, &names->capacity, names->count + 1, sizeof *names->items))
         return TN_ENOMEM;
     names->items[names->count++] = (struct name){symbol->name, symbol->place != TN__PLACE_UNDEFINED};
-    return TN_OK;
+    return 0;
 }
 
 /* Definitions come first among equal names. */
@@ -175,7 +175,7 @@ int tn__image_needs(const struct tn__image_member *members, size_t count, struct
 {
     struct names names = {.items = NULL};
     int code = each_symbol(members, count, add_name, &names, err);
-    const char **needs = code == TN_OK ? tn__arena_array(arena, names.count + 1, sizeof *needs) : NULL;
+    const char **needs = !code ? tn__arena_array(arena, names.count + 1, sizeof *needs) : NULL;
     *out = needs;
     *out_count = 0;
     if (names.count)
@@ -184,7 +184,7 @@ int tn__image_needs(const struct tn__image_member *members, size_t count, struct
         if (!names.items[i].defined && (i == 0 || strcmp(names.items[i - 1].text, names.items[i].text) != 0))
             needs[(*out_count)++] = names.items[i].text;
     tn__free(NULL, names.items);
-    if (code == TN_ENOMEM || (code == TN_OK && !needs))
+    if (code == TN_ENOMEM || (!code && !needs))
         return tn__fail(err, TN_ENOMEM, "out of memory while listing symbols");
     return code;
 }

@@ -38,7 +38,7 @@ static int write_metadata(struct tn__image_build *b)
                                           .is_managed = b->is_managed};
     const char **needs = NULL;
     size_t need_count = 0;
-    int code = TN_OK;
+    int code = 0;
     if (b->saved && b->saved->view.machine != tn__image_machine(tn_cpu_arch_name(tn_cpu_targets_arch(b->targets))))
         return tn__fail(b->err, TN_EINVAL, "the objects were saved for %s",
                         tn__image_arch_name(b->saved->view.machine));
@@ -64,9 +64,9 @@ static int write_metadata(struct tn__image_build *b)
             contents.build_id[half] =
                 tn__image_checksum(objects[i].content.data, objects[i].content.size, contents.build_id[half] + half);
     struct tn_buffer bitcode = {0};
-    if (code == TN_OK)
+    if (!code)
         code = tn__image_metadata(&contents, &bitcode, b->err);
-    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
+    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && !code; kind++)
         if (tn__image_wants(b, kind)) {
             struct tn__image_member *member = &b->members[kind][b->shard_count];
             code = tn__image_compile(b, kind, member->name, &bitcode, &member->content, NULL, b->err);
@@ -104,7 +104,7 @@ static int take_options(struct tn__image_build *b)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     struct tn_image_options *taken = &b->options;
     int code = tn__take_options(taken, sizeof *taken, b->given, "struct tn_image_options", b->err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (!b->input_count)
         return tn__fail(b->err, TN_EINVAL, "tn_image_build: no input");
@@ -146,13 +146,13 @@ static int take_objects(struct tn__image_build *b)
     struct tn__saved *saved = options->save || options->objects ? tn__arena_array(&b->arena, 1, sizeof *saved) : NULL;
     b->saved = saved;
     if (!options->save && !options->objects)
-        return TN_OK;
+        return 0;
     if (!saved)
         return tn__image_no_memory(b);
     if (!options->save)
         return tn__saved_read_file("the objects", options->objects, options->objects_length, &b->arena, saved, b->err);
     *saved = *(const struct tn__saved *)(const void *)options->save;
-    return saved->zones ? TN_OK : tn__fail(b->err, TN_EINVAL, "no objects were taken for this image");
+    return saved->zones ? 0 : tn__fail(b->err, TN_EINVAL, "no objects were taken for this image");
 }
 
 /* ---- the phases ---- */
@@ -193,7 +193,7 @@ static int make_space(struct tn__image_build *b)
         snprintf(members[b->shard_count + 1].name, sizeof members[0].name, "heap.o");
         b->members[kind] = members;
     }
-    return TN_OK;
+    return 0;
 }
 
 static void end_space(struct tn__image_build *b)

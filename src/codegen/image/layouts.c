@@ -26,10 +26,10 @@ static int add_layout(struct tn__image_build *b, const struct tn__descriptor *d)
     bool out_of_memory = false;
     const char *name = name_of(b, d);
     if (!tn__descriptor_type(b->unit.module, d, &b->arena, type, &out_of_memory))
-        return out_of_memory ? tn__image_no_memory(b) : TN_OK;
+        return out_of_memory ? tn__image_no_memory(b) : 0;
     type->name = tn__arena_text(&b->arena, name, strlen(name));
     b->layout_count++;
-    return type->name ? TN_OK : tn__image_no_memory(b);
+    return type->name ? 0 : tn__image_no_memory(b);
 }
 
 int tn__image_take_layouts(struct tn__image_build *b)
@@ -38,18 +38,18 @@ int tn__image_take_layouts(struct tn__image_build *b)
     LLVMModuleRef module = b->unit.module;
     struct tn__descriptor d;
     size_t count = 0;
-    int code = TN_OK;
+    int code = 0;
     if (!b->saved && !options->value_count && !options->dependency_count)
-        return TN_OK;
+        return 0;
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g))
         count += tn__read_descriptor(module, g, &d);
     b->layouts = tn__arena_array(&b->arena, count + 1, sizeof *b->layouts);
     if (!b->layouts)
         return tn__image_no_memory(b);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g && code == TN_OK; g = LLVMGetNextGlobal(g))
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g && !code; g = LLVMGetNextGlobal(g))
         if (tn__read_descriptor(module, g, &d))
             code = add_layout(b, &d);
-    for (size_t i = 0; i < b->layout_count && b->saved && code == TN_OK; i++)
+    for (size_t i = 0; i < b->layout_count && b->saved && !code; i++)
         code = tn__saved_check_type(b->saved, options->name, &b->layouts[i], b->err);
     return code;
 }

@@ -328,7 +328,7 @@ static int write_bytes(struct writer *w, struct tn_error *err)
     tn__put64(bytes + TN__IMAGE_AT_BUILD_ID, c->build_id[0] ^ tn__image_checksum(bytes, size, 1));
     tn__put64(bytes + TN__IMAGE_AT_BUILD_ID + 8, c->build_id[1]);
     tn__put64(bytes + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(bytes, size));
-    return TN_OK;
+    return 0;
 }
 
 /* ---- the module ---- */
@@ -539,7 +539,7 @@ static int make_module(void *user)
     good = good && tn__llvm_write_bitcode(m.module, job->out);
     LLVMDisposeModule(m.module);
     LLVMContextDispose(m.context);
-    return good ? TN_OK : TN_ENOMEM;
+    return good ? 0 : TN_ENOMEM;
 }
 
 int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buffer *out, struct tn_error *err)
@@ -547,7 +547,7 @@ int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buff
     struct writer w = {.contents = contents};
     qsort(contents->functions, contents->function_count, sizeof *contents->functions, in_order);
     int code = write_bytes(&w, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__contain(make_module, &(struct job){&w, out}, err);
     tn__free(NULL, w.bytes);
     tn__free(NULL, w.text.bytes);

@@ -17,12 +17,12 @@ static int join_input(struct tn__image_build *b, const struct tn_image_input *in
 {
     struct tn__unit other = {.name = input->name, .file = b->options.name, .options = &b->compile, .is_written = true};
     int code = tn__unit_read(&other, input->ir, input->length, TN__READ, b->err);
-    if (code == TN_OK && strcmp(other.target->triple, b->unit.target->triple) != 0)
+    if (!code && strcmp(other.target->triple, b->unit.target->triple) != 0)
         code = tn__fail(b->err, TN_EINVAL, "%s is for %s, %s for %s", input->name, other.target->triple, b->unit.name,
                         b->unit.target->triple);
     LLVMModuleRef module = other.module;
     b->unit.managed = b->unit.managed || other.managed;
-    if (code == TN_OK) {
+    if (!code) {
         other.module = NULL;
         b->unit.diagnostics.name = input->name;
         if (!tn__image_join(b->unit.module, module, b->newest_counts))
@@ -44,7 +44,7 @@ static int read_inputs(struct tn__image_build *b)
     b->unit.options = &b->compile;
     b->unit.is_written = true;
     int code = tn__unit_read(&b->unit, b->inputs[0].ir, b->inputs[0].length, TN__READ, b->err);
-    for (size_t i = 1; i < b->input_count && code == TN_OK; i++)
+    for (size_t i = 1; i < b->input_count && !code; i++)
         code = join_input(b, &b->inputs[i]);
     return code;
 }
@@ -64,7 +64,7 @@ static int choose_targets(struct tn__image_build *b)
             return tn__image_no_memory(b);
     }
     int code = tn_cpu_parse_targets(b->options.targets, &options, &b->targets, b->err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__image_versions(b->targets, b->unit.target->names, b->options.name, &b->arena, &b->mv, b->err);
     return code;
 }
@@ -125,7 +125,7 @@ static int keep_roots(struct tn__image_build *b)
         tn__mv_keep(b->unit.module, b->roots, b->root_count);
     if (options->has_only_copies)
         tn__mv_drop_keys(b->unit.module);
-    return TN_OK;
+    return 0;
 }
 
 /* Words are numbered in the order of the rows that are used. */
@@ -147,7 +147,7 @@ static int load_values(struct tn__image_build *b)
         if (used)
             b->values[b->value_count++] = *value;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* Tells the client what is undefined; intrinsics are lowered. */
@@ -169,7 +169,7 @@ static int prepare_managed(struct tn__image_build *b)
 {
     struct tn__unit *unit = &b->unit;
     if (!unit->managed)
-        return TN_OK;
+        return 0;
     b->gc = (struct tn__gc){.module = unit->module, .context = unit->context, .diagnostics = &unit->diagnostics};
     b->gc.options = &b->compile;
     tn__gc_add_ni(&b->gc); /* the first input may not have been managed */
@@ -196,7 +196,7 @@ static int divide(struct tn__image_build *b)
         tn__split_regroup(b->split, shard_of, b->shard_count);
     for (size_t i = 0; i < parts; i++)
         b->weights[shard_of[i]] += weights[i];
-    return TN_OK;
+    return 0;
 }
 
 static bool add_function(void *context, const struct tn__mv_function *function)
@@ -340,7 +340,7 @@ static int free_module(void *user)
         tn__split_dispose(b->split);
     b->split = NULL;
     tn__unit_dispose(&b->unit);
-    return TN_OK;
+    return 0;
 }
 
 void tn__image_dispose_module(struct tn__image_build *b)

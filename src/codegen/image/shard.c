@@ -49,7 +49,7 @@ int tn__image_write_shard(struct tn__image_build *b)
     }
     tn__put64(bytes + AT_CHECKSUM, checksum_of(bytes, size));
     *b->out = (struct tn_buffer){bytes, size};
-    return TN_OK;
+    return 0;
 }
 
 /* ---- taking ---- */
@@ -77,13 +77,13 @@ static int check_shard(struct tn__image_build *b, const struct tn_image_shard *f
     if (tn__get32(bytes + AT_SHARDS) != b->shard_count || tn__get32(bytes + AT_SHARD) >= b->shard_count)
         return tn__fail(b->err, TN_EFORMAT, "%s is damaged: it is shard %" PRIu32 " of %" PRIu32, file->name,
                         tn__get32(bytes + AT_SHARD), tn__get32(bytes + AT_SHARDS));
-    return TN_OK;
+    return 0;
 }
 
 static int take(struct tn__image_build *b, const struct tn_image_shard *file)
 {
     int code = check_shard(b, file);
-    if (code != TN_OK)
+    if (code)
         return code;
     const uint8_t *bytes = file->bytes, *at = bytes + HEADER;
     size_t shard = tn__get32(bytes + AT_SHARD);
@@ -97,14 +97,14 @@ static int take(struct tn__image_build *b, const struct tn_image_shard *file)
     }
     b->is_finished[shard] = true;
     b->done++;
-    return TN_OK;
+    return 0;
 }
 
 int tn__image_take_shards(struct tn__image_build *b)
 {
-    int code = TN_OK;
+    int code = 0;
     b->end = b->shard_count;
-    for (size_t i = 0; i < b->options.finished_count && code == TN_OK; i++)
+    for (size_t i = 0; i < b->options.finished_count && !code; i++)
         code = take(b, &b->options.finished[i]);
     return code;
 }

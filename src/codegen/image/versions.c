@@ -36,7 +36,7 @@ static unsigned wanted_by(const struct tn_cpu_arch *arch, const struct tn_cpu_ta
         uint64_t bit = UINT64_C(1) << f % 64;
         struct tn_cpu_feature feature = {.size = sizeof feature};
         if (!(target->enabled.words[f / 64] & ~base->enabled.words[f / 64] & bit) ||
-            tn_cpu_feature(arch, f, &feature, NULL) != TN_OK)
+            tn_cpu_feature(arch, f, &feature, NULL) != 0)
             continue;
         for (const struct reason *r = reasons; r < reasons + TN_COUNT(reasons); r++)
             if (strncmp(feature.name, r->name, strlen(r->name) + !r->is_prefix) == 0)
@@ -92,7 +92,7 @@ static int describe_target(const struct tn_cpu_arch *arch, const struct tn_cpu_t
     };
     if (target->flags & TN_CPU_UNKNOWN_NAME && !tn__llvm_has_cpu(names, target->name))
         return tn__fail(err, TN_EINVAL, "target '%s': there is no such CPU", target->name);
-    return TN_OK;
+    return 0;
 }
 
 /* What every target has: code for it runs wherever the image can be loaded. */
@@ -122,7 +122,7 @@ int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__su
     *mv = (struct tn__mv){.image = image, .targets = list, .count = count};
     struct tn_cpu_target common = common_of(targets);
     int code = describe_target(arch, &common, names, arena, &mv->common, err);
-    for (size_t i = 0; code == TN_OK && i < count; i++) {
+    for (size_t i = 0; !code && i < count; i++) {
         const struct tn_cpu_target *target = tn_cpu_target_at(targets, i);
         if (target->flags & TN_CPU_HELP)
             return tn__fail(err, TN_EINVAL, "target %zu: 'help' asks for names, and nothing is compiled for it", i);

@@ -42,13 +42,13 @@ static int extract(void *user)
         written = tn__split_extract(b->split, e->shard, &how, out, &problem);
     }
     b->is_abandoned = false;
-    return written ? TN_OK : TN_ENOMEM;
+    return written ? 0 : TN_ENOMEM;
 }
 
 /* The lock is held. */
 static void fail(struct tn__image_build *b, int code, const struct tn_error *err)
 {
-    if (b->code != TN_OK)
+    if (b->code != 0)
         return;
     b->code = code;
     if (code == TN_ENOMEM)
@@ -65,11 +65,11 @@ static int extract_one(struct tn__image_build *b, size_t shard)
 {
     struct tn_error err;
     uint64_t begin = tn__os_now_ns();
-    int code = b->is_finished[shard] ? TN_OK : tn__contain(extract, &(struct extraction){b, shard}, &err);
+    int code = b->is_finished[shard] ? 0 : tn__contain(extract, &(struct extraction){b, shard}, &err);
     tn__mutex_lock(&b->lock);
     b->parts[shard].extract_ns = tn__os_now_ns() - begin;
     b->extracted = shard + 1;
-    if (code != TN_OK)
+    if (code)
         fail(b, code, &err);
     code = b->code;
     pthread_cond_broadcast(&b->extracted_more);
@@ -105,7 +105,7 @@ int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *
     struct tn_compile_options options = b->compile;
     options.emit = kinds[kind].emit;
     if (kind == TN_IMAGE_UNOPTIMIZED)
-        return tn__buffer_fill(out, bitcode->data, bitcode->size) ? TN_OK
+        return tn__buffer_fill(out, bitcode->data, bitcode->size) ? 0
                                                                   : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     return tn__compile_part(name, b->input_names, bitcode, true, &options, NULL, &b->observer, out, stats, err);
 }
@@ -113,8 +113,8 @@ int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *
 static void compile_shard(struct tn__image_build *b, struct tn_image_progress *shard)
 {
     struct tn_error err;
-    int code = TN_OK;
-    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
+    int code = 0;
+    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && !code; kind++)
         if (tn__image_wants(b, kind)) {
             struct tn__image_member *member = &b->members[kind][shard->shard];
             struct tn_compile_stats stats = {.size = sizeof stats};
@@ -126,10 +126,10 @@ static void compile_shard(struct tn__image_build *b, struct tn_image_progress *s
         }
     tn_buffer_free(&b->parts[shard->shard].bitcode);
     tn__mutex_lock(&b->lock);
-    if (code != TN_OK)
+    if (code)
         fail(b, code, &err);
     shard->done = ++b->done;
-    if (b->options.progress && code == TN_OK)
+    if (b->options.progress && !code)
         b->options.progress(b->options.context, shard);
     tn__mutex_unlock(&b->lock);
 }
@@ -141,9 +141,9 @@ static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shar
     while (b->next < b->end && b->is_finished[b->next])
         b->next++;
     size_t taken = b->next++;
-    while (b->code == TN_OK && taken < b->end && taken >= b->extracted)
+    while (b->code == 0 && taken < b->end && taken >= b->extracted)
         tn__mutex_wait(&b->lock, &b->extracted_more, NULL);
-    bool found = b->code == TN_OK && taken < b->end;
+    bool found = b->code == 0 && taken < b->end;
     if (found)
         *shard = (struct tn_image_progress){.size = sizeof *shard,
                                             .shards = b->shard_count,
@@ -175,7 +175,7 @@ int tn__image_compile_shards(struct tn__image_build *b)
                                                                             .shards = b->shard_count});
     while (started + 1 < wanted && tn__os_start_thread(&threads[started], work, b))
         started++;
-    for (size_t shard = b->first; shard < b->end && extract_one(b, shard) == TN_OK; shard++)
+    for (size_t shard = b->first; shard < b->end && extract_one(b, shard) == 0; shard++)
         ;
     tn__image_dispose_module(b);
     work(b);

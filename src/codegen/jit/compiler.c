@@ -50,7 +50,7 @@ static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
                           TN_GC_ABI, tn__codegen_build, tn__llvm_arguments_taken());
     if (length >= (int)sizeof line)
         return tn__fail(err, TN_ENOTSUP, "the options of LLVM are too long");
-    return tn__buffer_fill(text, line, (size_t)length) ? TN_OK : tn__no_memory(err, NULL);
+    return tn__buffer_fill(text, line, (size_t)length) ? 0 : tn__no_memory(err, NULL);
 }
 
 /* ---- opening ---- */
@@ -104,16 +104,16 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     tn__tag_write(ir->digest, ir->copy, tag);
     opened->options = options;
     int code = tn__module_open(ir->name, ir->bytes, ir->length, options, tag, ir->whole, &opened->module, err);
-    if (code == TN_OK && !describe(opened))
+    if (!code && !describe(opened))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for its description", ir->name);
-    if (code != TN_OK) {
+    if (code) {
         close_module(opened);
         return code;
     }
     opened->whole = tn__module_is_whole(opened->module);
     *description = &opened->description;
     *module = opened;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- compiling ---- */
@@ -139,7 +139,7 @@ static int compile_part(void *module, const struct tn_part_request *request, str
                                                        &stats, err);
     stats.extract_ns = extract_ns;
     *request->stats = stats;
-    if (code == TN_OK && request->cancelled && *request->cancelled) {
+    if (!code && request->cancelled && *request->cancelled) {
         tn_buffer_free(object);
         code = tn__fail(err, TN_ECANCELLED, "%s: the object is not wanted any more", request->name);
     }

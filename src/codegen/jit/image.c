@@ -32,7 +32,7 @@ int tn_jit_build_image(struct tn_jit *jit, struct tn_library *library, const str
         return tn__fail(err, TN_EINVAL, "tn_jit_build_image: the JIT was created without keep_ir");
     struct tn_image_options taken;
     int code = tn__take_options(&taken, sizeof taken, options, "struct tn_image_options", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (!taken.native)
         taken.native = jit->compile.native;

@@ -71,7 +71,7 @@ static int compile_whole(struct viewing *v, struct tn__module *module)
     struct tn_compile_stats stats = {.size = sizeof stats};
     v->view.function = v->function;
     int code = tn__module_compile_whole(module, NULL, &v->observer, v->out, &stats, v->err);
-    return code != TN_OK && v->view.is_undefined ? TN_EUNDEF : code;
+    return code != 0 && v->view.is_undefined ? TN_EUNDEF : code;
 }
 
 /* TN_EUNDEF: the module does not define the function. */
@@ -80,12 +80,12 @@ static int view_module(struct viewing *v, const struct tn__jit_kept *kept)
     struct tn__module *module;
     int code = tn__module_open(kept->name, kept->ir, kept->length, &v->compile, "0", !v->jit->lazy || kept->whole,
                                &module, v->err);
-    if (code != TN_OK)
+    if (code)
         return code;
     v->view.was_called = v->view.is_undefined = false;
     code = tn__module_is_whole(module) ? compile_whole(v, module) : compile_part(v, module);
     tn__module_close(module);
-    if (code == TN_OK && !v->view.was_called) {
+    if (!code && !v->view.was_called) {
         tn_buffer_free(v->out);
         code = tn__fail(v->err, TN_EINVAL, "tn_jit_view: the JIT's passes have no 'tenon' among them");
     }
@@ -118,7 +118,7 @@ int tn_jit_view(struct tn_jit *jit, struct tn_library *library, const char *func
         return tn__no_argument(err);
     *out = (struct tn_buffer){0};
     int code = tn__take_options(&options, sizeof options, given, "struct tn_jit_view_options", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if ((unsigned)options.emit > TN_EMIT_BITCODE)
         return tn__fail(err, TN_EINVAL, "emit is %d; it must be 0 to %d", (int)options.emit, TN_EMIT_BITCODE);

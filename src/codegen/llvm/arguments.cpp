@@ -153,7 +153,7 @@ static int set_all(void *context)
         if (!reason.empty() && request.ignored)
             request.ignored(request.context, reason.c_str());
     }
-    return TN_OK;
+    return 0;
 }
 
 int tn_codegen_llvm_options(const char *text, void (*ignored)(void *context, const char *reason), void *context,

@@ -124,7 +124,7 @@ void tn__contain_disposal(int (*body)(void *context), void *context)
 {
     install();
     trap trap = {{}, body, context, nullptr, 0};
-    if (tn__stack_call(spring, &trap, nullptr) != TN_OK)
+    if (tn__stack_call(spring, &trap, nullptr) != 0)
         spring(&trap);
 }
 

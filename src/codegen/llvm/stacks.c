@@ -87,5 +87,5 @@ int tn__stack_call(void (*body)(void *context), void *context, struct tn_error *
         return tn__fail(err, TN_ENOMEM, "no room for a stack of %d MiB: %s", TN__STACK >> 20, strerror(error));
     call_on(low, body, context);
     give_stack(low);
-    return TN_OK;
+    return 0;
 }

@@ -167,6 +167,6 @@ int tn_pass_text(const tn_pass *pass, tn_buffer *out, tn_error *err)
         function->print(stream);
     else if (const Module *module = module_of(*unit))
         module->print(stream, nullptr);
-    return tn__buffer_fill(out, text.data(), text.size()) ? TN_OK
+    return tn__buffer_fill(out, text.data(), text.size()) ? 0
                                                           : tn__fail(err, TN_ENOMEM, "no memory for the text of IR");
 }

@@ -49,12 +49,12 @@ struct opening {
 static int prepare_managed(struct tn__unit *unit)
 {
     if (!unit->managed || !tn__pipeline_is_staged(unit->options->passes))
-        return TN_OK;
+        return 0;
     struct tn__gc gc = {
         .module = unit->module, .context = unit->context, .options = unit->options, .diagnostics = &unit->diagnostics};
     int code = tn__gc_prepare(&gc);
     tn__arena_free(&gc.arena);
-    unit->is_prepared = code == TN_OK;
+    unit->is_prepared = !code;
     return code;
 }
 
@@ -75,11 +75,11 @@ static int read_parts(struct opening *o, enum tn__reading how)
 {
     struct tn__unit *unit = &o->module->unit;
     int code = tn__unit_read(unit, o->ir, o->length, how, o->err);
-    if (code == TN_OK)
+    if (!code)
         forget_name(unit);
-    if (code == TN_OK)
+    if (!code)
         code = prepare_managed(unit);
-    if (code != TN_OK) {
+    if (code) {
         tn__unit_dispose(unit);
         return code;
     }
@@ -89,7 +89,7 @@ static int read_parts(struct opening *o, enum tn__reading how)
     }
     o->module->split = tn__split_create(unit->module, o->module->tag, o->whole);
     o->module->whole = tn__split_is_whole(o->module->split);
-    return TN_OK;
+    return 0;
 }
 
 static int open_contained(void *user)
@@ -99,19 +99,19 @@ static int open_contained(void *user)
     const struct tn__unit unread = *unit;
     bool lazily = o->stays && !o->whole;
     int code = read_parts(o, lazily ? TN__READ_LAZILY : TN__READ);
-    if (code == TN_OK && lazily && o->module->whole) { /* it cannot be divided, so all bodies are needed */
+    if (!code && lazily && o->module->whole) { /* it cannot be divided, so all bodies are needed */
         tn__split_dispose(o->module->split);
         tn__unit_dispose(unit);
         *unit = unread;
         code = read_parts(o, TN__READ);
     }
-    if (code != TN_OK)
+    if (code)
         return code;
     tn__target_give(unit->target); /* it is needed again when something is compiled */
     unit->target = NULL;
     unit->diagnostics.err = NULL;
     LLVMContextSetDiscardValueNames(unit->context, !o->module->whole); /* names in parts are not visible to anybody */
-    return TN_OK;
+    return 0;
 }
 
 /* ---- forks ---- */
@@ -154,7 +154,7 @@ struct writing {
 static int write_contained(void *user)
 {
     struct writing *w = user;
-    return tn__llvm_write_bitcode(w->module, w->out) ? TN_OK : TN_ENOMEM;
+    return tn__llvm_write_bitcode(w->module, w->out) ? 0 : TN_ENOMEM;
 }
 
 int tn__module_write(LLVMModuleRef module, struct tn_buffer *out, struct tn_error *err)
@@ -192,7 +192,7 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     struct opening o = {
         .module = module, .ir = ir, .length = length, .whole = whole, .stays = module->ir != NULL, .err = err};
     int code = tn__contain(open_contained, &o, err);
-    if (code != TN_OK) {
+    if (code) {
         tn__mutex_destroy(&module->lock);
         free_module(module);
         return code;
@@ -208,7 +208,7 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     tn__list_append(&all.modules, &module->listed);
     tn__mutex_unlock(&all.lock);
     *out = module;
-    return TN_OK;
+    return 0;
 }
 
 static int close_contained(void *user)
@@ -216,7 +216,7 @@ static int close_contained(void *user)
     struct tn__module *module = user;
     tn__split_dispose(module->split);
     tn__unit_dispose(&module->unit);
-    return TN_OK;
+    return 0;
 }
 
 void tn__module_close(struct tn__module *module)
@@ -241,10 +241,10 @@ static int open_again(struct tn__module *module, struct tn_error *err)
     module->unit = (struct tn__unit){.name = module->name, .options = module->unit.options};
     struct opening o = {.module = module, .ir = module->ir, .length = module->length, .stays = true, .err = err};
     int code = tn__contain(open_contained, &o, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     module->broken = false;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- parts ---- */
@@ -290,7 +290,7 @@ static int extract_contained(void *user)
     if (!e->guest) {
         bool good = tn__split_extract(module->split, e->part, e->how, e->out, &problem);
         e->finished = true;
-        return good ? TN_OK : problem ? refuse_body(e, problem) : TN_ENOMEM;
+        return good ? 0 : problem ? refuse_body(e, problem) : TN_ENOMEM;
     }
     struct tn__unit *guest = e->guest;
     guest->module = tn__split_copy(module->split, e->part, e->how, &problem);
@@ -302,7 +302,7 @@ static int extract_contained(void *user)
     guest->diagnostics.module = guest->module;
     tn__diagnostics_attach(&guest->diagnostics, guest->context);
     int code = tn__target_take(&guest->target, guest->options, LLVMGetTarget(guest->module), guest->diagnostics.err);
-    if (code != TN_OK)
+    if (code)
         tn__unit_dispose(guest);
     e->finished = true;
     return code;
@@ -312,8 +312,8 @@ static int extract_contained(void *user)
 static int extract(struct extracting *e, struct tn_error *err)
 {
     struct tn__module *module = e->module;
-    int code = module->broken ? open_again(module, err) : TN_OK;
-    if (code != TN_OK)
+    int code = module->broken ? open_again(module, err) : 0;
+    if (code)
         return code;
     e->err = err;
     code = tn__contain(extract_contained, e, err);
@@ -353,7 +353,7 @@ static int compile_as_guest(const struct job *job)
     *job->out = (struct tn_buffer){0};
     int code = extract(&e, job->err);
     *job->extract_ns = tn__os_now_ns() - begin;
-    if (code == TN_OK) {
+    if (!code) {
         code = tn__compile_unit(&guest, job->how->counters, job->how->observer, job->out, job->stats, job->err);
         module->broken |= guest.module != NULL; /* LLVM gave up before it was disposed of */
     }
@@ -377,7 +377,7 @@ static int compile_apart(const struct job *job, bool waited)
                    : tn__fail(job->err, TN_ECANCELLED, "%s: the program ends", job->how->name);
     tn__mutex_unlock(&module->lock);
     *job->extract_ns = tn__os_now_ns() - begin;
-    if (code != TN_OK)
+    if (code)
         return code;
     const char *name = job->how->name;
     code = tn__compile_part(name, name, &bitcode, module->unit.is_prepared, job->options, job->how->counters,
@@ -398,7 +398,7 @@ int tn__module_compile_part(struct tn__module *module, size_t part, const struct
     if (!tn__mutex_try(&module->lock))
         return compile_apart(&job, true);
     bool apart = module->apart || module->broken;
-    int code = apart ? TN_OK : compile_as_guest(&job);
+    int code = apart ? 0 : compile_as_guest(&job);
     tn__mutex_unlock(&module->lock);
     return apart ? compile_apart(&job, false) : code;
 }
@@ -433,7 +433,7 @@ static int prepare_whole(void *user)
     tn__split_dispose(module->split);
     module->symbols = module->split = NULL;
     int code = tn__target_take(&unit->target, unit->options, LLVMGetTarget(unit->module), unit->diagnostics.err);
-    if (code != TN_OK)
+    if (code)
         tn__unit_dispose(unit);
     return code;
 }
@@ -448,7 +448,7 @@ int tn__module_compile_whole(struct tn__module *module, const struct tn__needed 
     module->unit.diagnostics.err = err;
     struct whole whole = {module, needed};
     int code = tn__contain(prepare_whole, &whole, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__compile_unit(&module->unit, NULL, observer, out, stats, err);
     module->broken = module->unit.module != NULL; /* LLVM gave up before it was disposed of */
     __atomic_store_n(&module->in_one_piece, false, __ATOMIC_RELAXED);

@@ -75,7 +75,7 @@ static int parse_option(const char *text, size_t length, struct tn__stages *stag
     static const char level[] = "level=", no[] = "no_";
     if (length > strlen(level) && memcmp(text, level, strlen(level)) == 0 &&
         parse_level(text + strlen(level), length - strlen(level), &stages->level))
-        return TN_OK;
+        return 0;
     bool is_off = length > strlen(no) && memcmp(text, no, strlen(no)) == 0;
     const char *name = is_off ? text + strlen(no) : text;
     for (size_t i = 0; i < TN_COUNT(options); i++) {
@@ -85,7 +85,7 @@ static int parse_option(const char *text, size_t length, struct tn__stages *stag
         if (option->refusal && !is_off)
             return tn__fail(err, TN_ENOTSUP, "option '%s' of a pipeline: %s", option->name, option->refusal);
         stages->options = is_off == option->unset ? stages->options | option->bits : stages->options & ~option->bits;
-        return TN_OK;
+        return 0;
     }
     int code =
         tn__fail(err, TN_EINVAL, "unknown option '%.*s' of a pipeline; there are: level=0..3", (int)length, text);
@@ -103,17 +103,17 @@ static int choose_sanitizer(struct tn__stages *stages, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "a program has one sanitizer; the options of the pipeline name several");
     if (everywhere)
         stages->options &= ~TN__SANITIZE | everywhere / (TN__ADDRESS_EVERYWHERE / TN__SANITIZE_ADDRESS);
-    return TN_OK;
+    return 0;
 }
 
 int tn__stages_parse(const char *text, size_t length, struct tn__stages *stages, struct tn_error *err)
 {
     const char *end = text + length;
-    int code = TN_OK;
-    for (const char *next; code == TN_OK && text < end; text = next + 1) {
+    int code = 0;
+    for (const char *next; !code && text < end; text = next + 1) {
         next = memchr(text, ';', (size_t)(end - text));
         next = next ? next : end;
         code = parse_option(text, (size_t)(next - text), stages, err);
     }
-    return code == TN_OK ? choose_sanitizer(stages, err) : code;
+    return code ? code : choose_sanitizer(stages, err);
 }

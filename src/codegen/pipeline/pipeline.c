@@ -76,20 +76,20 @@ int tn__pipeline_check(const char *text, struct tn_error *err)
         struct tn__stages unused = tn__stages_default(0);
         int code = e.is_all ? tn__stages_parse(e.options, e.options_length, &unused, err)
                    : find_stage(&e) || is_ours(e) || tn__llvm_has_pass(e.name, e.length)
-                       ? TN_OK
+                       ? 0
                        : tn__fail(err, TN_EINVAL, "unknown pass '%.*s'; 'tenon opt' and tn_codegen_passes list them",
                                   (int)e.length, e.name);
-        if (code != TN_OK)
+        if (code)
             return code;
     }
-    return TN_OK;
+    return 0;
 }
 
 bool tn__pipeline_is_staged(const char *text)
 {
     struct element e = read_element(text ? text : all_stages);
     struct tn__stages stages = tn__stages_default(0);
-    return e.is_all && tn__stages_parse(e.options, e.options_length, &stages, NULL) == TN_OK &&
+    return e.is_all && tn__stages_parse(e.options, e.options_length, &stages, NULL) == 0 &&
            stages.options & TN__OUR_PASSES;
 }
 
@@ -158,7 +158,7 @@ static int run_middle(struct run *r, const struct tn__stages *stages)
     if (r->is_managed)
         tn__release_results(gc);
     tn__gc_optimized(gc);
-    return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
+    return gc->diagnostics->errors ? TN_ECOMPILE : 0;
 }
 
 static int run_all(struct run *r, const struct tn__stages *stages)
@@ -168,19 +168,19 @@ static int run_all(struct run *r, const struct tn__stages *stages)
     gc->off = stages->level ? ~stages->options & TN__OPTIMIZATIONS : TN__OPTIMIZATIONS;
     mark(gc, "BeforeOptimization");
     int code = tn__gc_call_hook(gc, TN_HOOK_BEGIN);
-    if (code == TN_OK && ours)
+    if (!code && ours)
         code = run_pass(gc, TN__PASS_CPU_FEATURES);
-    if (code == TN_OK && ours && r->is_managed && !r->is_prepared)
+    if (!code && ours && r->is_managed && !r->is_prepared)
         code = tn__gc_prepare(gc);
-    if (code == TN_OK)
+    if (!code)
         code = run_middle(r, stages);
-    if (code == TN_OK)
+    if (!code)
         code = tn__gc_call_hook(gc, TN_HOOK_OPTIMIZED);
     mark(gc, "BeforeIntrinsicLowering");
-    if (code == TN_OK && ours && r->is_managed && stages->options & TN__LOWER_INTRINSICS)
+    if (!code && ours && r->is_managed && stages->options & TN__LOWER_INTRINSICS)
         code = tn__gc_lower(gc);
     mark(gc, "AfterIntrinsicLowering");
-    if (code == TN_OK && ours && stages->options & TN__REMOVE_NI)
+    if (!code && ours && stages->options & TN__REMOVE_NI)
         code = run_pass(gc, TN__PASS_REMOVE_NI);
     mark(gc, "AfterOptimization");
     r->is_prepared = false; /* a second time, everything starts again */
@@ -224,7 +224,7 @@ static int run_element(struct run *r, const char *at, const char **end)
     stages.options |= r->is_managed ? TN__MANAGED : 0;
     tn__llvm_run_pass(gc->module, gc->machine, e.name, e.length, &stages, r->watch);
     tn__gc_optimized(gc);
-    return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
+    return gc->diagnostics->errors ? TN_ECOMPILE : 0;
 }
 
 int tn__pipeline_run(struct tn__gc *gc, bool is_managed, bool is_prepared, const struct tn_compile_observer *observer)
@@ -233,10 +233,10 @@ int tn__pipeline_run(struct tn__gc *gc, bool is_managed, bool is_prepared, const
     struct run r = {gc, tn__watch_create(observer), is_managed, is_prepared};
     gc->watch = tn__watch_is_observed(r.watch) ? r.watch : NULL;
     tn__gc_begin(gc);
-    int code = *text ? TN_OK : tn__gc_run(gc, NULL, 0);
-    for (const char *end; *text && code == TN_OK; text = end + (*end == ','))
+    int code = *text ? 0 : tn__gc_run(gc, NULL, 0);
+    for (const char *end; *text && !code; text = end + (*end == ','))
         code = run_element(&r, text, &end);
-    if (code == TN_OK && gc->counters)
+    if (!code && gc->counters)
         code = run_pass(gc, TN__PASS_COUNT_CALLS);
     tn__gc_end(gc);
     gc->watch = NULL;

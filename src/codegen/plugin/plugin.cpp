@@ -64,8 +64,8 @@ class session {
                                              "need; opt's -mtriple sets one",
                                              diagnostics.name)
                                   : tn__target_take(&target, &options, triple.c_str(), &err);
-        diagnostics.errors += code != TN_OK;
-        if (code != TN_OK)
+        diagnostics.errors += code != 0;
+        if (code)
             return;
         gc.machine = target->machine;
         fit();
@@ -94,7 +94,7 @@ class session {
     {
         static const tn_compile_observer unobserved = {sizeof unobserved};
         int code = tn__pipeline_check(options.passes, &err);
-        if (code != TN_OK)
+        if (code)
             diagnostics.errors++;
         else if (target)
             tn__pipeline_run(&gc, tn__gc_is_managed(wrap(&module)), false, &unobserved);

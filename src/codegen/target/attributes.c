@@ -46,11 +46,11 @@ static int fail(struct job *job, LLVMValueRef function, const char *what, size_t
 static int check_cpu(struct job *job, LLVMValueRef function, const char *cpu)
 {
     if (!cpu || cpu == job->cpu_checked)
-        return TN_OK;
+        return 0;
     if (strcmp(cpu, "generic") != 0 && !tn__llvm_has_cpu(job->target->names, cpu))
         return fail(job, function, "CPU", strlen(cpu), cpu);
     job->cpu_checked = cpu;
-    return TN_OK;
+    return 0;
 }
 
 /* Appends `list` without each "-name" that the target does not know: compilers of other versions list many, and LLVM
@@ -87,14 +87,14 @@ static int join_features(struct job *job, LLVMValueRef function, const char *own
     if (!joined)
         return tn__fail(job->err, TN_ENOMEM, "out of memory");
 
-    int code = TN_OK;
+    int code = 0;
     size_t length;
-    for (size_t i = 0; code == TN_OK && i < TN_COUNT(parts); i++) {
+    for (size_t i = 0; !code && i < TN_COUNT(parts); i++) {
         const char *unknown = append_known(target->names, joined, parts[i], &length);
         if (unknown)
             code = fail(job, function, "feature", length, unknown);
     }
-    if (code == TN_OK)
+    if (!code)
         job->list_new =
             LLVMCreateStringAttribute(job->context, ATTRIBUTE("target-features"), joined, (unsigned)strlen(joined));
     tn__free(NULL, joined);
@@ -108,15 +108,15 @@ static int apply(struct job *job, LLVMValueRef function)
     const char *features = get(function, ATTRIBUTE("target-features"));
     bool override = target->cpu_given || !cpu;
 
-    int code = override ? TN_OK : check_cpu(job, function, cpu);
-    if (code == TN_OK)
+    int code = override ? 0 : check_cpu(job, function, cpu);
+    if (!code)
         code = check_cpu(job, function, get(function, ATTRIBUTE("tune-cpu")));
-    if (code != TN_OK || (!cpu && !features)) /* without either, the machine's apply */
+    if (code || (!cpu && !features)) /* without either, the machine's apply */
         return code;
 
     if (features != job->list_checked || override != job->list_overridden || !job->list_new)
         code = join_features(job, function, features, override);
-    if (code != TN_OK)
+    if (code)
         return code;
     job->list_checked = features;
     job->list_overridden = override;
@@ -124,14 +124,14 @@ static int apply(struct job *job, LLVMValueRef function)
     if (override)
         set(function, LLVMCreateStringAttribute(job->context, ATTRIBUTE("target-cpu"), target->cpu,
                                                 (unsigned)strlen(target->cpu)));
-    return TN_OK;
+    return 0;
 }
 
 int tn__target_apply(const struct tn__target *target, LLVMModuleRef module, const char *name, struct tn_error *err)
 {
     struct job job = {.target = target, .context = LLVMGetModuleContext(module), .input = name, .err = err};
-    int code = TN_OK;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && code == TN_OK; f = LLVMGetNextFunction(f))
+    int code = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && !code; f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f))
             code = apply(&job, f);
     return code;

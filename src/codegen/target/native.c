@@ -12,7 +12,7 @@ static struct tn_cpu host = {.size = sizeof host};
 
 static bool look_at_host(void)
 {
-    return tn_cpu_host(&host, NULL) == TN_OK;
+    return tn_cpu_host(&host, NULL) == 0;
 }
 
 static struct tn__once once = TN__ONCE(look_at_host);

@@ -100,13 +100,13 @@ int tn__target_take(struct tn__target **out, const struct tn_compile_options *op
         if (!entry)
             return tn__fail(err, TN_ENOMEM, "out of memory while setting up the target");
         int code = tn__target_open(&entry->target, &entry->key, entry->wanted, err);
-        if (code != TN_OK) {
+        if (code) {
             dispose(entry);
             return code;
         }
     }
     *out = &entry->target;
-    return TN_OK;
+    return 0;
 }
 
 void tn__target_give(struct tn__target *target)

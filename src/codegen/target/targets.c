@@ -105,7 +105,7 @@ static int check_names(const struct tn__target *target, struct tn_error *err)
                         (int)length, unknown, target->triple);
     if (strcmp(target->cpu, "generic") != 0 && !tn__llvm_has_cpu(target->names, target->cpu))
         return tn__fail(err, TN_EINVAL, "unknown CPU '%s' for target triple '%s'", target->cpu, target->triple);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- opening ---- */
@@ -122,13 +122,13 @@ static int choose_cpu(struct tn__target *target, const struct tn__target_row *ro
     if (!wanted) {
         target->cpu = options->cpu ? options->cpu : "generic";
         target->cpu_features = options->cpu ? "" : row->baseline;
-        return TN_OK;
+        return 0;
     }
     if (!native_arch)
         return tn__fail(err, TN_EINVAL, "CPU 'native' is one of %s, but the target triple is '%s'", arch->name,
                         target->triple);
     const struct tn_cpu *native = options->native ? options->native : tn__native_host();
-    return native && tn__native_describe(native, target, llvm) ? TN_OK : out_of_memory(err);
+    return native && tn__native_describe(native, target, llvm) ? 0 : out_of_memory(err);
 }
 
 /* Both lists of features as one; NULL when memory is out. */
@@ -180,9 +180,9 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
     if (!target->names)
         return unknown_triple(wanted, err);
     int code = choose_cpu(target, row, llvm, options, err);
-    if (code == TN_OK)
+    if (!code)
         code = check_names(target, err);
-    if (code != TN_OK)
+    if (code)
         return code;
 
     char *features = join_features(target);
@@ -197,7 +197,7 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
     LLVMTargetDataRef data = LLVMCreateTargetDataLayout(target->machine);
     target->layout = LLVMCopyStringRepOfTargetData(data);
     LLVMDisposeTargetData(data);
-    return TN_OK;
+    return 0;
 }
 
 void tn__target_close(struct tn__target *target)

@@ -383,7 +383,7 @@ static int add(struct tn_heap *heap, struct space space, struct tn_error *err)
     if (has_space)
         insert_space(p, space);
     tn__mutex_unlock(&p->lock);
-    return has_space ? TN_OK : tn__no_memory(err, NULL);
+    return has_space ? 0 : tn__no_memory(err, NULL);
 }
 
 int tn_heap_add_permanent(struct tn_heap *heap, void *start, size_t size, uint64_t flags, struct tn_error *err)
@@ -435,7 +435,7 @@ int tn_heap_remove_permanent(struct tn_heap *heap, const void *start, struct tn_
     if (found)
         remove_space(heap->permanent, found);
     tn__heap_unlock(heap);
-    return found ? TN_OK : tn__fail(err, TN_EINVAL, "no permanent objects were added at %p", start);
+    return found ? 0 : tn__fail(err, TN_EINVAL, "no permanent objects were added at %p", start);
 }
 
 /* ---- images ---- */

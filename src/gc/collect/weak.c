@@ -100,7 +100,7 @@ int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context,
     }
     tn__heap_unlock(heap);
     if (later)
-        return TN_OK;
+        return 0;
     tn__free(NULL, finalizer);
     return tn__no_memory(err, NULL);
 }

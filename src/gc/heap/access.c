@@ -19,7 +19,7 @@ static int make_handle(struct tn_heap *heap, void *object, struct tn_handle **ou
     if (!*out)
         return tn__fail(err, TN_ENOMEM, "no memory for a handle");
     tn__handle_enter_scope(*out);
-    return TN_OK;
+    return 0;
 }
 
 static int make_object(struct tn_heap *heap, const struct tn_type *type, uint64_t length, struct tn_handle *handle,
@@ -37,7 +37,7 @@ static int make_object(struct tn_heap *heap, const struct tn_type *type, uint64_
     if (type->element)
         tn__put64((char *)object + type->length, length);
     handle->object = object;
-    return TN_OK;
+    return 0;
 }
 
 int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t length, struct tn_handle **out,
@@ -100,7 +100,7 @@ int tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
         return code;
     handle->object = from ? from->object : NULL;
     tn__objects_release(handle->heap, locked);
-    return TN_OK;
+    return 0;
 }
 
 /* Objects of different heaps are different even if one of them is moving: only null and what is in no heap can be the
@@ -168,7 +168,7 @@ int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, si
     if (at && size)
         memcpy(to, at, size);
     tn__objects_release(handle->heap, locked);
-    return at ? TN_OK : outside(err, offset, size);
+    return at ? 0 : outside(err, offset, size);
 }
 
 int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from, size_t size, struct tn_error *err)
@@ -183,7 +183,7 @@ int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from,
     if (at && size)
         memcpy(at, from, size);
     tn__objects_release(handle->heap, locked);
-    return at ? TN_OK : outside(err, offset, size);
+    return at ? 0 : outside(err, offset, size);
 }
 
 int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_handle *to, struct tn_error *err)
@@ -200,7 +200,7 @@ int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_ha
     if (at)
         to->object = __atomic_load_n((void *const *)(const void *)at, __ATOMIC_RELAXED);
     tn__objects_release(handle->heap, locked);
-    return at ? TN_OK : no_reference(err, offset);
+    return at ? 0 : no_reference(err, offset);
 }
 
 int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_handle *value, struct tn_error *err)
@@ -221,7 +221,7 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
         __atomic_store_n((void **)(void *)at, stored, __ATOMIC_RELEASE);
     }
     tn__objects_release(handle->heap, locked);
-    return at ? TN_OK : no_reference(err, offset);
+    return at ? 0 : no_reference(err, offset);
 }
 
 /* ---- staying in place ---- */
@@ -239,7 +239,7 @@ int tn_handle_pin(struct tn_handle *handle, void **address, struct tn_error *err
     bool pinned = tn__pin(handle->heap, handle->object);
     *address = pinned ? handle->object : NULL;
     tn__objects_release(handle->heap, locked);
-    return pinned ? TN_OK : tn__fail(err, TN_ENOMEM, "no memory for a pin");
+    return pinned ? 0 : tn__fail(err, TN_ENOMEM, "no memory for a pin");
 }
 
 void tn_handle_unpin(struct tn_handle *handle)

@@ -31,14 +31,14 @@ static int take_collector(const char *variable, struct tn_heap_options *options,
                {"copy", &tn_collector_copying}};
     const char *name = value_of(variable);
     if (!name)
-        return TN_OK;
+        return 0;
     for (size_t i = 0; i < TN_COUNT(all); i++) {
         if (strcmp(all[i].name, name) != 0)
             continue;
         options->collector = all[i].collector;
         if (!options->collector)
             return tn__fail(err, TN_ENOTSUP, "%s=%s: the program does not contain this collector", variable, name);
-        return TN_OK;
+        return 0;
     }
     return tn__fail(err, TN_EINVAL, "%s names no collector: '%s'; there are: generational, concurrent", variable, name);
 }
@@ -48,25 +48,25 @@ static int take_number(const char *variable, const char *of, uint64_t most, uint
     const char *text = value_of(variable);
     char *end;
     if (!text)
-        return TN_OK;
+        return 0;
     errno = 0;
     *number = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno)
         return tn__fail(err, TN_EINVAL, "%s is no number of %s: '%s'", variable, of, text);
     if (*number > most)
         return tn__fail(err, TN_EINVAL, "%s is at most %llu %s, not %s", variable, (unsigned long long)most, of, text);
-    return TN_OK;
+    return 0;
 }
 
 static int take_flag(const char *variable, uint64_t flag, struct tn_heap_options *options, struct tn_error *err)
 {
     const char *text = value_of(variable);
     if (!text || strcmp(text, "0") == 0)
-        return TN_OK;
+        return 0;
     if (strcmp(text, "1") != 0)
         return tn__fail(err, TN_EINVAL, "%s is neither 0 nor 1: '%s'", variable, text);
     options->flags |= flag;
-    return TN_OK;
+    return 0;
 }
 
 int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err)
@@ -94,7 +94,7 @@ int tn_heap_default(struct tn_heap **out, struct tn_error *err)
         return tn__no_argument(err);
     *out = tn__default_heap(NULL);
     if (*out)
-        return TN_OK;
+        return 0;
     int code = tn_heap_options_from_environment(&options, err);
     if (!code)
         code = tn_heap_create(&options, &made, err);
@@ -103,5 +103,5 @@ int tn_heap_default(struct tn_heap **out, struct tn_error *err)
     *out = tn__default_heap(made);
     if (*out != made) /* another thread made one at the same time */
         tn_heap_destroy(made);
-    return TN_OK;
+    return 0;
 }

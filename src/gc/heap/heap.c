@@ -68,7 +68,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     tn__watch_lazy_calls();
     tn__heaps_add(heap);
     *out = heap;
-    return TN_OK;
+    return 0;
 }
 
 static void free_finalizers(struct tn__finalizer *finalizer)

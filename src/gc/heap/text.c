@@ -88,5 +88,5 @@ int tn_collection_read(const char *line, struct tn_collection *collection, struc
     }
     if (!collection->number || (*at && *at != '\n' && *at != '\r'))
         return tn__fail(err, TN_EFORMAT, "this is no line about a collection");
-    return TN_OK;
+    return 0;
 }

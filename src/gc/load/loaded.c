@@ -110,7 +110,7 @@ static int enter_maps(const struct tn_linked_object *object, const struct sectio
 {
     struct tn_range range;
     if (!code_of(object, section, &range))
-        return TN_OK;
+        return 0;
     struct loaded *item = tn__alloc(NULL, sizeof *item);
     if (!item)
         return tn__no_memory(err, NULL);
@@ -129,7 +129,7 @@ static int enter_maps(const struct tn_linked_object *object, const struct sectio
 static int enter_types(const struct tn_linked_object *object, const struct section *section, struct tn_error *err)
 {
     if (!tn__code_types_enter)
-        return TN_OK;
+        return 0;
     struct loaded *item = tn__alloc_zeroed(NULL, 1, sizeof *item);
     if (!item)
         return tn__no_memory(err, NULL);
@@ -159,7 +159,7 @@ static int check_abi(const struct tn_linked_object *object, struct tn_error *err
         }
         managed |= strncmp(section.name, "tenon_", 6) == 0;
     }
-    return managed ? tn__managed_check_abi(object->name, abi, size, err) : TN_OK;
+    return managed ? tn__managed_check_abi(object->name, abi, size, err) : 0;
 }
 
 static int enter_object(const struct tn_linked_object *object, struct tn_error *err)
@@ -193,7 +193,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
 
 static int linked(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
-    int code = TN_OK;
+    int code = 0;
     size_t entered = 0;
     tn__mutex_lock(&loaded.lock);
     while (entered < count && !code)

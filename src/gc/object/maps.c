@@ -61,11 +61,11 @@ static int read_safepoint(struct reader *r, bool wide, uint32_t *place)
         return malformed(r, "a derived pointer names a base that there is none of");
     r->at += 2 * (size_t)slot * derived;
     if (!(*place & TN_GC_MAP_PINNED))
-        return TN_OK;
+        return 0;
     if (!has(r, 2) || !has(r, 2 + (uint64_t)slot * tn__get16(r->section + r->at)))
         return malformed(r, "a safepoint is cut off");
     r->at += 2 + (size_t)slot * tn__get16(r->section + r->at);
-    return TN_OK;
+    return 0;
 }
 
 static int read_function(struct reader *r, int (*visit)(void *context, const struct tn__map *map), void *context)
@@ -100,14 +100,14 @@ static int read_function(struct reader *r, int (*visit)(void *context, const str
         if (code)
             return code;
     }
-    return TN_OK;
+    return 0;
 }
 
 int tn__maps_read(const uint8_t *section, size_t size, struct tn_range code,
                   int (*safepoint)(void *context, const struct tn__map *map), void *context, struct tn_error *err)
 {
     struct reader r = {section, size, 0, code, err};
-    int failure = TN_OK;
+    int failure = 0;
     while (!failure && r.at < size)
         failure = read_function(&r, safepoint, context);
     return failure;
@@ -203,7 +203,7 @@ static int count_one(void *context, const struct tn__map *map)
 {
     (void)map;
     ++*(size_t *)context;
-    return TN_OK;
+    return 0;
 }
 
 /* Closes the gap by moving into it an entry that a search would no longer find after it (Knuth, TAOCP 3, 6.4, Algorithm
@@ -213,7 +213,7 @@ static int remove_one(void *context, const struct tn__map *map)
     (void)context;
     size_t gap = find_place(map->address);
     if (!table.maps[gap].address)
-        return TN_OK;
+        return 0;
     table.count--;
     table.pins -= pins_something(&table.maps[gap]);
     for (size_t at = next_of(gap); table.maps[at].address; at = next_of(at)) {
@@ -224,7 +224,7 @@ static int remove_one(void *context, const struct tn__map *map)
         }
     }
     table.maps[gap].address = 0;
-    return TN_OK;
+    return 0;
 }
 
 static int enter_one(void *context, const struct tn__map *map)
@@ -237,7 +237,7 @@ static int enter_one(void *context, const struct tn__map *map)
     table.count++;
     table.maps[at] = *map;
     table.pins += pins_something(map);
-    return TN_OK;
+    return 0;
 }
 
 static int add_maps(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
@@ -280,7 +280,7 @@ int tn__maps_add_program(struct tn_error *err)
     /* A linker that drops unused sections may have dropped these. */
     const uint8_t *abi = __start_tenon_abi;
     size_t abi_size = (size_t)(__stop_tenon_abi - __start_tenon_abi);
-    int failure = abi_size ? tn__managed_check_abi("this program", abi, abi_size, err) : TN_OK;
+    int failure = abi_size ? tn__managed_check_abi("this program", abi, abi_size, err) : 0;
     begin_change();
     if (!failure && !table.has_program && &__start_tenon_maps[0] != &__stop_tenon_maps[0])
         failure = add_maps(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);

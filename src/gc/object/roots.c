@@ -63,7 +63,7 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
     lock_roots();
     bool added = add_range((struct range){words, count, 0});
     tn__mutex_unlock(&roots.lock);
-    return added ? TN_OK : tn__no_memory(err, NULL);
+    return added ? 0 : tn__no_memory(err, NULL);
 }
 
 void tn_roots_remove(void *words)
@@ -91,7 +91,7 @@ static int add_table(uint64_t owner, const uint8_t *section, size_t size, struct
         if (!add_range((struct range){(void **)(uintptr_t)words, count, owner}))
             return tn__no_memory(err, NULL);
     }
-    return TN_OK;
+    return 0;
 }
 
 int tn__roots_add_section(uint64_t owner, const uint8_t *section, size_t size, struct tn_range data,
@@ -116,7 +116,7 @@ int tn__roots_add_program(struct tn_error *err)
 {
     enum { PROGRAM = 1 }; /* no linked object has this id */
     struct tn_range everything = {0, UINT64_MAX};
-    int code = TN_OK;
+    int code = 0;
     lock_roots();
     if (!roots.has_program && &__start_tenon_roots[0] != &__stop_tenon_roots[0])
         code = add_table(PROGRAM, __start_tenon_roots, (size_t)(__stop_tenon_roots - __start_tenon_roots), everything,

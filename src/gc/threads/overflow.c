@@ -130,5 +130,5 @@ int tn_report_stack_overflow(tn_on_stack_overflow *report, void *context, struct
     __atomic_store_n(&tn__stack_watch, &watch, __ATOMIC_RELEASE);
     if (tn__self() && !tn__self()->signal_stack)
         attach(tn__self());
-    return TN_OK;
+    return 0;
 }

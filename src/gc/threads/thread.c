@@ -74,11 +74,11 @@ int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
     if (tn__thread_has_ended())
         return tn__fail(err, TN_EINVAL, "the thread is ending: the last destructors of its data are running");
     if (mutator)
-        return mutator->heap == heap ? TN_OK : tn__fail(err, TN_EINVAL, "the thread is attached to another heap");
+        return mutator->heap == heap ? 0 : tn__fail(err, TN_EINVAL, "the thread is attached to another heap");
     tn__heap_lock(heap); /* so that no fork comes in between */
     bool made = make_mutator(heap);
     tn__heap_unlock(heap);
-    return made ? TN_OK : tn__fail(err, TN_ENOMEM, "no memory for a thread of a heap");
+    return made ? 0 : tn__fail(err, TN_ENOMEM, "no memory for a thread of a heap");
 }
 
 static void free_mutator(struct tn__mutator *mutator)

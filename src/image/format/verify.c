@@ -115,5 +115,5 @@ int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct
     if (noted != sum)
         return tn__fail(err, TN_EFORMAT, "%s: checksum of the whole is %016llx, should be %016llx", name,
                         (unsigned long long)sum, (unsigned long long)noted);
-    return TN_OK;
+    return 0;
 }

@@ -57,8 +57,8 @@ static const struct tn_type *descriptor(const struct adjustment *a, const uint8_
 static int check_types(struct adjustment *a)
 {
     const struct tn__image_rows *types = table(a, TN__IMAGE_TYPE_TABLE);
-    int code = TN_OK;
-    for (uint32_t i = 0; i < types->count && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 0; i < types->count && !code; i++) {
         const uint8_t *row = tn__image_row(types, i);
         const char *name = tn__image_text(&a->image->view, row + TN__IMAGE_TYPE_NAME);
         const struct tn_type *type = descriptor(a, row), *host = NULL;
@@ -93,19 +93,19 @@ static int distance_of(const struct adjustment *a, uint32_t index, const uint8_t
                                 *dependencies = table(a, TN__IMAGE_DEPENDENCY_TABLE);
     if (of == TN__LIST_OWN && !which) {
         *distance = (uintptr_t)a->heap->start - base;
-        return TN_OK;
+        return 0;
     }
     const struct tn__image_heap *other = of == TN__LIST_DEPENDENCY && which < dependencies->count
                                              ? tn__image_heap_of(a->heap->dependencies[which], a->heap->heap)
                                              : NULL;
     if (other) {
         *distance = (uintptr_t)other->start - base;
-        return TN_OK;
+        return 0;
     }
     const uint8_t *type = of == TN__LIST_HOST_TYPE && which < types->count ? tn__image_row(types, which) : NULL;
     if (type && (tn__get32(type + TN__IMAGE_TYPE_FLAGS) & TN__IMAGE_HOST_TYPE)) {
         *distance = (uintptr_t)host_type(a, tn__image_text(&a->image->view, type + TN__IMAGE_TYPE_NAME)) - base;
-        return TN_OK;
+        return 0;
     }
     return FAIL(a, "%s: list %u: of kind %u, number %u", a->name, index, of, which);
 }
@@ -134,22 +134,22 @@ static int apply_list(struct adjustment *a, uint32_t index, const uint8_t *row, 
     const struct tn__list_words words = {a->heap->start, a->writable, a->heap->size};
     if (!tn__list_add(list, size, &words, distance, &a->heap->written))
         return FAIL(a, "%s: list %u: a word lies outside of the heap", a->name, index);
-    return TN_OK;
+    return 0;
 }
 
 /* The lists of the heap itself come first, so that descriptors of types can be looked at. */
 static int apply_lists(struct adjustment *a, bool is_own)
 {
     const struct tn__image_rows *lists = table(a, TN__IMAGE_LIST_TABLE);
-    int code = TN_OK;
-    for (uint32_t i = 0; i < lists->count && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 0; i < lists->count && !code; i++) {
         const uint8_t *row = tn__image_row(lists, i);
         uint32_t of = tn__get32(row + TN__IMAGE_LIST_OF);
         uint64_t distance;
         if (of < TN__LISTS && (of == TN__LIST_OWN) != is_own)
             continue;
         code = distance_of(a, i, row, &distance);
-        if (code == TN_OK && distance)
+        if (!code && distance)
             code = apply_list(a, i, row, distance);
     }
     return code;
@@ -179,7 +179,7 @@ static int bind_all(struct adjustment *a)
         tn__put64(a->heap->start + place, (uintptr_t)address + tn__get64(row + TN__IMAGE_BINDING_ADDEND));
         a->heap->written++;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- all of it ---- */
@@ -192,7 +192,7 @@ static bool is_displaced(const struct adjustment *a)
         uint64_t distance;
         const uint8_t *row = tn__image_row(lists, i);
         uint32_t of = tn__get32(row + TN__IMAGE_LIST_OF);
-        if ((of == TN__LIST_OWN || of == TN__LIST_DEPENDENCY) && distance_of(a, i, row, &distance) == TN_OK && distance)
+        if ((of == TN__LIST_OWN || of == TN__LIST_DEPENDENCY) && distance_of(a, i, row, &distance) == 0 && distance)
             return true;
     }
     return false;
@@ -202,7 +202,7 @@ static int protect(const struct adjustment *a, enum tn__image_zone kind, enum tn
 {
     const struct tn__saved_zone *zone = &a->heap->zones[kind];
     int error = zone->start ? tn__os_protect((uintptr_t)zone->start, zone->size, prot) : 0;
-    return error ? tn__fail(a->err, TN_ENOMEM, "%s: cannot protect its objects: %s", a->name, strerror(error)) : TN_OK;
+    return error ? tn__fail(a->err, TN_ENOMEM, "%s: cannot protect its objects: %s", a->name, strerror(error)) : 0;
 }
 
 int tn__image_heap_adjust(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
@@ -211,18 +211,18 @@ int tn__image_heap_adjust(struct tn_image *image, const struct tn_image_load_opt
         .image = image, .heap = image->heap, .options = options, .name = tn__image_label(image), .err = err};
     bool displaced = is_displaced(&a);
     a.writable = displaced ? 0 : image->heap->zones[TN__ZONE_FROZEN].size;
-    int code = displaced ? protect(&a, TN__ZONE_FROZEN, TN__PROT_RW) : TN_OK;
-    if (code == TN_OK)
+    int code = displaced ? protect(&a, TN__ZONE_FROZEN, TN__PROT_RW) : 0;
+    if (!code)
         code = apply_lists(&a, true);
-    if (code == TN_OK)
+    if (!code)
         code = check_types(&a);
-    if (code == TN_OK)
+    if (!code)
         code = bind_all(&a);
-    if (code == TN_OK && a.undefined)
+    if (!code && a.undefined)
         code = TN_EUNDEF;
-    if (code == TN_OK)
+    if (!code)
         code = apply_lists(&a, false);
-    if (code == TN_OK && displaced)
+    if (!code && displaced)
         code = protect(&a, TN__ZONE_FROZEN, TN__PROT_R);
-    return code == TN_OK ? protect(&a, TN__ZONE_SEALED, TN__PROT_R) : code;
+    return code ? code : protect(&a, TN__ZONE_SEALED, TN__PROT_R);
 }

@@ -108,7 +108,7 @@ static int list_types(struct checker *c, const struct tn_image_load_options *opt
         if (dependency(c, i))
             list_types_of(c, dependency(c, i));
     qsort(c->types, c->type_count, sizeof *c->types, compare_types);
-    return TN_OK;
+    return 0;
 }
 
 static bool is_type(const struct checker *c, const struct tn_type *type)
@@ -163,7 +163,7 @@ static int note_starts(struct checker *c, const struct tn__saved_zone *zone, boo
         tn__word_add(c->starts, place_of(c, object));
         at += size;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- references ---- */
@@ -207,8 +207,8 @@ static void check_slot(void *context, void **slot)
 
 static int check_references(struct checker *c, const struct tn__saved_zone *zone)
 {
-    int code = TN_OK;
-    for (char *at = zone->start, *end = at + zone->objects; at < end && code == TN_OK;) {
+    int code = 0;
+    for (char *at = zone->start, *end = at + zone->objects; at < end && !code;) {
         void *object = at + TN_GC_HEADER_SIZE;
         if (!tn__get64(at)) {
             at += 8;
@@ -232,7 +232,7 @@ static int check_roots(struct checker *c)
         if (c->wrong)
             return tn__fail(c->err, TN_EFORMAT, "%s: root %u: %s", c->name, i, c->wrong);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* What refers to unique objects is a word of the object that is said to have it. */
@@ -249,7 +249,7 @@ static int check_unique(struct checker *c)
         if (!tn__word_is_in(c->starts, object) || !tn__inside(place - object, 8, tn__payload(c->heap->start + object)))
             return tn__fail(c->err, TN_EFORMAT, "%s: use %u is no word of an object", c->name, i);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- patches ---- */
@@ -285,8 +285,8 @@ static const char *check_patch(const struct checker *c, const struct tn__patch *
 
 static int check_patches(const struct checker *c)
 {
-    int code = TN_OK;
-    for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_PATCH_TABLE].count && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 0; i < c->image->view.tables[TN__IMAGE_PATCH_TABLE].count && !code; i++) {
         const struct tn__patch patch = tn__image_patch(c->image, i);
         const char *wrong = check_patch(c, &patch);
         if (wrong)
@@ -298,14 +298,14 @@ static int check_patches(const struct checker *c)
 /* Under the heap's lock. */
 static int check_uses(struct checker *c)
 {
-    int code = TN_OK;
-    for (int kind = 0; kind < TN__ZONES && code == TN_OK; kind++)
+    int code = 0;
+    for (int kind = 0; kind < TN__ZONES && !code; kind++)
         code = check_references(c, &c->heap->zones[kind]);
-    if (code == TN_OK)
+    if (!code)
         code = check_roots(c);
-    if (code == TN_OK)
+    if (!code)
         code = check_unique(c);
-    return code == TN_OK ? check_patches(c) : code;
+    return code ? code : check_patches(c);
 }
 
 int tn__image_heap_check(const struct tn_image *image, const struct tn_image_load_options *options,
@@ -313,11 +313,11 @@ int tn__image_heap_check(const struct tn_image *image, const struct tn_image_loa
 {
     struct checker c = {.image = image, .heap = image->heap, .name = tn__image_label(image), .err = err};
     int code = tn__may_wait(err);
-    if (code == TN_OK)
+    if (!code)
         code = list_types(&c, options);
-    for (int kind = 0; kind < TN__ZONES && code == TN_OK; kind++)
+    for (int kind = 0; kind < TN__ZONES && !code; kind++)
         code = note_starts(&c, &image->heap->zones[kind], kind <= TN__ZONE_SEALED);
-    if (code == TN_OK) {
+    if (!code) {
         tn__heap_lock(image->heap->heap);
         code = check_uses(&c);
         tn__heap_unlock(image->heap->heap);

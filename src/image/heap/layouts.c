@@ -35,7 +35,7 @@ static int read_layout(const struct tn__image_view *view, const char *file, uint
                              .references = tn__get64(row + TN__IMAGE_LAYOUT_REFERENCES)};
     uint32_t at = tn__get32(row + TN__IMAGE_LAYOUT_OFFSETS), count = tn__get32(row + TN__IMAGE_LAYOUT_OFFSET_COUNT);
     if (!at)
-        return TN_OK;
+        return 0;
     if (!tn__inside(at, 4 * (uint64_t)count, text->count))
         return tn__fail(err, TN_EFORMAT, "%s: layout %u: its offsets lie outside of the text", file, index);
     *offsets = tn__alloc(NULL, 4 * (size_t)count + 4);
@@ -45,7 +45,7 @@ static int read_layout(const struct tn__image_view *view, const char *file, uint
         (*offsets)[i] = tn__get32((const uint8_t *)view->text + at + 4 * (size_t)i);
     type->offsets = *offsets;
     type->offset_count = count;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- when an image is opened ---- */
@@ -57,10 +57,10 @@ static int compare(const struct tn_type *type, const struct tn_image *with, cons
     const uint8_t *row = heap ? find_row(&with->view, type->name) : NULL;
     char difference[TN__DIFFERENCE];
     if (!row)
-        return TN_OK;
+        return 0;
     const void *saved = heap->start + tn__get64(row + TN__IMAGE_TYPE_PLACE);
     if (!tn__types_differ(type, saved, difference))
-        return TN_OK;
+        return 0;
     return tn__fail(err, TN_ENOTSUP, "%s: its code has another type '%s' than the objects of '%s': %s", file,
                     type->name, tn__image_name(&with->view), difference);
 }
@@ -70,12 +70,12 @@ int tn__image_check_layouts(const struct tn_image *image, const char *file, cons
 {
     const struct tn__image_rows *rows = &image->view.tables[TN__IMAGE_LAYOUT_TABLE];
     uint32_t images = image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count;
-    int code = TN_OK;
-    for (uint32_t i = 0; i < rows->count && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 0; i < rows->count && !code; i++) {
         struct tn_type type;
         uint32_t *offsets = NULL;
         code = read_layout(&image->view, file, i, &type, &offsets, err);
-        for (uint32_t other = 0; other < images && code == TN_OK; other++)
+        for (uint32_t other = 0; other < images && !code; other++)
             code = compare(&type, image->dependencies[other], file, options, err);
         tn__free(NULL, offsets);
     }
@@ -105,7 +105,7 @@ int tn__image_enter_types(struct tn_image *image, struct tn_error *err)
     heap->image = image;
     heap->types = (struct tn__saved_types){.name = tn__image_name(&image->view), .find = find_type};
     int code = tn__saved_types_enter(&heap->types, err);
-    if (code == TN_OK)
+    if (!code)
         image->leave_types = leave_types;
     return code;
 }
@@ -137,11 +137,11 @@ int tn__saved_check_type(const struct tn__saved *saved, const char *file, const 
     struct tn_type other;
     char difference[TN__DIFFERENCE];
     if (!row)
-        return TN_OK;
+        return 0;
     if (!read_saved(saved, row, &other))
         return tn__fail(err, TN_EFORMAT, "%s: the saved objects' type '%s': its descriptor is wrong", file, type->name);
     if (!tn__types_differ(type, &other, difference))
-        return TN_OK;
+        return 0;
     return tn__fail(err, TN_ENOTSUP, "%s: its code has another type '%s' than the saved objects: %s", file, type->name,
                     difference);
 }

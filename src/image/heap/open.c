@@ -21,7 +21,7 @@ static int check_heaps(struct tn_image *image, const struct tn_image_load_option
         if (image->dependencies[i]->heap && !tn__image_heap_of(image->dependencies[i], options->heap))
             return tn__fail(err, TN_ENOTSUP, "%s: it depends on the image '%s', which is part of another heap",
                             tn__image_label(image), tn__image_name(&image->dependencies[i]->view));
-    return TN_OK;
+    return 0;
 }
 
 /* ---- roots ---- */
@@ -48,7 +48,7 @@ static int check_roots(const struct tn_image *image, struct tn_error *err)
             !tn__inside(place, 8, image->heap->size))
             return FAIL("%s: root %u: its name or its place lies outside", tn__image_label(image), i);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- opening ---- */
@@ -77,14 +77,14 @@ static void end_heap(void *owner)
 static int mark(struct tn_image *image, struct tn_error *err)
 {
     if (!image->view.zones_at)
-        return TN_OK;
+        return 0;
     uint64_t *word = tn__image_place(&image->view, image->view.values_at), closed = 0;
     word += image->view.tables[TN__IMAGE_VALUE_TABLE].count;
     if (!__atomic_compare_exchange_n(word, &closed, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return tn__fail(err, TN_EDUP, "%s: it is open already, and its objects are part of a heap",
                         tn__image_label(image));
     image->heap->mark = word;
-    return TN_OK;
+    return 0;
 }
 
 static int enter(struct tn_image *image, struct tn_error *err)
@@ -101,7 +101,7 @@ static int enter(struct tn_image *image, struct tn_error *err)
                                                          .is_frozen = kind <= TN__ZONE_SEALED};
     }
     int code = tn__may_wait(err);
-    if (code != TN_OK)
+    if (code)
         return code;
     tn__heap_lock(heap->heap);
     code = tn__permanent_add(heap->heap, parts, count, image, end_heap, err);
@@ -116,29 +116,29 @@ int tn__image_heap_open(struct tn_image *image, const struct tn_image_load_optio
         return tn__no_memory(err, tn__image_label(image));
     image->heap->heap = options->heap;
     int code = mark(image, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__image_find_zones(image, options, err);
-    if (code == TN_OK)
+    if (!code)
         code = check_heaps(image, options, err);
-    if (code == TN_OK)
+    if (!code)
         code = check_roots(image, err);
     const struct tn__heap_parts *parts = options->heaps->parts;
-    if (code == TN_OK && !parts && image->view.tables[TN__IMAGE_PATCH_TABLE].count)
+    if (!code && !parts && image->view.tables[TN__IMAGE_PATCH_TABLE].count)
         code = tn__fail(err, TN_ENOTSUP, "%s: an executable cannot change objects of other images",
                         tn__image_label(image));
-    if (code == TN_OK && parts)
+    if (!code && parts)
         code = parts->check_unique(image, err);
-    if (code == TN_OK && parts)
+    if (!code && parts)
         code = parts->check_patches(image, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn__image_heap_adjust(image, options, err);
-    if (code == TN_OK && parts && (options->flags & TN_IMAGE_VERIFY))
+    if (!code && parts && (options->flags & TN_IMAGE_VERIFY))
         code = parts->check(image, options, err);
-    if (code == TN_OK && parts)
+    if (!code && parts)
         code = parts->enter_types(image, err);
-    if (code == TN_OK)
+    if (!code)
         code = enter(image, err);
-    if (code == TN_OK) {
+    if (!code) {
         tn__image_keep_original(image);
     } else {
         release(image);
@@ -172,7 +172,7 @@ int tn_image_root(const struct tn_image *image, const char *name, struct tn_hand
     if (!tn__image_heap_of(image, to->heap))
         return tn__fail(err, TN_EINVAL, "the image has no heap, or the handle is of another one");
     int code = tn__may_use(to->heap, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     void *const *root = tn__image_find_root(image, name);
     if (!root)
@@ -180,7 +180,7 @@ int tn_image_root(const struct tn_image *image, const char *name, struct tn_hand
     bool locked = tn__objects_hold(to->heap);
     to->object = __atomic_load_n(root, __ATOMIC_ACQUIRE);
     tn__objects_release(to->heap, locked);
-    return TN_OK;
+    return 0;
 }
 
 void tn_image_memory(const struct tn_image *image, struct tn_image_memory *memory)

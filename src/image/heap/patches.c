@@ -109,7 +109,7 @@ int tn__image_check_patches(const struct tn_image *image, struct tn_error *err)
             return tn__fail(err, TN_EFORMAT, "%s: patch %u: its word, its object or its value lies outside, or its row",
                             tn__image_label(image), i);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- patching ---- */
@@ -173,7 +173,7 @@ static int compare(const struct tn_image *image, const struct tn__patch *patch, 
         if (!tn__image_find_patch(other, of, patch->place, &theirs))
             continue;
         if (depends_on(image, other) || is_same(image, patch, other, &theirs))
-            return TN_OK;
+            return 0;
         return tn__fail(err, TN_EDUP,
                         "%s: it changes the word at +%llu of an object of type '%s' of the image '%s', which the image "
                         "'%s' has changed in another way",
@@ -181,7 +181,7 @@ static int compare(const struct tn_image *image, const struct tn__patch *patch, 
                         tn__type_of(of->heap->start + patch->object)->name, tn__image_name(&of->view),
                         tn__image_name(&other->view));
     }
-    return TN_OK;
+    return 0;
 }
 
 /* The resolver is the client's, so the heap is not locked. */
@@ -205,7 +205,7 @@ static int find_words(struct tn__patching *p, const struct tn_image_load_options
                      symbol_of(image, &patch));
         undefined = true;
     }
-    return undefined ? TN_EUNDEF : TN_OK;
+    return undefined ? TN_EUNDEF : 0;
 }
 
 static void store(struct tn_heap *heap, const struct tn__patched *word)
@@ -250,12 +250,12 @@ static void store_back(struct tn__patching *p)
 /* Under the heap's lock, from the comparison to the list: no other image comes between. */
 static int list_patcher(const struct tn_image *image, struct tn_error *err)
 {
-    int code = TN_OK;
-    for (uint32_t i = 0; i < table(image, TN__IMAGE_PATCH_TABLE)->count && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 0; i < table(image, TN__IMAGE_PATCH_TABLE)->count && !code; i++) {
         const struct tn__patch patch = tn__image_patch(image, i);
         code = compare(image, &patch, err);
     }
-    for (uint32_t i = 0; i < table(image, TN__IMAGE_DEPENDENCY_TABLE)->count && code == TN_OK; i++) {
+    for (uint32_t i = 0; i < table(image, TN__IMAGE_DEPENDENCY_TABLE)->count && !code; i++) {
         struct tn__image_heap *heap = dependency(image, i);
         if (!heap)
             continue;
@@ -285,20 +285,20 @@ int tn__image_patch_all(struct tn_image *image, const struct tn_image_load_optio
 {
     *p = (struct tn__patching){.image = image};
     uint32_t count = table(image, TN__IMAGE_PATCH_TABLE)->count, done = 0;
-    int code = count ? tn__may_wait(err) : TN_OK;
-    if (!count || code != TN_OK)
+    int code = count ? tn__may_wait(err) : 0;
+    if (!count || code)
         return code;
     p->words = tn__alloc_zeroed(NULL, count, sizeof *p->words);
     if (!p->words)
         return tn__no_memory(err, tn__image_name(&image->view));
     p->count = count;
     code = find_words(p, options, err);
-    if (code == TN_OK) {
+    if (!code) {
         tn__heap_lock(image->heap->heap);
         code = list_patcher(image, err);
         tn__heap_unlock(image->heap->heap);
     }
-    if (code == TN_OK && !store_all(p, &done))
+    if (!code && !store_all(p, &done))
         code = tn__no_memory(err, tn__image_name(&image->view));
     p->count = done;
     return code;

@@ -39,12 +39,12 @@ int tn__image_heap_restore(struct tn_image *image, const struct tn_image_load_op
 {
     const struct tn__heap_parts *parts = options->heaps->parts;
     struct tn__patching patching;
-    int code = parts ? parts->patch_all(image, options, &patching, err) : TN_OK;
-    if (code == TN_OK && parts)
+    int code = parts ? parts->patch_all(image, options, &patching, err) : 0;
+    if (!code && parts)
         code = parts->give_way(image, options, err);
-    for (const struct tn_restore *row = next_of(NULL); row && code == TN_OK; row = next_of(row))
+    for (const struct tn_restore *row = next_of(NULL); row && !code; row = next_of(row))
         code = row->function(image, err);
     if (parts)
-        parts->end_patching(&patching, code != TN_OK);
+        parts->end_patching(&patching, code != 0);
     return code;
 }

@@ -76,7 +76,7 @@ static int find_first(const struct tn_image *image, uint32_t index, const struct
     const uint8_t *own = tn__image_row(types_of(image), index);
     const char *name = image->view.text + tn__get32(own + TN__IMAGE_TYPE_NAME);
     if ((tn__get32(own + TN__IMAGE_TYPE_FLAGS) & TN__IMAGE_HOST_TYPE) || strcmp(name, TN__IMAGE_ROOTS_TYPE) == 0)
-        return TN_OK;
+        return 0;
     const struct tn_image *other;
     for (size_t i = 0; (other = tn__permanent_owner(image->heap->heap, i)); i++) {
         const struct tn_type *type = other != image && other->heap->is_settled ? tn_image_type(other, name) : NULL;
@@ -87,10 +87,10 @@ static int find_first(const struct tn_image *image, uint32_t index, const struct
         if (type) {
             other->heap->is_needed = true;
             *instead = type;
-            return TN_OK;
+            return 0;
         }
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- objects ---- */
@@ -135,7 +135,7 @@ static int change_objects(struct changes *changes, const struct tn_image *image,
     }
     return error ? tn__fail(err, TN_ENOMEM, "%s: cannot protect its objects: %s", tn__image_name(&image->view),
                             strerror(error))
-                 : TN_OK;
+                 : 0;
 }
 
 /* ---- all of it ---- */
@@ -172,17 +172,17 @@ int tn__image_settle_types(struct tn_image *image, const struct tn_image_load_op
     struct tn__image_heap *heap = image->heap;
     const struct tn_type **instead = tn__arena_array(&image->arena, types_of(image)->count + 1, sizeof *instead);
     int code = tn__may_wait(err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (!instead)
         return tn__no_memory(err, tn__image_name(&image->view));
     tn__heap_lock(heap->heap);
-    for (uint32_t i = 0; i < types_of(image)->count && code == TN_OK; i++)
+    for (uint32_t i = 0; i < types_of(image)->count && !code; i++)
         code = find_first(image, i, &instead[i], err);
     heap->instead = instead;
-    heap->is_settled = code == TN_OK;
+    heap->is_settled = !code;
     tn__heap_unlock(heap->heap);
-    struct changes changes = {.heap = heap, .count = code == TN_OK ? list_changes(image, NULL) : 0};
+    struct changes changes = {.heap = heap, .count = !code ? list_changes(image, NULL) : 0};
     if (!changes.count)
         return code;
     changes.items = tn__alloc(NULL, changes.count * sizeof *changes.items);
@@ -192,5 +192,5 @@ int tn__image_settle_types(struct tn_image *image, const struct tn_image_load_op
     qsort(changes.items, changes.count, sizeof *changes.items, by_address);
     code = change_objects(&changes, image, err);
     tn__free(NULL, changes.items);
-    return code == TN_OK ? tn__image_fill_values(&(struct tn__image_opening){image, options, err}) : code;
+    return code ? code : tn__image_fill_values(&(struct tn__image_opening){image, options, err});
 }

@@ -46,7 +46,7 @@ int tn__image_check_unique(const struct tn_image *image, struct tn_error *err)
         if (!is_use(image, tn__image_row(uses, i)))
             return tn__fail(err, TN_EFORMAT, "%s: use %u: its object or its word lies outside", tn__image_label(image),
                             i);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- giving way ---- */
@@ -99,22 +99,22 @@ static int check_answers(const struct tn_image *image, const struct tn_image_uni
         if (rows[i].instead && (rows[i].instead->heap != image->heap->heap || tn_handle_is_null(rows[i].instead)))
             return tn__fail(err, TN_EINVAL, "%s: unique object %u: a handle of another heap, or of no object",
                             tn__image_label(image), i);
-    return TN_OK;
+    return 0;
 }
 
 int tn__image_give_way(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
     uint32_t count = table(image, TN__IMAGE_UNIQUE_TABLE)->count;
     if (!count || !options->unique)
-        return TN_OK;
+        return 0;
     struct tn_image_unique *rows = tn__alloc(NULL, count * sizeof *rows);
     if (!rows)
         return tn__no_memory(err, tn__image_label(image));
     list(image, rows);
     int code = options->unique(options->context, rows, count, err);
-    if (code == TN_OK)
+    if (!code)
         code = check_answers(image, rows, count, err);
-    if (code == TN_OK) {
+    if (!code) {
         bool locked = tn__objects_hold(image->heap->heap);
         for (uint32_t i = 0; i < count; i++)
             if (rows[i].instead)

@@ -35,8 +35,8 @@ int tn__image_heap_fill(const struct tn_image *image, const char *file, uint64_t
     const struct tn__image_rows *rows = &image->view.tables[TN__IMAGE_VALUE_TABLE];
     const struct tn__heap_parts *parts = options->heaps->parts;
     bool undefined = false;
-    int code = parts ? parts->check_layouts(image, file, options, err) : TN_OK;
-    if (code != TN_OK)
+    int code = parts ? parts->check_layouts(image, file, options, err) : 0;
+    if (code)
         return code;
     for (uint32_t i = 0; i < rows->count; i++) {
         const uint8_t *row = tn__image_row(rows, i);
@@ -55,5 +55,5 @@ int tn__image_heap_fill(const struct tn_image *image, const char *file, uint64_t
         undefined |= !found;
         __atomic_store_n(&values[i], (uintptr_t)found, __ATOMIC_RELEASE);
     }
-    return undefined ? TN_EUNDEF : TN_OK;
+    return undefined ? TN_EUNDEF : 0;
 }

@@ -47,7 +47,7 @@ static int check_segment(const struct tn_image *image, int kind, const uint8_t *
     if (!image->view.zones_at && segment->address != intended)
         return FAIL("%s: the %s zone is intended for 0x%llx; its segment is for 0x%llx", name, zone_names[kind],
                     (unsigned long long)intended, (unsigned long long)segment->address);
-    return TN_OK;
+    return 0;
 }
 
 static int read_zone(const struct tn_image *image, uint32_t index, const uint8_t *row, struct tn_error *err)
@@ -68,7 +68,7 @@ static int read_zone(const struct tn_image *image, uint32_t index, const uint8_t
         return FAIL("%s: the %s zone: %llu bytes of objects in %llu bytes", name, zone_names[kind],
                     (unsigned long long)objects, (unsigned long long)size);
     image->heap->zones[kind] = (struct tn__saved_zone){start, size, objects, NULL};
-    return image->file ? check_segment(image, (int)kind, row, err) : TN_OK;
+    return image->file ? check_segment(image, (int)kind, row, err) : 0;
 }
 
 /* They are intended to follow each other, in the order of their kinds. */
@@ -83,7 +83,7 @@ static int read_zones(const struct tn_image *image, uint64_t *intended, struct t
     for (uint32_t i = 0, last = 0; i < zones->count; i++) {
         const uint8_t *row = tn__image_row(zones, i);
         int code = read_zone(image, i, row, err);
-        if (code != TN_OK)
+        if (code)
             return code;
         uint32_t kind = tn__get32(row + TN__IMAGE_ZONE_KIND);
         if (i && kind < last)
@@ -93,7 +93,7 @@ static int read_zones(const struct tn_image *image, uint64_t *intended, struct t
         heap->size += heap->zones[kind].size;
         last = kind;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- bringing them together ---- */
@@ -141,7 +141,7 @@ static int gather(struct tn_image *image, uint64_t intended, bool anywhere, stru
             to += heap->zones[kind].size;
         }
     return error ? tn__fail(err, TN_ENOMEM, "%s: no place for its objects: %s", tn__image_label(image), strerror(error))
-                 : TN_OK;
+                 : 0;
 }
 
 int tn__image_find_zones(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
@@ -152,15 +152,15 @@ int tn__image_find_zones(struct tn_image *image, const struct tn_image_load_opti
         return tn__fail(err, TN_ENOTSUP, "%s: it has saved objects without code, and is no file",
                         tn__image_label(image));
     int code = read_zones(image, &intended, err);
-    if (code == TN_OK && image->view.zones_at)
+    if (!code && image->view.zones_at)
         code = gather(image, intended, options->flags & TN_IMAGE_RELOCATE, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     for (int kind = TN__ZONES; kind-- > 0;)
         heap->start = heap->zones[kind].start ? heap->zones[kind].start : heap->start;
     heap->moved = (uintptr_t)heap->start - intended;
     heap->changing = heap->zones[TN__ZONE_FROZEN].size + heap->zones[TN__ZONE_SEALED].size;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- what they were ---- */

@@ -80,14 +80,14 @@ static int read_headers(struct source *s)
         return tn__fail(s->err, TN_EFORMAT, wrong, s->path);
     s->names = section_of(s, header->e_shstrndx);
     bool named = has_bytes(s, &s->names) && s->names.sh_size && !s->bytes[s->names.sh_offset + s->names.sh_size - 1];
-    return named ? TN_OK : tn__fail(s->err, TN_EFORMAT, wrong, s->path);
+    return named ? 0 : tn__fail(s->err, TN_EFORMAT, wrong, s->path);
 }
 
 static int read_source(struct source *s, const struct tn_image *image)
 {
     uint64_t names = 0;
     int code = read_headers(s);
-    for (size_t i = 1; i < s->header.e_shnum && code == TN_OK; i++) {
+    for (size_t i = 1; i < s->header.e_shnum && !code; i++) {
         Elf64_Shdr section = section_of(s, i);
         if (!is_loaded(&section))
             continue;
@@ -178,7 +178,7 @@ static void forget_image(struct tn_image *image)
 static int show(struct tn_image *image, struct source *s)
 {
     int code = read_source(s, image);
-    if (code != TN_OK)
+    if (code)
         return code;
     image->shown = make(s, image->file->mapping.bias);
     if (!image->shown)
@@ -188,7 +188,7 @@ static int show(struct tn_image *image, struct source *s)
     tn__observers_lock();
     tn__jit_register(&image->shown->entry);
     tn__observers_unlock();
-    return TN_OK;
+    return 0;
 }
 
 int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_error *err)
@@ -199,7 +199,7 @@ int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_err
     if (!image->file)
         return tn__fail(err, TN_EINVAL, "only images that were loaded from files are shown to debuggers");
     if (image->shown)
-        return TN_OK;
+        return 0;
     int error = tn__os_map_file(path, &file);
     if (error)
         return tn__fail(err, TN_EIO, "%s: cannot be read: %s", path, strerror(error));

@@ -83,7 +83,7 @@ int tn__image_register_frames(const struct tn__image_opening *o)
     const struct tn__image_mapping *m = &file->mapping;
     struct index index;
     if (!m->frames.size)
-        return TN_OK;
+        return 0;
     if (!read_index(m, &index))
         return tn__fail(o->err, TN_EFORMAT, "%s: the index of its unwind table (.eh_frame_hdr) is not one", m->name);
     if (!tn__image_at(m, index.table, 4, TN__PROT_R) || !has_end(m, index.an_entry))
@@ -98,7 +98,7 @@ int tn__image_register_frames(const struct tn__image_opening *o)
     if (good)
         tn__unwind_register(&file->unwind, file->tables, as);
     tn__mutex_unlock(&lock);
-    return good ? TN_OK : tn__fail(o->err, TN_ENOMEM, "%s: out of memory", m->name);
+    return good ? 0 : tn__fail(o->err, TN_ENOMEM, "%s: out of memory", m->name);
 }
 
 void tn__image_forget_frames(struct tn__opened_file *file)

@@ -15,7 +15,7 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
                   struct tn_image **out, struct tn_error *err)
 {
     int code = tn__take_options(options, sizeof *options, given, "struct tn_image_load_options", err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (options->flags & ~(TN_IMAGE_VERIFY | TN_IMAGE_COPY | TN_IMAGE_RELOCATE))
         return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
@@ -26,7 +26,7 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
     if (!*out)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     (*out)->arena = arena;
-    return TN_OK;
+    return 0;
 }
 
 int tn__image_run(const struct tn__image_phase *phases, size_t count, const struct tn__image_opening *o)
@@ -46,8 +46,8 @@ int tn__image_choose(const struct tn__image_opening *o)
     struct tn_cpu host = {.size = sizeof host};
     const struct tn_cpu *cpu = o->options->cpu;
     const struct tn__image_view *view = &image->view;
-    int code = cpu ? TN_OK : tn_cpu_host(&host, o->err);
-    if (code != TN_OK)
+    int code = cpu ? 0 : tn_cpu_host(&host, o->err);
+    if (code)
         return code;
     cpu = cpu ? cpu : &host;
     if (view->machine != tn__image_machine(tn_cpu_arch_name(cpu->arch)))
@@ -55,7 +55,7 @@ int tn__image_choose(const struct tn__image_opening *o)
                         tn__image_arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
     struct tn_error why;
     code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, &why);
-    if (code == TN_OK)
+    if (!code)
         return code;
     tn__fail(o->err, code, "%s: ", name);
     tn__append_text(o->err, why.text);
@@ -157,7 +157,7 @@ int tn_image_function(const struct tn_image *image, size_t index, struct tn_imag
         .is_replaceable = tn__image_cell(view, (uint32_t)index) != TN__IMAGE_NO_CELL,
     };
     tn__give_stats(function, sizeof found, &found);
-    return TN_OK;
+    return 0;
 }
 
 /* Among the rows from `low` to before `high`, which are in order. */

@@ -13,7 +13,7 @@ static void *find_function(const struct tn_image *image, const struct tn_image_i
     struct tn_image_function function = {.size = sizeof function};
     if (row->name)
         return tn_image_lookup(image, row->name);
-    return tn_image_function(image, row->index, &function, NULL) == TN_OK ? function.address : NULL;
+    return tn_image_function(image, row->index, &function, NULL) == 0 ? function.address : NULL;
 }
 
 static int name_missing(const struct tn_image_instance *row, bool is_first, struct tn_error *err)
@@ -41,15 +41,15 @@ int tn_image_publish(const struct tn_image *image, const struct tn_image_instanc
                      struct tn_tracker *owner, struct tn_error *err)
 {
     struct tn_error other;
-    int code = TN_OK;
+    int code = 0;
     if (!image || (!rows && count))
         return tn__no_argument(err);
     for (size_t i = 0; i < count; i++)
         if (!find_function(image, &rows[i]))
-            code = name_missing(&rows[i], code == TN_OK, err);
-    for (size_t i = 0; i < count && code == TN_OK; i++) {
+            code = name_missing(&rows[i], !code, err);
+    for (size_t i = 0; i < count && !code; i++) {
         int result = publish_row(image, &rows[i], owner, &other);
-        if (result != TN_OK && result != TN_EDUP)
+        if (result != 0 && result != TN_EDUP)
             code = tn__fail(err, result, "row %zu: %s", i, other.text);
     }
     return code;

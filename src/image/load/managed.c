@@ -25,17 +25,17 @@ int tn__image_enter_managed(const struct tn__image_opening *o)
     struct tn__managed_file *managed = &file->managed;
     struct tn_error why;
     if (!managed->maps_size && !managed->roots_size)
-        return TN_OK;
+        return 0;
     managed->code = range_of(&file->mapping, TN__PROT_RX);
     managed->data = range_of(&file->mapping, TN__PROT_RW);
     int code = o->options->managed->enter(managed, &why);
-    if (code != TN_OK) {
+    if (code) {
         tn__fail(o->err, code, "%s: ", file->mapping.name);
         tn__append_text(o->err, why.text);
         return code;
     }
     file->runtime = o->options->managed;
-    return TN_OK;
+    return 0;
 }
 
 void tn__image_leave_managed(struct tn__opened_file *file)

@@ -52,7 +52,7 @@ static int check_file(const struct parser *p, const uint8_t *head, size_t size)
     unsigned type = tn__get16(head + offsetof(Elf64_Ehdr, e_type));
     if (type != ET_DYN)
         return FAIL(p, "%s: ELF type %u; only shared libraries can be loaded", p->name, type);
-    return TN_OK;
+    return 0;
 }
 
 static int add_segment(struct parser *p, const Elf64_Phdr *h)
@@ -79,7 +79,7 @@ static int add_segment(struct parser *p, const Elf64_Phdr *h)
                                                                  h->p_flags & PF_X   ? TN__PROT_RX
                                                                  : h->p_flags & PF_W ? TN__PROT_RW
                                                                                      : TN__PROT_R};
-    return TN_OK;
+    return 0;
 }
 
 static int take_header(struct parser *p, const Elf64_Phdr *h)
@@ -87,33 +87,33 @@ static int take_header(struct parser *p, const Elf64_Phdr *h)
     struct tn__image_segment range = {.address = h->p_vaddr, .file_size = h->p_filesz, .size = h->p_memsz};
     switch (h->p_type) {
     case PT_LOAD:
-        return h->p_memsz ? add_segment(p, h) : TN_OK;
+        return h->p_memsz ? add_segment(p, h) : 0;
     case PT_DYNAMIC:
         p->mapping->dynamic = range;
-        return TN_OK;
+        return 0;
     case PT_GNU_RELRO:
         p->mapping->relro = range;
-        return TN_OK;
+        return 0;
     case PT_NOTE:
         if (p->note_count < TN__IMAGE_SEGMENTS)
             p->notes[p->note_count++] = range;
-        return TN_OK;
+        return 0;
     case PT_GNU_EH_FRAME:
         p->mapping->frames = range;
-        return TN_OK;
+        return 0;
     case PT_TLS:
         p->mapping->tls = range;
         p->mapping->tls_alignment = h->p_align;
-        return TN_OK;
+        return 0;
     default:
-        return TN_OK;
+        return 0;
     }
 }
 
 static int read_at(const struct parser *p, uint64_t offset, uint8_t *bytes, size_t *size)
 {
     int error = read_source(&p->from, offset, bytes, HEAD, size);
-    return error ? tn__fail(p->err, TN_EIO, "%s: cannot be read: %s", p->name, strerror(error)) : TN_OK;
+    return error ? tn__fail(p->err, TN_EIO, "%s: cannot be read: %s", p->name, strerror(error)) : 0;
 }
 
 static int read_headers(struct parser *p)
@@ -122,9 +122,9 @@ static int read_headers(struct parser *p)
     Elf64_Ehdr file;
     size_t read;
     int code = read_at(p, 0, head, &read);
-    if (code == TN_OK)
+    if (!code)
         code = check_file(p, head, read);
-    if (code != TN_OK)
+    if (code)
         return code;
     memcpy(&file, head, sizeof file);
     p->mapping->machine = file.e_machine;
@@ -134,16 +134,16 @@ static int read_headers(struct parser *p)
                     file.e_phentsize, (unsigned long long)file.e_phoff);
     if (!tn__inside(at, size, read)) {
         code = read_at(p, at, head, &read);
-        if (code == TN_OK && read < size)
+        if (!code && read < size)
             code = FAIL(p, "%s: was truncated while it was read", p->name);
         at = 0;
     }
-    for (size_t i = 0; i < file.e_phnum && code == TN_OK; i++) {
+    for (size_t i = 0; i < file.e_phnum && !code; i++) {
         Elf64_Phdr header;
         memcpy(&header, head + at + i * sizeof header, sizeof header);
         code = take_header(p, &header);
     }
-    if (code == TN_OK && !p->mapping->segment_count)
+    if (!code && !p->mapping->segment_count)
         return FAIL(p, "%s: there is nothing to load", p->name);
     return code;
 }
@@ -173,7 +173,7 @@ static int find_image(const struct parser *p)
             continue;
         int32_t distance = (int32_t)tn__get32(notes + note + TN__IMAGE_NOTE_AT);
         p->mapping->header = range->address + note + (uint64_t)(int64_t)distance;
-        return TN_OK;
+        return 0;
     }
     return FAIL(p, "%s: there is no image in it: no note of Tenon's", p->name);
 }
@@ -261,7 +261,7 @@ static int map_segments(struct tn__image_mapping *m, uint64_t end, const struct 
     m->bias = m->start - start;
     for (size_t i = 0; i < m->segment_count && !error; i++)
         error = from->bytes ? copy_segment(m, &m->segments[i], from) : map_segment(m, &m->segments[i], from->fd);
-    return error ? report(m, error, err) : TN_OK;
+    return error ? report(m, error, err) : 0;
 }
 
 int tn__image_map(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
@@ -270,11 +270,11 @@ int tn__image_map(const char *name, const struct tn__image_source *from, struct 
     struct parser p = {.name = name, .from = *from, .mapping = mapping, .err = err};
     *mapping = (struct tn__image_mapping){.name = name, .fd = from->bytes ? -1 : from->fd};
     int code = read_headers(&p);
-    if (code == TN_OK)
+    if (!code)
         code = map_segments(mapping, p.end, from, err);
-    if (code == TN_OK)
+    if (!code)
         code = find_image(&p);
-    if (code != TN_OK)
+    if (code)
         tn__image_unmap(mapping);
     return code;
 }

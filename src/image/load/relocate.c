@@ -113,7 +113,7 @@ static int take_entry(struct relocator *r, const Elf64_Dyn *entry)
                         r->mapping->name);
     if (entry->d_tag == DT_REL)
         return tn__fail(r->err, TN_ENOTSUP, "%s: relocations without addends (DT_REL)", r->mapping->name);
-    return TN_OK;
+    return 0;
 }
 
 static int read_dynamic(struct relocator *r)
@@ -121,18 +121,18 @@ static int read_dynamic(struct relocator *r)
     const struct tn__image_mapping *m = r->mapping;
     const uint8_t *at = tn__image_at(m, m->dynamic.address, m->dynamic.file_size, TN__PROT_R);
     if (!m->dynamic.size)
-        return TN_OK;
+        return 0;
     if (!at)
         return FAIL(r, "%s: the dynamic section lies outside of its segments", m->name);
-    int code = TN_OK;
-    for (uint64_t i = 0; i < m->dynamic.file_size / sizeof(Elf64_Dyn) && code == TN_OK; i++) {
+    int code = 0;
+    for (uint64_t i = 0; i < m->dynamic.file_size / sizeof(Elf64_Dyn) && !code; i++) {
         Elf64_Dyn entry;
         memcpy(&entry, at + i * sizeof entry, sizeof entry);
         if (entry.d_tag == DT_NULL)
             break;
         code = take_entry(r, &entry);
     }
-    for (size_t i = 0; i < TABLES && code == TN_OK; i++)
+    for (size_t i = 0; i < TABLES && !code; i++)
         if (r->tables[i].size && !tn__image_at(m, r->tables[i].address, r->tables[i].size, TN__PROT_R))
             code = FAIL(r, "%s: dynamic section: a table of %llu bytes at 0x%llx lies outside of its segments", m->name,
                         (unsigned long long)r->tables[i].size, (unsigned long long)r->tables[i].address);
@@ -153,7 +153,7 @@ static int find_managed(const struct relocator *r, struct tn__managed_file *mana
     managed->abi = table_at(r, ABI, &managed->abi_size);
     managed->name = r->mapping->name;
     if (!managed->maps && !managed->roots && !managed->abi)
-        return TN_OK;
+        return 0;
     if (r->options->managed)
         return tn__managed_check_abi(managed->name, managed->abi, managed->abi_size, r->err);
     return tn__fail(r->err, TN_ENOTSUP,
@@ -176,7 +176,7 @@ static int read_symbol(const struct relocator *r, uint32_t index, Elf64_Sym *sym
     if (!*name || symbol->st_name >= strings->size || (*name)[strings->size - 1])
         return FAIL(r, "%s: the name of symbol %u lies outside of its table", m->name, index);
     *name += symbol->st_name;
-    return TN_OK;
+    return 0;
 }
 
 /* What the two words of a VALUE_TLS_BLOCK and a VALUE_TLS_PLACE are for: the file's code calls it. */
@@ -250,8 +250,8 @@ static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
     Elf64_Sym symbol;
     const char *name;
     *value = 0;
-    int code = index ? read_symbol(r, index, &symbol, &name) : TN_OK;
-    if (code != TN_OK || !index)
+    int code = index ? read_symbol(r, index, &symbol, &name) : 0;
+    if (code || !index)
         return code;
     unsigned type = ELF64_ST_TYPE(symbol.st_info);
     if (type == STT_GNU_IFUNC || type == STT_TLS)
@@ -259,12 +259,12 @@ static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
                         type == STT_TLS ? "thread-local" : "an indirect function");
     if (symbol.st_shndx != SHN_UNDEF) {
         *value = symbol.st_value + (symbol.st_shndx == SHN_ABS ? 0 : r->mapping->bias);
-        return TN_OK;
+        return 0;
     }
     *value = ask(r, name);
     if (!*value && ELF64_ST_BIND(symbol.st_info) != STB_WEAK)
         list_undefined(r, name);
-    return TN_OK;
+    return 0;
 }
 
 /* The place of a thread-local variable relative to the file's block. Of the program's variables only the collector's is
@@ -273,16 +273,16 @@ static int find_variable(const struct relocator *r, uint32_t index, uint64_t *pl
 {
     Elf64_Sym symbol = {.st_shndx = SHN_ABS};
     const char *name = "";
-    int code = index ? read_symbol(r, index, &symbol, &name) : TN_OK;
+    int code = index ? read_symbol(r, index, &symbol, &name) : 0;
     *place = symbol.st_value;
-    if (code != TN_OK || symbol.st_shndx != SHN_UNDEF)
+    if (code || symbol.st_shndx != SHN_UNDEF)
         return code;
     uint64_t distance = ask_collector(r, name, true);
     if (!distance)
         return tn__fail(r->err, TN_ENOTSUP, "%s: '%s' is a thread-local variable of the program's", r->mapping->name,
                         name);
     *place = distance - r->tls;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- relocations ---- */
@@ -309,25 +309,25 @@ static int apply_tls(struct relocator *r, enum value value, const Elf64_Rela *re
     uint64_t place;
     uint8_t *target = target_of(r, rela->r_offset);
     int code = find_variable(r, (uint32_t)ELF64_R_SYM(rela->r_info), &place);
-    if (!target || code != TN_OK)
+    if (!target || code)
         return target ? code : TN_EFORMAT;
     place += (uint64_t)rela->r_addend;
     switch (value) {
     case VALUE_TLS:
         tn__put64(target, r->tls + place);
-        return TN_OK;
+        return 0;
     case VALUE_TLS_BLOCK:
         tn__put64(target, r->tls);
-        return TN_OK;
+        return 0;
     case VALUE_TLS_PLACE:
         tn__put64(target, place);
-        return TN_OK;
+        return 0;
     default:
         if (!target_of(r, rela->r_offset + 8))
             return TN_EFORMAT;
         tn__put64(target, (uintptr_t)tn__tls_descriptor);
         tn__put64(target + 8, r->tls + place);
-        return TN_OK;
+        return 0;
     }
 }
 
@@ -339,25 +339,25 @@ static int apply(struct relocator *r, const Elf64_Rela *rela)
         return tn__fail(r->err, TN_ENOTSUP, "%s: relocation type %u is not supported", r->mapping->name,
                         (unsigned)ELF64_R_TYPE(rela->r_info));
     if (row->value == VALUE_NONE)
-        return TN_OK;
+        return 0;
     if (row->value >= VALUE_TLS)
         return apply_tls(r, row->value, rela);
     uint8_t *target = target_of(r, rela->r_offset);
     if (!target)
         return TN_EFORMAT;
-    int code = TN_OK;
+    int code = 0;
     if (row->value != VALUE_RELATIVE)
         code = find_symbol(r, (uint32_t)ELF64_R_SYM(rela->r_info), &value);
-    if (code == TN_OK)
+    if (!code)
         tn__put64(target, value + (row->value == VALUE_SYMBOL ? 0 : (uint64_t)rela->r_addend));
     return code;
 }
 
 static int apply_table(struct relocator *r, enum table table)
 {
-    int code = TN_OK;
+    int code = 0;
     const uint8_t *at = (const uint8_t *)(uintptr_t)(r->mapping->bias + r->tables[table].address);
-    for (uint64_t i = 0; i < r->tables[table].size / sizeof(Elf64_Rela) && code == TN_OK; i++) {
+    for (uint64_t i = 0; i < r->tables[table].size / sizeof(Elf64_Rela) && !code; i++) {
         Elf64_Rela rela;
         memcpy(&rela, at + i * sizeof rela, sizeof rela);
         code = apply(r, &rela);
@@ -374,11 +374,11 @@ static bool is_slot(const struct relocator *r, uint64_t address)
 static int move_word(struct relocator *r, uint64_t address)
 {
     if (is_slot(r, address))
-        return TN_OK;
+        return 0;
     uint8_t *target = target_of(r, address);
     if (target)
         tn__put64(target, tn__get64(target) + r->mapping->bias);
-    return target ? TN_OK : TN_EFORMAT;
+    return target ? 0 : TN_EFORMAT;
 }
 
 /* Bit n is the word at start + 8 * n. Where slots or another segment begin among them, each is looked at by itself. */
@@ -386,10 +386,10 @@ static int move_some(struct relocator *r, uint64_t start, uint64_t bits)
 {
     bool first = is_slot(r, start), last = is_slot(r, start + SPAN - 8);
     if (first && last)
-        return TN_OK;
+        return 0;
     uint8_t *memory = first || last ? NULL : tn__image_at(r->mapping, start, SPAN, TN__PROT_RW);
-    int code = TN_OK;
-    for (; bits && code == TN_OK; bits &= bits - 1) {
+    int code = 0;
+    for (; bits && !code; bits &= bits - 1) {
         uint64_t at = 8 * (uint64_t)__builtin_ctzll(bits);
         if (memory)
             tn__put64(memory + at, tn__get64(memory + at) + r->mapping->bias);
@@ -404,8 +404,8 @@ static int apply_relr(struct relocator *r)
 {
     const uint8_t *at = (const uint8_t *)(uintptr_t)(r->mapping->bias + r->tables[RELR].address);
     uint64_t next = 0;
-    int code = TN_OK;
-    for (uint64_t i = 0; i < r->tables[RELR].size / 8 && code == TN_OK; i++) {
+    int code = 0;
+    for (uint64_t i = 0; i < r->tables[RELR].size / 8 && !code; i++) {
         uint64_t word = tn__get64(at + 8 * i);
         code = word & 1 ? move_some(r, next, word >> 1) : move_word(r, word);
         next = word & 1 ? next + SPAN : word + 8;
@@ -423,7 +423,7 @@ static int list_calls(const struct relocator *r, enum table table, struct tn__im
         if (!tn__image_at(r->mapping, function - r->mapping->bias, 1, TN__PROT_RX))
             return FAIL(r, "%s: an initializer or finalizer is no code of the file", r->mapping->name);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* Their place in the program's reserve. */
@@ -431,7 +431,7 @@ static int place_variables(struct relocator *r, struct tn__opened_file *file)
 {
     const struct tn__image_segment *tls = &r->mapping->tls;
     if (!tls->size)
-        return TN_OK;
+        return 0;
     if (tls->file_size > tls->size || !tn__image_at(r->mapping, tls->address, tls->file_size, TN__PROT_R))
         return FAIL(r, "%s: PT_TLS lies outside of its segments", r->mapping->name);
     uint64_t alignment = tn__max64(r->mapping->tls_alignment, 1);
@@ -446,17 +446,17 @@ static int publish_variables(const struct relocator *r, const struct tn__opened_
 {
     const struct tn__image_segment *tls = &r->mapping->tls;
     const void *values = (const void *)(uintptr_t)(r->mapping->bias + tls->address);
-    return file->tls ? tn__tls_publish(file->tls, values, tls->file_size, r->err) : TN_OK;
+    return file->tls ? tn__tls_publish(file->tls, values, tls->file_size, r->err) : 0;
 }
 
 static int apply_all(struct relocator *r)
 {
     int code = apply_relr(r);
-    if (code == TN_OK)
+    if (!code)
         code = apply_table(r, RELA);
-    if (code == TN_OK)
+    if (!code)
         code = apply_table(r, JMPREL);
-    return code == TN_OK && r->undefined ? TN_EUNDEF : code;
+    return !code && r->undefined ? TN_EUNDEF : code;
 }
 
 int tn__image_relocate(const struct tn__image_opening *o)
@@ -465,17 +465,17 @@ int tn__image_relocate(const struct tn__image_opening *o)
     struct relocator r = {
         .image = o->image, .file = file, .mapping = &file->mapping, .options = o->options, .err = o->err};
     int code = read_dynamic(&r);
-    if (code == TN_OK)
+    if (!code)
         code = find_managed(&r, &file->managed);
-    if (code == TN_OK)
+    if (!code)
         code = place_variables(&r, file);
-    if (code == TN_OK)
+    if (!code)
         code = apply_all(&r);
-    if (code == TN_OK)
+    if (!code)
         code = list_calls(&r, INIT, &file->initializers);
-    if (code == TN_OK)
+    if (!code)
         code = list_calls(&r, FINI, &file->finalizers);
-    return code == TN_OK ? publish_variables(&r, file) : code;
+    return code ? code : publish_variables(&r, file);
 }
 
 void tn__image_give_variables(struct tn__opened_file *file)
@@ -491,9 +491,9 @@ int tn__image_seal(const struct tn__image_opening *o)
     uint64_t page = tn__os_page_size(), start = m->relro.address / page * page;
     uint64_t end = (m->relro.address + m->relro.size) / page * page;
     if (end <= start)
-        return TN_OK;
+        return 0;
     if (!tn__image_at(m, m->relro.address, m->relro.size, TN__PROT_RW))
         return tn__fail(o->err, TN_EFORMAT, "%s: PT_GNU_RELRO lies outside of its segments", m->name);
     int error = tn__os_protect(m->bias + start, end - start, TN__PROT_R);
-    return error ? tn__fail(o->err, TN_ENOMEM, "%s: cannot protect its data: %s", m->name, strerror(error)) : TN_OK;
+    return error ? tn__fail(o->err, TN_ENOMEM, "%s: cannot protect its data: %s", m->name, strerror(error)) : 0;
 }

@@ -42,7 +42,7 @@ static int check_version(const struct reader *r)
         return tn__fail(r->err, TN_ENOTSUP,
                         "%s: managed code or objects for version %u of the collector's ABI; this runtime's is %d",
                         r->name, gc_abi, TN_GC_ABI);
-    return TN_OK;
+    return 0;
 }
 
 static int check_size(const struct reader *r, uint64_t available)
@@ -65,7 +65,7 @@ static int check_size(const struct reader *r, uint64_t available)
     for (size_t at = TN__IMAGE_AT_ZEROS; at < TN__IMAGE_HEADER; at++)
         if (v->header[at])
             return FAIL(r, "%s: byte %zu of the header is not zero", r->name, at);
-    return TN_OK;
+    return 0;
 }
 
 /* What is known of the tables; the text's rows are bytes. */
@@ -113,35 +113,35 @@ static int find_table(const struct reader *r, const uint8_t *entry)
         return FAIL(r, "%s: table of %s: %u rows of %u bytes at %u, outside of %u bytes", r->name, name, count, row,
                     offset, v->size);
     if (!is_known)
-        return TN_OK;
+        return 0;
     if (row < known_tables[kind].row || (kind == TN__IMAGE_TEXT_TABLE && row != 1))
         return FAIL(r, "%s: table of %s: rows of %u bytes, not %u", r->name, name, row, known_tables[kind].row);
     if (v->tables[kind].rows)
         return FAIL(r, "%s: two tables of %s", r->name, name);
     v->tables[kind] = (struct tn__image_rows){v->header + offset, count, row};
-    return TN_OK;
+    return 0;
 }
 
 static int find_tables(const struct reader *r)
 {
     struct tn__image_view *v = r->view;
     uint32_t count = tn__get32(v->header + TN__IMAGE_AT_DIRECTORY), row = tn__get32(v->header + TN__IMAGE_AT_ROW);
-    int code = TN_OK;
+    int code = 0;
     if (row < TN__IMAGE_ENTRY || !tn__inside(TN__IMAGE_HEADER, (uint64_t)count * row, v->size))
         return FAIL(r, "%s: directory of %u rows of %u bytes, in %u bytes", r->name, count, row, v->size);
-    for (uint32_t i = 0; i < count && code == TN_OK; i++)
+    for (uint32_t i = 0; i < count && !code; i++)
         code = find_table(r, v->header + TN__IMAGE_HEADER + (size_t)i * row);
     bool has_heap = v->tables[TN__IMAGE_ZONE_TABLE].rows;
-    for (size_t kind = 0; kind < TN__IMAGE_TABLES && code == TN_OK; kind++)
+    for (size_t kind = 0; kind < TN__IMAGE_TABLES && !code; kind++)
         if (!v->tables[kind].rows && (kind < TN__IMAGE_CODE_TABLES || (has_heap && kind < TN__IMAGE_HEAP_TABLES)))
             code = FAIL(r, "%s: no table of %s", r->name, known_tables[kind].name);
-    if (code != TN_OK)
+    if (code)
         return code;
     const struct tn__image_rows *text = &v->tables[TN__IMAGE_TEXT_TABLE];
     v->text = (const char *)text->rows;
     if (!text->count || v->text[text->count - 1])
         return FAIL(r, "%s: the table of text does not end with a zero", r->name);
-    return TN_OK;
+    return 0;
 }
 
 const char *tn__image_text(const struct tn__image_view *v, const uint8_t *field)
@@ -175,7 +175,7 @@ static int read_target(const struct reader *r, uint32_t index)
         v->groups |= UINT64_C(1) << index;
     if (target->base && (target->base >= index || !(v->groups >> target->base & 1)))
         return FAIL(r, "%s: target %u: base %zu", r->name, index, target->base);
-    return TN_OK;
+    return 0;
 }
 
 static int read_targets(const struct reader *r, struct tn__arena *arena)
@@ -187,8 +187,8 @@ static int read_targets(const struct reader *r, struct tn__arena *arena)
     v->targets = tn__arena_array(arena, count, sizeof *v->targets);
     if (!v->targets)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", r->name);
-    int code = TN_OK;
-    for (uint32_t i = 0; i < count && code == TN_OK; i++)
+    int code = 0;
+    for (uint32_t i = 0; i < count && !code; i++)
         code = read_target(r, i);
     return code;
 }
@@ -215,7 +215,7 @@ static int check_counts(const struct reader *r)
     v->values_at = has_words ? (uint32_t)own : 0;
     v->zones_at = by_places ? (uint32_t)own + 1 : 0;
     v->cells_at = cells ? (uint32_t)before : 0;
-    return TN_OK;
+    return 0;
 }
 
 static uint32_t cell_function(const struct tn__image_view *view, uint32_t cell)
@@ -233,7 +233,7 @@ static int check_cells(const struct reader *r)
             return FAIL(r, "%s: cell %u is that of function %u, out of order or of %u", r->name, i, function,
                         functions);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* Rows that begin with a name. */
@@ -243,7 +243,7 @@ static int check_names(const struct reader *r, enum tn__image_table table, const
     for (uint32_t i = 0; i < rows->count; i++)
         if (!tn__image_text(r->view, tn__image_row(rows, i)))
             return FAIL(r, "%s: %s %u: its name lies outside of the text", r->name, what, i);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- names and functions ---- */
@@ -306,15 +306,15 @@ static int check_function(const struct reader *r, uint32_t index)
     if (has_slot ? targets < 64 && clones >> targets : clones != 1)
         return FAIL(r, "%s: function '%s' has versions for more than %u targets", r->name, name,
                     has_slot ? targets : 1);
-    return TN_OK;
+    return 0;
 }
 
 int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err)
 {
     struct tn__image_view copy = *view;
     struct reader r = {name, &copy, err};
-    int code = TN_OK;
-    for (uint32_t i = 0; i < view->tables[TN__IMAGE_FUNCTION_TABLE].count && code == TN_OK; i++)
+    int code = 0;
+    for (uint32_t i = 0; i < view->tables[TN__IMAGE_FUNCTION_TABLE].count && !code; i++)
         code = check_function(&r, i);
     return code;
 }
@@ -327,23 +327,23 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
     if (available < TN__IMAGE_HEADER)
         return FAIL(&r, "%s: truncated: %llu bytes are no image", name, (unsigned long long)available);
     int code = check_version(&r);
-    if (code == TN_OK)
+    if (!code)
         code = check_size(&r, available);
-    if (code == TN_OK)
+    if (!code)
         code = find_tables(&r);
-    if (code == TN_OK)
+    if (!code)
         code = read_targets(&r, arena);
-    if (code == TN_OK)
+    if (!code)
         code = check_counts(&r);
-    if (code == TN_OK)
+    if (!code)
         code = check_names(&r, TN__IMAGE_NEED_TABLE, "host symbol");
-    if (code == TN_OK)
+    if (!code)
         code = check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, "dependency");
-    if (code == TN_OK)
+    if (!code)
         code = check_names(&r, TN__IMAGE_REACHED_TABLE, "dependency of a dependency");
-    if (code == TN_OK)
+    if (!code)
         code = check_names(&r, TN__IMAGE_VALUE_TABLE, "value");
-    if (code == TN_OK)
+    if (!code)
         code = check_cells(&r);
-    return code == TN_OK ? check_names(&r, TN__IMAGE_LAYOUT_TABLE, "layout") : code;
+    return code ? code : check_names(&r, TN__IMAGE_LAYOUT_TABLE, "layout");
 }

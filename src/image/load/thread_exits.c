@@ -177,7 +177,7 @@ int tn__image_finalize_at_exit(const struct tn__image_opening *o)
     if (!failed)
         __atomic_store_n(&image->finalizers, image->file->finalizers.count, __ATOMIC_RELAXED);
     tn__mutex_unlock(&lock);
-    return failed ? tn__fail(o->err, TN_ENOMEM, "out of memory") : TN_OK;
+    return failed ? tn__fail(o->err, TN_ENOMEM, "out of memory") : 0;
 }
 
 /* ---- images ---- */
@@ -200,7 +200,7 @@ int tn__image_enter(const struct tn__image_opening *o)
         }
     tn__list_append(&all, &image->listed);
     tn__mutex_unlock(&lock);
-    return TN_OK;
+    return 0;
 }
 
 void tn__image_leave(struct tn_image *image)

@@ -315,7 +315,7 @@ static bool list_package(void *context, const struct tn__os_entry *entry)
 static int trim(const struct folder *folder, uint64_t limit, uint64_t most, bool clears, struct tn_error *err)
 {
     struct trimming t = {.folder = folder, .clears = clears};
-    int lock, code = TN_OK;
+    int lock, code = 0;
     bool has_lock = !tn__os_lock_in(folder->fd, TRIMMING, true, &lock);
     int error = tn__os_each_in(folder->fd, list_package, &t);
     if (t.failed || error == ENOMEM)
@@ -448,7 +448,7 @@ static int take_identity(struct tn_package_cache *cache, const struct tn_package
         return tn__fail(err, TN_EINVAL, "tn_package_cache_open: either a compiler or an identity is needed");
     if (options->identity)
         return tn__buffer_fill(&cache->identity, options->identity, strlen(options->identity))
-                   ? TN_OK
+                   ? 0
                    : tn__no_memory(err, NULL);
     int code = tn__take_compiler(options->compiler, &compiler, err);
     if (!code && !compiler.identify)

@@ -117,7 +117,7 @@ static int choose(struct tn_save *save)
         return tn__fail(save->err, TN_ERANGE, "%s: no address for %llu bytes apart from other images",
                         save->options.name, (unsigned long long)save->size);
     return is_apart(save, save->base, space_for(save->size))
-               ? TN_OK
+               ? 0
                : tn__fail(save->err, TN_EINVAL, "%s: an image that it depends on is intended for the same addresses",
                           save->options.name);
 }
@@ -137,5 +137,5 @@ int tn__save_settle(struct tn_save *save)
             tn__put64(at, tn__get64(at) + heap);
             save->stats.addresses++;
         }
-    return TN_OK;
+    return 0;
 }

@@ -64,7 +64,7 @@ int tn__save_bind(struct tn_save *save, uint64_t place, const void *address, con
         !tn__grow(NULL, &save->bindings, &save->binding_capacity, save->binding_count + 1, sizeof *save->bindings))
         return tn__no_memory(save->err, options->name);
     save->bindings[save->binding_count++] = (struct tn__save_binding){place, name.addend, symbol};
-    return TN_OK;
+    return 0;
 }
 
 /* ---- references ---- */
@@ -124,7 +124,7 @@ static int take_word(struct copier *c, const struct tn__save_item *item, uint8_t
         return tn__save_fail(c->save, TN_EINVAL, item->object, item->parent, "a declared word is a reference");
     tn__put64(word, 0);
     if (kind == TN_SAVE_ZERO || !value)
-        return TN_OK;
+        return 0;
     return tn__save_bind(c->save, place, (const void *)(uintptr_t)value, item, NULL);
 }
 
@@ -132,7 +132,7 @@ static int take_words(struct copier *c, const struct tn__save_item *item, uint8_
 {
     const struct tn__save_kind *kind = &tn__save_kinds(c->save)[item->kind];
     const struct tn_type *type = kind->type;
-    int code = TN_OK;
+    int code = 0;
     for (size_t i = 0; kind->row && i < kind->row->word_count; i++) {
         uint64_t at = kind->row->words[i].offset, end = at < type->size ? type->size : payload;
         for (; at + 8 <= end && !code; at += type->element) {
@@ -162,20 +162,20 @@ static int report(struct copier *c, const void *object, uint32_t parent, const c
         return tn__save_fail(save, TN_ENOTSUP, object, parent, text);
     }
     if (!save->options.suspect)
-        return TN_OK;
+        return 0;
     char path[TN__SAVE_PATH];
     tn__save_path(save, object, parent, path);
     const struct tn_save_suspect suspect = {sizeof suspect, path, type, offset, value};
     enum tn__callback outer = tn__callback_begin(TN__UNDER_LOCK);
     save->options.suspect(save->options.context, &suspect);
     tn__callback_end(outer);
-    return TN_OK;
+    return 0;
 }
 
 static int look_for_addresses(struct copier *c, const struct tn__save_item *item, const uint8_t *copy, uint64_t payload)
 {
     uint64_t place = item->place;
-    int code = TN_OK;
+    int code = 0;
     for (uint64_t at = 0; at + 8 <= payload && !code; at += 8) {
         uint64_t value = tn__get64(copy + at);
         if (value - c->lowest < c->highest - c->lowest && !tn__word_is_in(c->own, place + at) && is_mapped(c, value) &&
@@ -199,7 +199,7 @@ static int read_mappings(struct copier *c)
 {
     struct tn_save *save = c->save;
     if (!(save->options.flags & TN_SAVE_STRICT) && !save->options.suspect)
-        return TN_OK;
+        return 0;
     int error = tn__os_each_mapping(add_mapping, c);
     if (error && (error == ENOMEM || (save->options.flags & TN_SAVE_STRICT)))
         return tn__fail(save->err, error == ENOMEM ? TN_ENOMEM : TN_EIO,
@@ -208,7 +208,7 @@ static int read_mappings(struct copier *c)
         c->lowest = c->mapped[0].start;
         c->highest = c->mapped[c->mapped_count - 1].end;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- objects ---- */
@@ -306,7 +306,7 @@ static int settle_patch(struct copier *c, struct tn__save_patch *patch)
     if (!patch->is_reference) {
         uint64_t start = (uintptr_t)save->options.images[changed->image]->heap->start;
         if (patch->of == TN__PATCH_SYMBOL || !c->mapped_count || !is_mapped(c, patch->value))
-            return TN_OK;
+            return 0;
         return report(c, changed->object, (uint32_t)(save->root_count + patch->changed) | TN__FROM_ROOT, type,
                       start + patch->place - (uintptr_t)changed->object, patch->value);
     }
@@ -324,7 +324,7 @@ static int settle_patch(struct copier *c, struct tn__save_patch *patch)
         patch->value = (uintptr_t)to - (uintptr_t)save->options.images[image - 1]->heap->start;
         patch->index = image - 1;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* A weak reference to what is not saved is null, and may have been before. */
@@ -332,7 +332,7 @@ static int settle_patches(struct copier *c)
 {
     struct tn_save *save = c->save;
     size_t kept = 0;
-    int code = TN_OK;
+    int code = 0;
     for (size_t i = 0; i < save->patch_count && !code; i++) {
         struct tn__save_patch *patch = &save->patches[i];
         code = settle_patch(c, patch);

@@ -83,7 +83,7 @@ int tn__save_make_file(struct tn_save *save)
     struct layout l = {.save = save};
     struct tn_buffer tables = {NULL, 0};
     int code = tn__save_tables(save, &tables);
-    if (code != TN_OK)
+    if (code)
         return code;
     list_parts(&l, tables.size);
     uint64_t from = save->page + save->size; /* where the tail is in the file */
@@ -107,7 +107,7 @@ int tn__save_make_file(struct tn_save *save)
     uint64_t sum, at;
     if (tn__image_parts_sum(parts, TN_COUNT(parts), &sum, &at))
         tn__put64(tail + (at - from), sum);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- writing ---- */
@@ -128,7 +128,7 @@ int tn__save_replace(const char *path, const struct tn__piece *head, uint64_t at
     }
     return error
                ? tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be written: %s", path, strerror(error))
-               : TN_OK;
+               : 0;
 }
 
 int tn__save_write_file(const struct tn_save *save, const char *path, struct tn_error *err)

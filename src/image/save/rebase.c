@@ -84,11 +84,11 @@ static bool find_header(struct rebasing *r)
 static int read_image(struct rebasing *r)
 {
     int code = read_file(r);
-    if (code == TN_OK && !find_header(r))
+    if (!code && !find_header(r))
         code = FAIL(r, TN_ENOTSUP, "%s: not a file that has saved objects alone", r->path);
-    if (code == TN_OK)
+    if (!code)
         code = tn__image_read(r->path, r->bytes + r->header, r->size - r->header, &r->arena, &r->view, r->err);
-    if (code == TN_OK && (!table(r, TN__IMAGE_ZONE_TABLE)->count || r->view.zones_at))
+    if (!code && (!table(r, TN__IMAGE_ZONE_TABLE)->count || r->view.zones_at))
         code = FAIL(r, TN_ENOTSUP, "%s: not a file that has saved objects alone", r->path);
     return code;
 }
@@ -124,7 +124,7 @@ static int choose(struct rebasing *r, const char *salt, uint64_t *base)
                     "%s: 0x%llx: no address of a page of %llu bytes, or one of an image that it depends on", r->path,
                     (unsigned long long)*base, (unsigned long long)page);
     r->distance = *base - r->base;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- what changes ---- */
@@ -162,7 +162,7 @@ static int move_objects(struct rebasing *r)
     }
     for (uint32_t i = 0; i < table(r, TN__IMAGE_LIST_TABLE)->count && good; i++)
         good = move_list(r, row_of(r, TN__IMAGE_LIST_TABLE, i), start, size);
-    return good ? TN_OK : FAIL(r, TN_EFORMAT, "%s: a zone or a list lies outside of the file", r->path);
+    return good ? 0 : FAIL(r, TN_EFORMAT, "%s: a zone or a list lies outside of the file", r->path);
 }
 
 static void move_headers(struct rebasing *r)
@@ -191,25 +191,25 @@ static int sign(struct rebasing *r)
     if (!tn__image_file_sum(r->bytes, r->size, &sum, &at))
         return FAIL(r, TN_EFORMAT, "%s: no file with an image, or a truncated one", r->path);
     tn__put64(r->bytes + at, sum);
-    return TN_OK;
+    return 0;
 }
 
 int tn_save_rebase(const char *path, const char *to, const char *salt, uint64_t *base, struct tn_error *err)
 {
     if (!path || !to || !base)
         return tn__no_argument(err);
-    struct tn_error own = {.code = TN_OK};
+    struct tn_error own = {.code = 0};
     struct rebasing r = {.path = path, .err = err ? err : &own};
     int code = read_image(&r);
-    if (code == TN_OK)
+    if (!code)
         code = choose(&r, salt, base);
-    if (code == TN_OK)
+    if (!code)
         code = move_objects(&r);
-    if (code == TN_OK) {
+    if (!code) {
         move_headers(&r);
         code = sign(&r);
     }
-    if (code == TN_OK) {
+    if (!code) {
         const struct tn__piece whole = {r.bytes, r.size};
         code = tn__save_replace(to, &whole, 0, NULL, 0, r.err);
     }

@@ -26,7 +26,7 @@ static int check_row(const struct tn_save_options *options, size_t index, struct
             return tn__fail(err, TN_EINVAL, "type %zu: word %zu: offset %u and kind %u", index, i, row->words[i].offset,
                             row->words[i].kind);
     }
-    return TN_OK;
+    return 0;
 }
 
 static int check_images(const struct tn_save *save, struct tn_error *err)
@@ -35,7 +35,7 @@ static int check_images(const struct tn_save *save, struct tn_error *err)
     for (size_t i = 0; i < options->image_count; i++)
         if (!options->images[i] || !tn__image_heap_of(options->images[i], save->heap))
             return tn__fail(err, TN_EINVAL, "image %zu has no objects in the heap", i);
-    return TN_OK;
+    return 0;
 }
 
 static int check_options(struct tn_save *save, struct tn_error *err)
@@ -213,7 +213,7 @@ int tn_save_take(struct tn_save *save, struct tn_save_stats *stats, struct tn_er
     save->state = TN__SAVE_TAKEN;
     if (stats)
         tn__give_stats(stats, sizeof save->stats, &save->stats);
-    return TN_OK;
+    return 0;
 }
 
 int tn_save_write(const struct tn_save *save, const char *path, struct tn_error *err)

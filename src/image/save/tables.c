@@ -288,7 +288,7 @@ static int write_tail(struct writer *w, struct tn_buffer *out)
     write_note(out->data);
     w->header = (uint8_t *)out->data + TN__SAVE_HEADER;
     write_all(w, counts);
-    return w->text.full ? tn__no_memory(save->err, save->options.name) : TN_OK;
+    return w->text.full ? tn__no_memory(save->err, save->options.name) : 0;
 }
 
 int tn__save_tables(struct tn_save *save, struct tn_buffer *out)

@@ -111,7 +111,7 @@ static uint64_t take_place(struct tn_save *save, const struct tn__save_kind *kin
 
 static int prepare(struct tn_save *save, const struct tn_save_type *row, const void *object, uint32_t item)
 {
-    int code = TN_OK;
+    int code = 0;
     if (!tn__grow(NULL, &save->prepared, &save->prepared_capacity, save->prepared_count + 1, sizeof *save->prepared))
         return no_memory(save);
     uint64_t *words = tn__save_prepare(save, row, object, &code);
@@ -201,7 +201,7 @@ static enum tn__image_zone zone_of(struct tn_save *save, const struct tn__save_k
 static int enter(struct tracer *t, void *object, uint32_t parent)
 {
     struct tn_save *save = t->save;
-    int code = TN_OK;
+    int code = 0;
     uint32_t type = tn__save_kind_of(save, tn__type_of(object), parent, &code), number = (uint32_t)save->items.count;
     if (code)
         return code;
@@ -282,7 +282,7 @@ static int check_finalizers(const struct tn_save *save, const struct tn__finaliz
         if (!row || !(row->prepare || (row->flags & TN_SAVE_DROP_FINALIZER)))
             return refuse_finalizer(save, list->object);
     }
-    return TN_OK;
+    return 0;
 }
 
 /* ---- all of it ---- */
@@ -316,13 +316,13 @@ static int place_zones(struct tn_save *save)
     }
     for (size_t i = 0; i < save->root_count; i++)
         save->roots[i].place += mutable->start;
-    return tn__places_end(&save->places, &save->items) ? TN_OK : no_memory(save);
+    return tn__places_end(&save->places, &save->items) ? 0 : no_memory(save);
 }
 
 int tn__save_trace(struct tn_save *save)
 {
     struct tracer t = {.save = save};
-    int code = tn__places_begin(&save->places, save->heap) ? TN_OK : no_memory(save);
+    int code = tn__places_begin(&save->places, save->heap) ? 0 : no_memory(save);
     tn__save_kind_of(save, &tn__save_roots_type, 0, &code);
     for (size_t i = 0; i < save->root_count && !code; i++) {
         t.parent = (uint32_t)i | TN__FROM_ROOT;

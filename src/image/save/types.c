@@ -70,13 +70,13 @@ static int settle(struct tn_save *save, struct tn__save_kind *kind)
         if (first->is_host != kind->is_host)
             return refuse_difference(save, kind->name, "one is the program's, the other is not");
         bool differ = tn__types_differ(first->type, kind->type, difference);
-        return differ ? refuse_difference(save, kind->name, difference) : TN_OK;
+        return differ ? refuse_difference(save, kind->name, difference) : 0;
     }
     const struct tn_type *type = kind->is_host ? NULL : type_of_images(save, kind->name, &kind->other);
     if (!type)
-        return TN_OK;
+        return 0;
     kind->place = (uintptr_t)type - save->options.images[kind->other - 1]->heap->moved;
-    return tn__types_differ(type, kind->type, difference) ? refuse_difference(save, kind->name, difference) : TN_OK;
+    return tn__types_differ(type, kind->type, difference) ? refuse_difference(save, kind->name, difference) : 0;
 }
 
 static int add_kind(struct tn_save *save, const struct tn_type *type, uint32_t parent)
@@ -91,7 +91,7 @@ static int add_kind(struct tn_save *save, const struct tn_type *type, uint32_t p
     int code = settle(save, &kind);
     if (code)
         return code;
-    return tn__addresses_add(&save->kinds, sizeof kind, &kind) ? TN_OK : tn__no_memory(save->err, save->options.name);
+    return tn__addresses_add(&save->kinds, sizeof kind, &kind) ? 0 : tn__no_memory(save->err, save->options.name);
 }
 
 uint32_t tn__save_kind_of(struct tn_save *save, const struct tn_type *type, uint32_t parent, int *code)
@@ -184,7 +184,7 @@ static int write_type(struct tn_save *save, const struct tn__save_kind *kind, ui
     if (!good)
         return tn__no_memory(save->err, save->options.name);
     if (tn__save_descriptor_zone(kind) == TN__ZONE_FROZEN)
-        return TN_OK;
+        return 0;
     char what[200];
     snprintf(what, sizeof what, "the function that visits references of objects of type '%.100s'", kind->name);
     return tn__save_bind(save, kind->place + offsetof(struct tn_type, visit),
@@ -195,7 +195,7 @@ int tn__save_write_types(struct tn_save *save)
 {
     const struct tn__save_zone *frozen = &save->zones[TN__ZONE_FROZEN];
     uint64_t at = frozen->start + tn__align_up(frozen->objects, 16);
-    int code = TN_OK;
+    int code = 0;
     for (size_t i = 0; i < save->kinds.count; i++)
         if (is_own(save, i) && tn__save_descriptor_zone(&tn__save_kinds(save)[i]) == TN__ZONE_FROZEN)
             at += sizeof(struct tn_type);

@@ -29,7 +29,7 @@ int tn__save_unique(struct tn_save *save, const void *object, uint32_t item)
     else if (tn__save_key(save, row, object, key, size) != size)
         return tn__save_fail(save, TN_EINVAL, object, saved->parent, "its key has another size each time");
     save->unique[save->unique_count++] = (struct tn__save_unique){.item = item, .key_size = (uint32_t)size, .key = key};
-    return TN_OK;
+    return 0;
 }
 
 struct search {
@@ -40,7 +40,7 @@ struct search {
 static void look(void *context, void **slot)
 {
     struct search *search = context;
-    int code = TN_OK;
+    int code = 0;
     if (!*slot || search->found || tn__save_image_of(search->save, *slot))
         return;
     uint32_t kind = tn__save_kind_of(search->save, tn__type_of(*slot), 0, &code);

@@ -238,7 +238,7 @@ static int fill_relr(const struct tn__elf_file *f)
     size_t count = space ? tn__output_relr(f->output, words, space) : 0;
     for (size_t i = count; i < space; i++)
         words[i] = 1;
-    return count <= space ? TN_OK : tn__fail(f->err, TN_ENOTSUP, "relocations do not fit their table");
+    return count <= space ? 0 : tn__fail(f->err, TN_ENOTSUP, "relocations do not fit their table");
 }
 
 /* ---- the dynamic section ---- */
@@ -352,11 +352,11 @@ int tn__elf_fill_tables(struct tn__elf_file *f)
         return tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
     number_sections(f);
     int code = fill_relr(f);
-    if (code != TN_OK || f->stub)
+    if (code || f->stub)
         return code;
     if (is_library(f))
         fill_hash_table(f);
     fill_dynamic(f, fill_symbols(f));
     fill_rela(f);
-    return TN_OK;
+    return 0;
 }

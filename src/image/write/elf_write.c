@@ -256,5 +256,5 @@ int tn__elf_write_file(struct tn__elf_file *f, struct tn_buffer *out)
     uint64_t sum, at;
     if (tn__image_file_sum(file, size, &sum, &at))
         tn__put64(file + at, sum);
-    return TN_OK;
+    return 0;
 }

@@ -15,7 +15,7 @@ static int check_options(const struct tn_image_link_options *options, struct tn_
                         (unsigned long long)page);
     if (options->kind == TN_IMAGE_PROGRAM && !options->stub)
         return tn__fail(err, TN_EINVAL, "a program needs a stub");
-    return TN_OK;
+    return 0;
 }
 
 /* ---- the whole ---- */
@@ -28,14 +28,14 @@ static int inspect(void *context, const char *object, const char *section, const
     if (!section) {
         struct tn__elf_managed seen = *managed;
         *managed = (struct tn__elf_managed){0};
-        return seen.any ? tn__managed_check_abi(object, seen.abi, seen.abi_size, err) : TN_OK;
+        return seen.any ? tn__managed_check_abi(object, seen.abi, seen.abi_size, err) : 0;
     }
     managed->any |= strncmp(section, "tenon_", 6) == 0;
     if (strcmp(section, "tenon_abi") == 0) {
         managed->abi = bytes;
         managed->abi_size = size;
     }
-    return TN_OK;
+    return 0;
 }
 
 /* A program's image lies behind the stub. */
@@ -63,9 +63,9 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
     }
     int code = tn__output_link(&how, inputs, count, output, file->err);
     file->output = *output;
-    if (code == TN_OK)
+    if (!code)
         code = tn__elf_fill_tables(file);
-    return code == TN_OK && file->stub ? tn__program_settle(file) : code;
+    return !code && file->stub ? tn__program_settle(file) : code;
 }
 
 static int link_all(struct tn_input *all, size_t count, const struct tn_image_link_options *options,
@@ -74,7 +74,7 @@ static int link_all(struct tn_input *all, size_t count, const struct tn_image_li
     struct tn__elf_file file = {.options = options, .err = err};
     struct tn__output *output = NULL;
     struct tn__stub stub;
-    int code = TN_OK;
+    int code = 0;
     if (options->kind == TN_IMAGE_PROGRAM) { /* where the C library sees to destructors */
         code = tn__stub_read("the stub", options->stub, options->stub_length, &file.arena, &stub, err);
         file.stub = &stub;
@@ -82,9 +82,9 @@ static int link_all(struct tn_input *all, size_t count, const struct tn_image_li
         code = tn__startup_object(all, count, &file.arena, &all[count], err);
         count += all[count].bytes != NULL;
     }
-    if (code == TN_OK)
+    if (!code)
         code = make(&file, all, count, &output);
-    if (code == TN_OK)
+    if (!code)
         code = tn__elf_write_file(&file, out);
     tn__arena_free(&file.arena);
     tn__output_free(output);
@@ -99,12 +99,12 @@ int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_i
     struct tn_image_link_options options;
     *out = (struct tn_buffer){0};
     int code = tn__take_options(&options, sizeof options, given, "struct tn_image_link_options", err);
-    if (code == TN_OK)
+    if (!code)
         code = check_options(&options, err);
-    for (size_t i = 0; i < count && code == TN_OK; i++)
+    for (size_t i = 0; i < count && !code; i++)
         if (inputs[i].size != sizeof *inputs || !inputs[i].bytes || !inputs[i].name)
             code = tn__fail(err, TN_EINVAL, "input %zu has no name or no bytes", i);
-    if (code != TN_OK)
+    if (code)
         return code;
     struct tn_input *all = tn__alloc_zeroed(NULL, count + 1, sizeof *all);
     if (!all)

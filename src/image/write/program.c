@@ -42,7 +42,7 @@ static int check_imports(const struct tn__elf_file *f)
             FAIL(f, TN_EUNDEF, "nothing that a program comes with has %s", import->name);
         missing = true;
     }
-    return missing ? TN_EUNDEF : TN_OK;
+    return missing ? TN_EUNDEF : 0;
 }
 
 static const struct tn__output_symbol *find_symbol(const struct tn__elf_file *f, const char *name)
@@ -66,7 +66,7 @@ static int join_tls(const struct tn__elf_file *f)
         if (output->sections[i].tls && (!above || found == output->section_count))
             found = i;
     if (found == output->section_count || !size)
-        return TN_OK;
+        return 0;
     if (above && output->tls_alignment > f->stub->tls.p_align)
         return FAIL(f, TN_ENOTSUP, "a program has thread-local data aligned to %llu bytes; at most %llu are supported",
                     (unsigned long long)output->tls_alignment, (unsigned long long)f->stub->tls.p_align);
@@ -74,7 +74,7 @@ static int join_tls(const struct tn__elf_file *f)
     uint64_t at = above ? 0 : output->tls_size - size, in_section = above ? 0 : section->size - size;
     tn__stub_move_tls(f->stub, output->tls_address, at, section->bytes ? section->bytes + in_section : NULL,
                       f->section_numbers[found]);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- what the stub learns ---- */
@@ -122,7 +122,7 @@ int tn__program_settle(struct tn__elf_file *f)
     if (f->stub->arch != f->output->arch)
         return FAIL(f, TN_EINVAL, "the stub is for %s, the image for %s", f->stub->arch->name, f->output->arch->name);
     int code = check_imports(f);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (uses_objects(f) && !offers(f->stub, "tn_image_root"))
         return FAIL(f, TN_EUNDEF, "nothing that a program comes with opens saved objects");

@@ -56,13 +56,12 @@ int tn__saved_read(const char *name, const uint8_t *header, uint64_t available, 
                    struct tn__arena *arena, struct tn__saved *saved, struct tn_error *err)
 {
     int code = tn__image_read(name, header, available, arena, &saved->view, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (!saved->view.tables[TN__IMAGE_ZONE_TABLE].rows || saved->view.zones_at)
         return tn__fail(err, TN_ENOTSUP, "%s: not an image of saved objects alone", name);
     saved->zones = zones;
-    return is_sound(saved, available, size) ? TN_OK
-                                            : tn__fail(err, TN_EFORMAT, "%s: its zones or lists lie outside", name);
+    return is_sound(saved, available, size) ? 0 : tn__fail(err, TN_EFORMAT, "%s: its zones or lists lie outside", name);
 }
 
 /* Zones lie in the file as in memory. */
@@ -71,14 +70,14 @@ int tn__saved_read_file(const char *name, const uint8_t *bytes, size_t size, str
 {
     uint64_t sum, at;
     int code = tn__image_verify(name, bytes, size, err);
-    if (code != TN_OK || !tn__image_file_sum(bytes, size, &sum, &at))
+    if (code || !tn__image_file_sum(bytes, size, &sum, &at))
         return code;
     uint64_t note = at - TN__IMAGE_NOTE_SUM,
              header = note + (uint64_t)(int64_t)(int32_t)tn__get32(bytes + note + TN__IMAGE_NOTE_AT);
     if (header >= size)
         return tn__fail(err, TN_EFORMAT, "%s: its header lies outside", name);
     code = tn__saved_read(name, bytes + header, size - header, NULL, UINT64_MAX / 2, arena, saved, err);
-    if (code != TN_OK)
+    if (code)
         return code;
     const struct tn__image_rows *zones = &saved->view.tables[TN__IMAGE_ZONE_TABLE];
     uint64_t first = header + tn__get64(tn__image_row(zones, 0) + TN__IMAGE_ZONE_PLACE);
@@ -185,5 +184,5 @@ int tn__saved_object(const struct tn__saved *saved, const char *image, struct tn
                                .e_machine = saved->view.machine,
                                .e_flags = saved->view.machine == EM_RISCV ? RISCV_FLAGS : 0});
     *out = (struct tn_buffer){file, size};
-    return TN_OK;
+    return 0;
 }

@@ -315,12 +315,12 @@ int tn__startup_object(const struct tn_input *inputs, size_t count, struct tn__a
         if (machines[i].number == machine_of(inputs, count))
             m.machine = &machines[i];
     if (!m.wanted || !m.machine)
-        return TN_OK;
+        return 0;
     m.object = tn__arena_array(arena, 1, sizeof *m.object);
     if (!m.object)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     memset(m.object, 0, sizeof *m.object);
     make_object(&m);
     *input = (struct tn_input){.size = sizeof *input, .name = "startup", .bytes = m.object, .length = sizeof *m.object};
-    return TN_OK;
+    return 0;
 }

@@ -38,7 +38,7 @@ static int read_file_header(struct reader *r)
     if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shstrndx >= h->e_shnum ||
         !tn__inside(h->e_shoff, h->e_shnum * sizeof(Elf64_Shdr), r->size))
         return FAIL(r, "its section headers");
-    return TN_OK;
+    return 0;
 }
 
 /* What waits for an image stands behind all others. */
@@ -66,7 +66,7 @@ static int read_segments(struct reader *r)
     uint64_t alignment = tn__max64(stub->tls.p_align, 1);
     if (alignment & (alignment - 1) || alignment > TN__ELF_PAGE || stub->tls.p_vaddr % alignment)
         return FAIL(r, "the alignment of its thread-local data");
-    return TN_OK;
+    return 0;
 }
 
 /* ---- sections ---- */
@@ -100,7 +100,7 @@ static int read_section(struct reader *r, size_t index)
     if (header.sh_type == SHT_SYMTAB)
         r->symbols = header;
     if (!(header.sh_flags & SHF_ALLOC))
-        return TN_OK;
+        return 0;
     if (index != stub->section_count + 1)
         return FAIL(r, "sections that are loaded stand behind others");
     stub->sections[stub->section_count++] =
@@ -115,7 +115,7 @@ static int read_section(struct reader *r, size_t index)
                                  .link = header.sh_link,
                                  .info = header.sh_info,
                                  .bytes = header.sh_type == SHT_NOBITS ? NULL : stub->bytes + header.sh_offset};
-    return TN_OK;
+    return 0;
 }
 
 static int read_sections(struct reader *r, struct tn__arena *arena)
@@ -126,15 +126,15 @@ static int read_sections(struct reader *r, struct tn__arena *arena)
     stub->sections = tn__arena_array(arena, count, sizeof *stub->sections);
     if (!stub->sections)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", r->name);
-    int code = is_inside(r, &r->names) && r->names.sh_size ? TN_OK : FAIL(r, "the names of its sections");
-    for (size_t i = 1; i < count && code == TN_OK; i++)
+    int code = is_inside(r, &r->names) && r->names.sh_size ? 0 : FAIL(r, "the names of its sections");
+    for (size_t i = 1; i < count && !code; i++)
         code = read_section(r, i);
-    if (code != TN_OK)
+    if (code)
         return code;
     if (r->symbols.sh_type != SHT_SYMTAB || r->symbols.sh_link >= count)
         return FAIL(r, "it has no symbols");
     r->strings = section_header(r, r->symbols.sh_link);
-    return is_inside(r, &r->strings) && r->strings.sh_size ? TN_OK : FAIL(r, "the names of its symbols");
+    return is_inside(r, &r->strings) && r->strings.sh_size ? 0 : FAIL(r, "the names of its symbols");
 }
 
 /* ---- symbols ---- */
@@ -155,13 +155,13 @@ static int add_symbol(struct reader *r, const Elf64_Sym *symbol)
     const char *name = text_in(r, &r->strings, symbol->st_name);
     bool tls = ELF64_ST_TYPE(symbol->st_info) == STT_TLS;
     if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol->st_info) == STB_LOCAL)
-        return TN_OK;
+        return 0;
     if (!name || !*name || symbol->st_shndx > stub->section_count)
         return FAIL(r, "a symbol without a name or place");
     stub->symbols[stub->symbol_count] = *symbol;
     stub->definitions[stub->symbol_count++] = (struct tn_definition){
         name, (const void *)(uintptr_t)address_of(stub, symbol), TN_SYMBOL_WEAK | (tls ? TN_SYMBOL_THREAD_LOCAL : 0)};
-    return TN_OK;
+    return 0;
 }
 
 static int read_symbols(struct reader *r, struct tn__arena *arena)
@@ -172,8 +172,8 @@ static int read_symbols(struct reader *r, struct tn__arena *arena)
     stub->definitions = tn__arena_array(arena, count + 1, sizeof *stub->definitions);
     if (!stub->symbols || !stub->definitions)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", r->name);
-    int code = TN_OK;
-    for (size_t i = 1; i < count && code == TN_OK; i++) {
+    int code = 0;
+    for (size_t i = 1; i < count && !code; i++) {
         Elf64_Sym symbol;
         memcpy(&symbol, r->bytes + r->symbols.sh_offset + i * sizeof symbol, sizeof symbol);
         code = add_symbol(r, &symbol);
@@ -195,7 +195,7 @@ static int find_program(struct reader *r)
             !tn__inside(symbol->st_value - section->address, sizeof(struct tn__program), section->size))
             return FAIL(r, "of another version of Tenon");
         stub->program = section->bytes + (symbol->st_value - section->address);
-        return TN_OK;
+        return 0;
     }
     return FAIL(r, "it does not have the symbol " TN__PROGRAM_SYMBOL);
 }
@@ -245,11 +245,11 @@ int tn__stub_read(const char *name, const void *bytes, size_t size, struct tn__a
     memcpy(stub->bytes, bytes, size);
     struct reader r = {.stub = stub, .name = name, .bytes = stub->bytes, .size = size, .err = err};
     int code = read_file_header(&r);
-    if (code == TN_OK)
+    if (!code)
         code = read_segments(&r);
-    if (code == TN_OK)
+    if (!code)
         code = read_sections(&r, arena);
-    if (code == TN_OK)
+    if (!code)
         code = read_symbols(&r, arena);
-    return code == TN_OK ? find_program(&r) : code;
+    return code ? code : find_program(&r);
 }

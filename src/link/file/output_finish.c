@@ -74,7 +74,7 @@ int tn__output_list_symbols(struct tn__output_link *o)
         return tn__output_no_memory(o);
     int code = add_symbols(o, true);
     output->local_count = output->symbol_count;
-    return !code ? add_symbols(o, false) : code;
+    return code ? code : add_symbols(o, false);
 }
 
 void tn__output_finish_symbols(struct tn__output_link *o)

@@ -198,7 +198,7 @@ static int add_section(struct tn__output_link *o, struct tn__object *object, uin
         section->reversed != (section->role == TN__ROLE_FINI))
         code = tn__fail(o->err, TN_ENOTSUP, "%s: section %s: files have .init_array and .fini_array only", object->name,
                         section->name);
-    return !code ? add_piece(o, &piece, number) : code;
+    return code ? code : add_piece(o, &piece, number);
 }
 
 static int add_commons(struct tn__output_link *o, struct tn__object *object)
@@ -263,7 +263,7 @@ static int add_object(struct tn__output_link *o, struct tn__object *object, stru
         code = add_commons(o, object);
     if (!code)
         code = add_own(o, object, TN__CLASS_STUBS, (uint64_t)plan->stub_count * data->arch->stub_size, NULL);
-    return !code ? add_own(o, object, TN__CLASS_GOT, (uint64_t)plan->got_words * 8, &as->got_piece) : code;
+    return code ? code : add_own(o, object, TN__CLASS_GOT, (uint64_t)plan->got_words * 8, &as->got_piece);
 }
 
 static int add_all(struct tn__output_link *o)
@@ -278,7 +278,7 @@ static int add_all(struct tn__output_link *o)
     if (!code && o->functions) /* the terminator of unwind data, a length of zero */
         code = add_own(o, link->objects[0], TN__CLASS_FRAMES, 4, NULL);
     uint64_t index = tn__output_frame_index_size(o);
-    return !code ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
+    return code ? code : add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL);
 }
 
 /* Room for the rest of the program's thread-local data, at the end of the whole block, whatever the alignment; where

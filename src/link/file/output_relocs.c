@@ -284,7 +284,7 @@ int tn__output_find_sites(struct tn__output_link *o)
     o->output->relocs = tn__arena_array(&o->output->arena, o->site_count + 1, sizeof *o->output->relocs);
     if (!code && !o->output->relocs)
         code = tn__output_no_memory(o);
-    return !code ? list_imports(o) : code;
+    return code ? code : list_imports(o);
 }
 
 /* ---- placing ---- */

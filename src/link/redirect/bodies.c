@@ -42,7 +42,7 @@ static int check_function(const struct bodies *b, size_t i, struct tn_error *err
         return tn__fail(err, TN_EUNDEF, "'%s' has no better body", name);
     if (cell && !tn__cell_may_look_up_as(cell))
         return tn__fail(err, TN_ENOTSUP, "'%s' is being looked up", name);
-    return TN_OK;
+    return 0;
 }
 
 static bool may_go(const struct tn__object *object)
@@ -64,12 +64,12 @@ static int note_object(struct bodies *b, const char *name, struct tn_error *err)
     const struct tn__entry *entry = tn__symtab_find(&b->library->symtab, name);
     struct tn__object *object = entry && entry->kind == TN__ENTRY_LINKED ? entry->object : NULL;
     if (!object || is_taken(b, object))
-        return TN_OK;
+        return 0;
     if (!may_go(object))
         return tn__fail(err, TN_ENOTSUP, "%s: its constants may be in use", object->name);
     b->taken[b->taken_count] = object;
     b->owners[b->taken_count++] = object->owner;
-    return TN_OK;
+    return 0;
 }
 
 static void look_up_best(struct bodies *b, size_t i)
@@ -93,16 +93,16 @@ static int take(void *context, struct tn_tracker *tracker, struct tn_error *err)
 {
     struct bodies *b = context;
     int code = tn__library_check(b->library, err);
-    for (size_t i = 0; i < b->count && code == TN_OK; i++) {
+    for (size_t i = 0; i < b->count && !code; i++) {
         code = check_function(b, i, err);
-        for (size_t k = 0; k < b->old_count && code == TN_OK; k++)
+        for (size_t k = 0; k < b->old_count && !code; k++)
             code = note_object(b, b->functions[i].old[k], err);
     }
-    if (code == TN_OK && !b->taken_count)
+    if (!code && !b->taken_count)
         code = tn__fail(err, TN_EUNDEF, "there is no earlier body");
-    for (size_t i = 0; i < b->count && code == TN_OK; i++)
+    for (size_t i = 0; i < b->count && !code; i++)
         look_up_best(b, i);
-    for (size_t i = 0; i < b->taken_count && code == TN_OK; i++)
+    for (size_t i = 0; i < b->taken_count && !code; i++)
         give(b->taken[i], tracker);
     return code;
 }
@@ -152,7 +152,7 @@ int tn__lazy_retire(struct tn_library *library, const struct tn__lazy_bodies *fu
     }
     memset(b.names, 0, count * sizeof *b.names);
     int code = copy_names(&b) ? tn_tracker_create(library, &tracker, err) : tn__no_memory(err, library->name);
-    if (code == TN_OK)
+    if (!code)
         code = tn__tracker_retire_these(tracker, &(struct tn__taking){take, give_back, &b}, done, NULL, err);
     tn_tracker_destroy(tracker);
     for (size_t i = 0; i < count; i++)

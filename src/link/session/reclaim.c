@@ -195,7 +195,7 @@ static int start_thread(struct tn_session *session, struct tn_error *err)
 /* Under the lock, which `take` does not give up; it is given up in between only while links need what was taken. */
 static int begin(struct tn__retirement *r, const struct tn__taking *taking, struct tn_error *err)
 {
-    int code = taking ? taking->take(taking->context, r->tracker, err) : TN_OK;
+    int code = taking ? taking->take(taking->context, r->tracker, err) : 0;
     if (code)
         return code;
     code = tn__retirement_begin(r, err);

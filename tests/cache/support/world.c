@@ -17,7 +17,7 @@ struct toy_module {
 static int toy_identify(void *context, struct tn_buffer *text, struct tn_error *err)
 {
     (void)context, (void)err;
-    return tn__buffer_fill(text, "toy", 3) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(text, "toy", 3) ? 0 : TN_ENOMEM;
 }
 
 void toy_text(const char *ir, long part, char text[80])
@@ -62,7 +62,7 @@ static int toy_open(void *context, const struct tn_ir *ir, const struct tn_compi
     toy_describe(m);
     *module = m;
     *description = &m->description;
-    return TN_OK;
+    return 0;
 }
 
 static int toy_compile(void *module, const struct tn_part_request *request, struct tn_buffer *object,
@@ -71,7 +71,7 @@ static int toy_compile(void *module, const struct tn_part_request *request, stru
     (void)err;
     struct toy_module *m = module;
     __atomic_fetch_add(&m->toy->compiles, 1, __ATOMIC_RELAXED);
-    return toy_fill(m->ir, (long)request->part, object) ? TN_OK : TN_ENOMEM;
+    return toy_fill(m->ir, (long)request->part, object) ? 0 : TN_ENOMEM;
 }
 
 static void toy_close(void *module)
@@ -150,7 +150,7 @@ static int sum_up(void *context, const struct tn_cache_file *file)
 uint64_t bytes_in(struct tn_store *store, uint64_t *files)
 {
     uint64_t sums[3] = {0};
-    assert_int_equal(tn_store_each_file(store, sum_up, sums, NULL), TN_OK);
+    assert_int_equal(tn_store_each_file(store, sum_up, sums, NULL), 0);
     assert_int_equal(sums[1], sums[2]); /* all are sound */
     *files = sums[1];
     return sums[0];
@@ -194,7 +194,7 @@ static bool use_part(const struct world *w, void *module, const char *ir, long p
                                             .name = "m(f)",
                                             .stats = &stats,
                                             .kept = part % 2 ? &kept : NULL};
-    bool good = w->cache->compile(module, &request, &bytes, NULL) == TN_OK;
+    bool good = w->cache->compile(module, &request, &bytes, NULL) == 0;
     if (good && kept.release) {
         good = is_text(&(struct tn_buffer){(void *)(uintptr_t)kept.bytes, kept.length}, ir, part);
         kept.release(kept.context, kept.bytes, kept.length);

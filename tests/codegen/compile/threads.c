@@ -72,7 +72,7 @@ static void side_by_side_as_alone(void **state)
         assert_int_equal(works[i].failed, 0);
         for (int j = 0; j < ROUNDS; j++) {
             struct tn_buffer alone;
-            assert_int_equal(compile_seed(works[i].first + j, &alone), TN_OK);
+            assert_int_equal(compile_seed(works[i].first + j, &alone), 0);
             assert_int_equal(alone.size, works[i].outs[j].size);
             assert_memory_equal(alone.data, works[i].outs[j].data, alone.size);
             tn_buffer_free(&alone);

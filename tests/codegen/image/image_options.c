@@ -25,7 +25,7 @@ static int build(const struct tn_image_options *options, size_t count, struct tn
     int code = tn_image_build(&input, count, options, out, NULL, err);
     for (int i = 0; i < TN_IMAGE_OUTPUTS; i++) {
         uint64_t outputs = options->outputs ? options->outputs : 1;
-        assert_int_equal(out[i].size != 0, code == TN_OK && (outputs >> i & 1));
+        assert_int_equal(out[i].size != 0, !code && (outputs >> i & 1));
         tn_buffer_free(&out[i]);
     }
     return code;
@@ -123,7 +123,7 @@ static void unknown_roots(void **state)
         .size = sizeof options, .roots = roots, .root_count = 3, .unknown_root = ask, .context = &asked};
     struct tn_error err;
     (void)state;
-    assert_int_equal(build(&options, 1, &err), TN_OK);
+    assert_int_equal(build(&options, 1, &err), 0);
     assert_int_equal(asked.count, 2);
     assert_int_equal(asked.index, 2);
     assert_false(asked.is_local);

@@ -10,7 +10,7 @@ static struct tn_error err;
 
 #define DO(call)                                                                                                       \
     do {                                                                                                               \
-        if ((call) != TN_OK)                                                                                           \
+        if ((call) != 0)                                                                                               \
             fail_msg("%s: %s", #call, err.text);                                                                       \
     } while (0)
 

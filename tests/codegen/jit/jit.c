@@ -131,10 +131,10 @@ static void same_module_twice(void **state)
         add_good(jit, "same.ll", ir);
     assert_int_equal(look_up(jit, "w")(0), 1);
     assert_int_equal(look_up(jit, "w")(0), 2);
-    assert_int_equal(tn_library_create(tn_jit_session(jit), "other", &other, &err), TN_OK);
+    assert_int_equal(tn_library_create(tn_jit_session(jit), "other", &other, &err), 0);
     struct tn_jit_module module = {.size = sizeof module, .name = "same.ll", .ir = ir, .length = strlen(ir)};
-    assert_int_equal(tn_jit_add_module(jit, other, &module, &err), TN_OK);
-    assert_int_equal(tn_lookup(other, "w", &address, &err), TN_OK);
+    assert_int_equal(tn_jit_add_module(jit, other, &module, &err), 0);
+    assert_int_equal(tn_lookup(other, "w", &address, &err), 0);
     function *f;
     memcpy(&f, &address, sizeof f);
     assert_int_equal(f(0), 1);
@@ -148,7 +148,7 @@ static void removed_and_added_again(void **state)
         struct tn_jit *jit = create_jit(lazy, 0, 0);
         struct tn_tracker *tracker;
         struct tn_error err;
-        assert_int_equal(tn_tracker_create(tn_jit_library(jit), &tracker, &err), TN_OK);
+        assert_int_equal(tn_tracker_create(tn_jit_library(jit), &tracker, &err), 0);
         for (int round = 0; round < 20; round++) {
             char ir[200];
             snprintf(ir, sizeof ir,
@@ -161,7 +161,7 @@ static void removed_and_added_again(void **state)
                 fail_msg("%s", err.text);
             if (round % 3) /* or it is removed before it was ever compiled */
                 assert_int_equal(look_up(jit, "f")(100), 100 + round);
-            assert_int_equal(tn_tracker_remove(tracker, &err), TN_OK);
+            assert_int_equal(tn_tracker_remove(tracker, &err), 0);
             void *address;
             assert_int_equal(tn_jit_lookup(jit, "f", &address, &err), TN_EUNDEF);
         }
@@ -222,12 +222,12 @@ static void functions_at_exit(void **state)
         struct tn_library *library = tn_jit_library(jit);
         struct tn_tracker *tracker, *other;
         struct tn_error err;
-        assert_int_equal(tn_tracker_create(library, &tracker, &err), TN_OK);
-        assert_int_equal(tn_tracker_create(library, &other, &err), TN_OK);
-        assert_int_equal(tn_define(library, "ran", &ran, &err), TN_OK);
+        assert_int_equal(tn_tracker_create(library, &tracker, &err), 0);
+        assert_int_equal(tn_tracker_create(library, &other, &err), 0);
+        assert_int_equal(tn_define(library, "ran", &ran, &err), 0);
         struct tn_jit_module module = {
             .size = sizeof module, .name = "exit.ll", .ir = ir, .length = sizeof ir - 1, .owner = tracker};
-        assert_int_equal(tn_jit_add_module(jit, NULL, &module, &err), TN_OK);
+        assert_int_equal(tn_jit_add_module(jit, NULL, &module, &err), 0);
         if (way == RETIRED) /* what was never called is not found after that */
             look_up(jit, "bye")(0);
         ran = 0;
@@ -235,11 +235,11 @@ static void functions_at_exit(void **state)
         assert_int_equal(look_up(jit, "start")(0), 0);
         assert_int_equal(ran, 0);
         if (way == TRANSFERRED)
-            assert_int_equal(tn_tracker_transfer(tracker, other, &err), TN_OK);
+            assert_int_equal(tn_tracker_transfer(tracker, other, &err), 0);
         if (way == RETIRED)
-            assert_int_equal(tn_tracker_retire(tracker, &err), TN_OK);
+            assert_int_equal(tn_tracker_retire(tracker, &err), 0);
         else if (way != AT_END)
-            assert_int_equal(tn_tracker_remove(tracker, &err), TN_OK);
+            assert_int_equal(tn_tracker_remove(tracker, &err), 0);
         assert_int_equal(ran, way == REMOVED || way == RETIRED ? 2 : 0);
         tn_run_finalizers(library);
         assert_int_equal(ran, 2);

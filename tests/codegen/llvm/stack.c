@@ -62,8 +62,8 @@ static void *compile_much(void *unused)
     (void)unused;
     char *function = long_function(), *constant = deep_constant();
     for (int level = 0; level <= 2; level += 2) {
-        need(compile_quietly(function, level, NULL) == TN_OK, "a long function");
-        need(compile_quietly(constant, level, NULL) == TN_OK, "a deep constant");
+        need(compile_quietly(function, level, NULL) == 0, "a long function");
+        need(compile_quietly(constant, level, NULL) == 0, "a deep constant");
     }
     free(function);
     free(constant);
@@ -75,7 +75,7 @@ static void *give_up(void *unused)
     (void)unused;
     for (int i = 0; i < 10; i++) {
         need(compile_quietly(fatal, 0, NULL) == TN_EFATAL, "what LLVM gives up on");
-        need(compile_quietly(good, 0, NULL) == TN_OK, "what comes after that");
+        need(compile_quietly(good, 0, NULL) == 0, "what comes after that");
     }
     return NULL;
 }
@@ -89,7 +89,7 @@ static int compile_again(void *context, const struct tn_pass *pass)
     const struct tn_compile_observer observer = {sizeof observer, .context = context, .before_pass = compile_again};
     levels_left--;
     need(compile_quietly(fatal, 0, NULL) == TN_EFATAL, "what LLVM gives up on, within");
-    need(compile_quietly(good, 2, &observer) == TN_OK, "a compilation within another");
+    need(compile_quietly(good, 2, &observer) == 0, "a compilation within another");
     return 0;
 }
 
@@ -98,7 +98,7 @@ static void *compile_within(void *unused)
     (void)unused;
     const struct tn_compile_observer observer = {sizeof observer, .before_pass = compile_again};
     levels_left = 5;
-    need(compile_quietly(good, 2, &observer) == TN_OK, "a compilation with others within");
+    need(compile_quietly(good, 2, &observer) == 0, "a compilation with others within");
     need(levels_left == 0, "observers were not called");
     return NULL;
 }
@@ -162,7 +162,7 @@ static void what_deep_calls_used_is_given_back(void **state)
     struct tn_error err;
     size_t before = pages_in_memory();
     for (int i = 0; i < 20; i++)
-        assert_int_equal(tn__stack_call(touch_much, NULL, &err), TN_OK);
+        assert_int_equal(tn__stack_call(touch_much, NULL, &err), 0);
     assert_int_equal(touched, 32 << 20);
     assert_true(pages_in_memory() < before + (1 << 20) / 4096);
 }
@@ -234,7 +234,7 @@ static void use_up_idle_stacks(void *context)
     struct tn_error err = {0};
     int calls = 0, *left = context;
     if (--*left) {
-        assert_int_equal(tn__stack_call(use_up_idle_stacks, context, &err), TN_OK);
+        assert_int_equal(tn__stack_call(use_up_idle_stacks, context, &err), 0);
         return;
     }
     static const char *const plans[] = {"F", ". F"};
@@ -245,7 +245,7 @@ static void use_up_idle_stacks(void *context)
         assert_string_equal(err.text, "no room for a stack of 64 MiB: Cannot allocate memory");
     }
     assert_int_equal(calls, 0);
-    assert_int_equal(tn__stack_call(nothing, &calls, &err), TN_OK);
+    assert_int_equal(tn__stack_call(nothing, &calls, &err), 0);
     assert_int_equal(calls, 1);
 }
 

@@ -37,7 +37,7 @@ static _Thread_local struct tn_error err;
             abort();                                                                                                   \
         }                                                                                                              \
     } while (0)
-#define DO(call) CHECK((call) == TN_OK, " ")
+#define DO(call) CHECK((call) == 0, " ")
 
 /* ---- managed code ---- */
 

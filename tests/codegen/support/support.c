@@ -40,7 +40,7 @@ struct outcome compile(const void *ir, size_t length, const struct tn_compile_op
     quiet_begin();
     outcome.code = tn_compile("test.ll", ir, length, options, &outcome.out, &outcome.stats, &outcome.err);
     quiet_end();
-    assert_true(outcome.code == TN_OK ? outcome.out.size > 0 : !outcome.out.data && outcome.err.code == outcome.code);
+    assert_true(outcome.code == 0 ? outcome.out.size > 0 : !outcome.out.data && outcome.err.code == outcome.code);
     return outcome;
 }
 

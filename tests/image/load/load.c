@@ -54,7 +54,7 @@ static void opens_what_is_sound(void **state)
     struct tn_image *image;
     struct tn_error err;
     struct tn_image_function function = {.size = sizeof function};
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     assert_int_equal(tn_image_target_count(image), 2);
     assert_int_equal(tn_image_chosen(image), 1); /* the last of equals */
     assert_string_equal(tn_image_target(image, 1)->name, "wide");
@@ -66,7 +66,7 @@ static void opens_what_is_sound(void **state)
     assert_ptr_equal(*(void **)(void *)(start + SAMPLE_SLOTS), start + SAMPLE_CODE + 32);
     assert_ptr_equal(*(void **)(void *)(start + SAMPLE_DATA), start + SAMPLE_CODE);
     assert_int_equal(tn_image_function_count(image), 2);
-    assert_int_equal(tn_image_function(image, 0, &function, &err), TN_OK);
+    assert_int_equal(tn_image_function(image, 0, &function, &err), 0);
     assert_string_equal(function.name, "two");
     assert_int_equal(function.slot, 0);
     assert_int_equal(function.clones, 3);
@@ -86,7 +86,7 @@ static void sets_instances(void **state)
     struct tn_error err;
     for (int i = 0; i < 3; i++)
         tn_instance_init(&instances[i], &entries);
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     struct tn_image_instance rows[] = {
         {.instance = &instances[0], .name = "one", .invoke = &entry, .specsigflags = TN_INSTANCE_SPECSIG},
         {.instance = &instances[1], .index = 0},
@@ -94,12 +94,11 @@ static void sets_instances(void **state)
         {.instance = &instances[2], .index = 2},
         {.instance = &instances[2], .name = "three"},
     };
-    assert_int_equal(tn_instance_publish(&instances[2], &(struct tn_instance_code){.invoke = &other}, NULL, &err),
-                     TN_OK);
+    assert_int_equal(tn_instance_publish(&instances[2], &(struct tn_instance_code){.invoke = &other}, NULL, &err), 0);
     assert_int_equal(tn_image_publish(image, rows, 5, NULL, &err), TN_EUNDEF);
     assert_string_equal(err.text, "the image does not have: #2, three");
     assert_null(tn_instance_read(&instances[0], 1).invoke);
-    assert_int_equal(tn_image_publish(image, rows, 3, NULL, &err), TN_OK);
+    assert_int_equal(tn_image_publish(image, rows, 3, NULL, &err), 0);
     struct tn_instance_code one = tn_instance_read(&instances[0], 1), two = tn_instance_read(&instances[1], 1);
     assert_ptr_equal(one.invoke, &entry);
     assert_ptr_equal(one.specptr, tn_image_lookup(image, "one"));
@@ -124,7 +123,7 @@ static void refuses_every_spoiled_byte(void **state)
     for (size_t at = SAMPLE_IMAGE; at < SAMPLE_PLACES; at++)
         for (int bit = 0; bit < 8; bit++) {
             bytes[at] ^= (uint8_t)(1 << bit);
-            assert_int_not_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+            assert_int_not_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
             assert_null(image);
             bytes[at] ^= (uint8_t)(1 << bit);
         }
@@ -145,7 +144,7 @@ static void survives_signed_nonsense(void **state)
             bytes[at] = values[i];
             if (at - SAMPLE_IMAGE < 12 || at - SAMPLE_IMAGE >= 24)
                 sample_sign(bytes);
-            if (open_sample(SAMPLE_SIZE, &image, &err) == TN_OK) {
+            if (open_sample(SAMPLE_SIZE, &image, &err) == 0) {
                 (void)tn_image_lookup(image, "two");
                 tn_image_close(image);
             }
@@ -193,23 +192,23 @@ static void redirects_by_cells(void **state)
     struct tn_error err;
     struct tn_image_function function = {.size = sizeof function};
     make_replaceable();
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     const uint8_t *start = (uint8_t *)image->file->mapping.start;
     assert_ptr_equal(tn_image_lookup(image, "one"), start + ENTRY);
     assert_ptr_equal(tn_image_lookup(image, "two"), start + SAMPLE_CODE + 32);
-    assert_int_equal(tn_image_function(image, 1, &function, &err), TN_OK);
+    assert_int_equal(tn_image_function(image, 1, &function, &err), 0);
     assert_true(function.is_replaceable && function.address == start + ENTRY);
     assert_ptr_equal(function.version, start + SAMPLE_CODE);
-    assert_int_equal(tn_image_function(image, 0, &function, &err), TN_OK);
+    assert_int_equal(tn_image_function(image, 0, &function, &err), 0);
     assert_false(function.is_replaceable);
     assert_ptr_equal(function.version, function.address);
     assert_int_equal(word_at(start, 0), 0);
-    assert_int_equal(tn_image_redirect(image, "one", &other, &err), TN_OK);
+    assert_int_equal(tn_image_redirect(image, "one", &other, &err), 0);
     assert_int_equal(word_at(start, 0), (uintptr_t)&other);
     assert_int_equal(tn_image_redirect(image, "one", start + ENTRY, &err), TN_EINVAL);
     assert_string_equal(err.text, "'one' would lead to itself");
     assert_int_equal(word_at(start, 0), (uintptr_t)&other);
-    assert_int_equal(tn_image_redirect(image, "one", NULL, &err), TN_OK);
+    assert_int_equal(tn_image_redirect(image, "one", NULL, &err), 0);
     assert_int_equal(word_at(start, 0), (uintptr_t)start + SAMPLE_CODE);
     assert_int_equal(word_at(start, 1), 0);
     assert_int_equal(tn_image_redirect(image, "two", &other, &err), TN_ENOTSUP);
@@ -225,7 +224,7 @@ static void opens_unspoiled(void)
 {
     struct tn_image *image;
     struct tn_error err;
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     tn_image_close(image);
 }
 
@@ -244,7 +243,7 @@ static void survives_signed_nonsense_of_cells(void **state)
             bytes[at] = values[i];
             if (at - SAMPLE_IMAGE < 12 || at - SAMPLE_IMAGE >= 24)
                 sample_sign(bytes);
-            if (open_sample(SAMPLE_SIZE, &image, &err) == TN_OK) {
+            if (open_sample(SAMPLE_SIZE, &image, &err) == 0) {
                 const void *entry = tn_image_lookup(image, "one");
                 (void)tn_image_redirect(image, "one", &old, &err);
                 (void)tn_image_redirect(image, "two", entry, &err);
@@ -263,7 +262,7 @@ static void refuses_every_truncation(void **state)
     struct tn_image *image;
     struct tn_error err;
     for (size_t size = 1; size < SAMPLE_SIZE; size += size < 0x800 ? 1 : 97) {
-        assert_int_not_equal(open_sample(size, &image, &err), TN_OK);
+        assert_int_not_equal(open_sample(size, &image, &err), 0);
         assert_null(image);
     }
     assert_int_equal(tn_image_open_memory("none", bytes, 0, NULL, &image, &err), TN_EINVAL);
@@ -391,7 +390,7 @@ static void reads_what_it_knows_of_rows(void **state)
     put(SAMPLE_DEPENDENCY, 15);
     put(SAMPLE_DEPENDENCY + 12, 11);
     sample_sign(bytes);
-    assert_int_equal(tn__image_read("later", bytes + SAMPLE_IMAGE, SAMPLE_TABLES, &arena, &view, &err), TN_OK);
+    assert_int_equal(tn__image_read("later", bytes + SAMPLE_IMAGE, SAMPLE_TABLES, &arena, &view, &err), 0);
     const struct tn__image_rows *needs = &view.tables[TN__IMAGE_NEED_TABLE];
     assert_string_equal(view.text + tn__get32(tn__image_row(needs, 0)), "two");
     assert_string_equal(view.text + tn__get32(tn__image_row(needs, 1)), "one");
@@ -419,7 +418,7 @@ static void finds_wrong_functions(void **state)
         uint8_t old = bytes[rows[i].at];
         bytes[rows[i].at] = rows[i].value;
         sample_sign(bytes);
-        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
         (void)tn_image_lookup(image, "two");
         assert_int_equal(tn__image_check_functions("sample", &image->view, &err), TN_EFORMAT);
         if (!strstr(err.text, rows[i].text))
@@ -436,10 +435,10 @@ static void checks_what_it_depends_on(void **state)
     struct tn_image *other, *image;
     struct tn_error err;
     struct tn_image_load_options options = {.size = sizeof options, .images = &other, .image_count = 1};
-    assert_int_equal(open_sample(SAMPLE_SIZE, &other, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &other, &err), 0);
     bytes[SAMPLE_DIRECTORY + 4 * 20 + 16] = 1;
     sample_sign(bytes);
-    assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), TN_OK);
+    assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), 0);
     tn_image_close(image);
     bytes[SAMPLE_DEPENDENCY + 4 + 15] = 1;
     sample_sign(bytes);
@@ -461,14 +460,14 @@ static void compares_what_it_uses(void **state)
         int code;
         const char *text;
     } rows[] = {
-        {SAMPLE_EDGE, 0, TN_OK, ""},
+        {SAMPLE_EDGE, 0, 0, ""},
         {SAMPLE_EDGE + 8, 6, TN_ESTALE,
          "sample: it uses 'one' of the image 'sample': wanted the function wide; found the function"},
         {SAMPLE_EDGE + 4, 15, TN_ESTALE,
          "'two' of the image 'sample': wanted the function; found nothing of this name"},
         {SAMPLE_EDGE, 1, TN_ESTALE, "wanted a variable of 0 bytes, aligned to 0; found the function"},
         {SAMPLE_EDGE, 3, TN_ESTALE, "wanted a type of 0 bytes, aligned to 0; found nothing of this name"},
-        {SAMPLE_EDGE + 16, 8, TN_OK, ""}, /* the row that it was in */
+        {SAMPLE_EDGE + 16, 8, 0, ""}, /* the row that it was in */
         {SAMPLE_EDGE, 5, TN_EFORMAT, "sample: edge 0 is wrong"},
         {SAMPLE_EDGE + 1, 1, TN_EFORMAT, "sample: edge 0 is wrong"},
         {SAMPLE_EDGE + 4, 40, TN_EFORMAT, "sample: edge 0 is wrong"},
@@ -478,7 +477,7 @@ static void compares_what_it_uses(void **state)
     struct tn_image *other, *image;
     struct tn_error err;
     struct tn_image_load_options options = {.size = sizeof options, .images = &other, .image_count = 1};
-    assert_int_equal(open_sample(SAMPLE_SIZE, &other, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &other, &err), 0);
     put(SAMPLE_DIRECTORY + 4 * 20 + 16, 1);
     put(SAMPLE_DIRECTORY + 4 * 20 + 8, 32);
     put(SAMPLE_DEPENDENCY + 4, 1); /* another build id */
@@ -499,7 +498,7 @@ static void compares_what_it_uses(void **state)
     put(SAMPLE_DEPENDENCY + 4, 0); /* the build id that is wanted: edges are not looked at */
     bytes[SAMPLE_EDGE] = 5;
     sample_sign(bytes);
-    assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), TN_OK);
+    assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), 0);
     tn_image_close(image);
     tn_image_close(other);
 }
@@ -512,7 +511,7 @@ static void finds_wrong_offers(void **state)
     struct tn_error err;
     put(SAMPLE_DIRECTORY + 8 * 20 + 16, 0); /* no edge */
     sample_sign(bytes);
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     assert_ptr_equal(tn__image_entry(image, "one"), tn_image_lookup(image, "one"));
     assert_int_equal(tn__image_check_items("sample", &image->view, &err), TN_EFORMAT);
     assert_non_null(strstr(err.text, "the digest of what it offers is 0000000000000000, should be"));
@@ -523,15 +522,15 @@ static void finds_wrong_offers(void **state)
         uint8_t old = bytes[at];
         bytes[at] = 0xff;
         sample_sign(bytes);
-        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
         (void)tn__image_entry(image, "one");
-        assert_int_equal(tn__image_check_items("sample", &image->view, &err), at < SAMPLE_EDGE ? TN_EFORMAT : TN_OK);
+        assert_int_equal(tn__image_check_items("sample", &image->view, &err), at < SAMPLE_EDGE ? TN_EFORMAT : 0);
         tn_image_close(image);
         bytes[at] = old;
     }
     put(SAMPLE_PLACES + 4 * 4, SAMPLE_DATA - SAMPLE_IMAGE);
     sample_sign(bytes);
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     assert_null(tn__image_entry(image, "one"));
     tn_image_close(image);
 }
@@ -618,7 +617,7 @@ static void seals_what_it_filled(void **state)
     struct tn_error err;
     Elf64_Phdr relro = {.p_type = PT_GNU_RELRO, .p_flags = PF_R, .p_vaddr = SAMPLE_DATA, .p_memsz = 0x1000};
     memcpy(bytes + PROGRAM_HEADER, &relro, sizeof relro);
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     uint8_t *start = (uint8_t *)image->file->mapping.start;
     assert_ptr_equal(*(void **)(void *)(start + SAMPLE_SLOTS), start + SAMPLE_CODE + 32);
     assert_false(is_writable(start + SAMPLE_SLOTS));
@@ -639,7 +638,7 @@ static void has_a_segment_without_bytes(void **state)
     for (uint64_t offset = 0; offset < UINT64_MAX / 3; offset = 3 * offset + 1) {
         zeros.p_offset = offset;
         memcpy(bytes + PROGRAM_HEADER, &zeros, sizeof zeros);
-        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+        assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
         uint8_t *at = (uint8_t *)image->file->mapping.start + ADDRESS;
         for (size_t i = 0; i < SIZE; i++)
             assert_int_equal(at[i]++, 0);
@@ -672,7 +671,7 @@ static void moves_addresses(void **state)
     memcpy(bytes + TABLE, words, sizeof words);
     for (size_t i = 0; i < TN_COUNT(moved); i++)
         write64(moved[i], SAMPLE_CODE);
-    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
     uint8_t *start = (uint8_t *)image->file->mapping.start;
     for (size_t i = 0; i < TN_COUNT(moved); i++)
         assert_ptr_equal(*(void **)(void *)(start + moved[i]), start + SAMPLE_CODE);
@@ -743,7 +742,7 @@ static int open_and_truncate(const struct copied *row, const char *path)
         file && fwrite(bytes, 1, SAMPLE_SIZE, file) == SAMPLE_SIZE && !fclose(file) && !chmod(path, row->mode);
     if (!written || (row->plan && tn__os_set_faults(row->plan)))
         return 2;
-    if (tn_image_open(path, &options, &image, &err) != TN_OK)
+    if (tn_image_open(path, &options, &image, &err) != 0)
         return fprintf(stderr, "%s\n", err.text), 3;
     if (truncate(path, 0))
         return 4;
@@ -785,14 +784,14 @@ static void gives_up_cleanly(void **state)
                 strcat(plan, ". ");
             snprintf(plan + strlen(plan), 16, kind ? "a%d" : "F", request + 1);
             assert_int_equal(tn__os_set_faults(plan), 0);
-            if (open_sample(SAMPLE_SIZE, &image, &err) == TN_OK)
+            if (open_sample(SAMPLE_SIZE, &image, &err) == 0)
                 tn_image_close(image);
             else
                 failures++;
             tn__os_set_faults(NULL);
             /* The program's own initial values, of thread-local variables, stay writable where that could not be
              * changed back. */
-            assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+            assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), 0);
             tn_image_close(image);
             assert_int_equal(mappings(), before);
         }

@@ -66,7 +66,7 @@ static void built_once(void **state)
     assert_int_equal(find(&p, &key), TN_EUNDEF);
     assert_non_null(strstr(err.text, "no image of the package 'package'"));
     use(&p, &recipe);
-    assert_int_equal(find(&p, &key), TN_OK);
+    assert_int_equal(find(&p, &key), 0);
     packages_reopen(&p);
     use(&p, &recipe);
     assert_int_equal(recipe.builds, 1);
@@ -74,7 +74,7 @@ static void built_once(void **state)
     assert_int_equal(packages_count(&p, "package/*-05000000000000000000000000000000.image"), 1);
     /* It stays open when the cache is closed. */
     struct tn_image *image;
-    assert_int_equal(tn_package_find(p.cache, &key, NULL, &image, &err), TN_OK);
+    assert_int_equal(tn_package_find(p.cache, &key, NULL, &image, &err), 0);
     tn_package_cache_close(p.cache);
     p.cache = NULL;
     assert_int_equal(packages_value(image), 5);
@@ -90,7 +90,7 @@ static void keys(void **state)
     struct recipe recipe = {.value = 1};
     struct tn_image *image;
     struct tn_cpu cpu = {.size = sizeof cpu}, other;
-    assert_int_equal(tn_cpu_host(&cpu, &err), TN_OK);
+    assert_int_equal(tn_cpu_host(&cpu, &err), 0);
     other = cpu;
     other.features.words[0] ^= 2;
     const struct {
@@ -123,10 +123,10 @@ static void keys(void **state)
         p.options.identity = rows[i].identity;
         p.options.native = rows[i].native;
         packages_reopen(&p);
-        if (find(&p, &key) != (rows[i].is_known ? TN_OK : TN_EUNDEF))
+        if (find(&p, &key) != (rows[i].is_known ? 0 : TN_EUNDEF))
             fail_msg("row %zu", i);
         for (int again = 0; again < 2; again++) {
-            assert_int_equal(tn_package_build(p.cache, &key, packages_build, &recipe, NULL, &image, &err), TN_OK);
+            assert_int_equal(tn_package_build(p.cache, &key, packages_build, &recipe, NULL, &image, &err), 0);
             tn_image_close(image);
         }
     }
@@ -136,7 +136,7 @@ static void keys(void **state)
 
 static int identify(void *context, struct tn_buffer *text, struct tn_error *error)
 {
-    return tn__buffer_fill(text, context, strlen(context)) ? TN_OK : tn__no_memory(error, NULL);
+    return tn__buffer_fill(text, context, strlen(context)) ? 0 : tn__no_memory(error, NULL);
 }
 
 static int no_open(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
@@ -215,9 +215,9 @@ static void wrong_keys_and_options(void **state)
     assert_int_equal(find(&p, &key), TN_EINVAL);
     assert_int_equal(recipe.builds, 0);
     key = packages_key(longest, &recipe.value);
-    assert_int_equal(tn_package_build(p.cache, &key, packages_build, &recipe, NULL, &image, &err), TN_OK);
+    assert_int_equal(tn_package_build(p.cache, &key, packages_build, &recipe, NULL, &image, &err), 0);
     tn_image_close(image);
-    assert_int_equal(find(&p, &key), TN_OK);
+    assert_int_equal(find(&p, &key), 0);
     /* The load options are wrong, not the file. */
     const struct tn_image_load_options wrong = {.size = sizeof wrong, .flags = UINT64_C(1) << 40};
     assert_int_equal(tn_package_find(p.cache, &key, &wrong, &image, &err), TN_EINVAL);
@@ -244,13 +244,13 @@ static int fails(void *context, struct tn_buffer *file, struct tn_error *error)
 static int builds_nothing(void *context, struct tn_buffer *file, struct tn_error *error)
 {
     (void)context, (void)file, (void)error;
-    return TN_OK;
+    return 0;
 }
 
 static int builds_text(void *context, struct tn_buffer *file, struct tn_error *error)
 {
     (void)context, (void)error;
-    return tn__buffer_fill(file, "no image", 8) ? TN_OK : TN_ENOMEM;
+    return tn__buffer_fill(file, "no image", 8) ? 0 : TN_ENOMEM;
 }
 
 /* As other linkers do: without a checksum of the whole. */
@@ -342,7 +342,7 @@ static void damage(void **state)
         places++;
     }
     assert_true(seen + 64 > places);
-    assert_int_equal(find(&p, &key), TN_OK);
+    assert_int_equal(find(&p, &key), 0);
     for (long size = 0; size < SAMPLE_SIZE; size += 331) {
         assert_int_equal(truncate(path, size), 0);
         p.rejections = 0;
@@ -423,28 +423,28 @@ static void stale(void **state)
     struct tn_image *base, *image;
     struct tn_image_load_options options = {.size = sizeof options, .images = &base, .image_count = 1};
     packages_create(&p);
-    assert_int_equal(tn_package_build(p.cache, &old_key, packages_build, &old, NULL, &base, &err), TN_OK);
-    assert_int_equal(tn_package_build(p.cache, &key, packages_build, &wants_old, &options, &image, &err), TN_OK);
+    assert_int_equal(tn_package_build(p.cache, &old_key, packages_build, &old, NULL, &base, &err), 0);
+    assert_int_equal(tn_package_build(p.cache, &key, packages_build, &wants_old, &options, &image, &err), 0);
     tn_image_close(image);
     tn_image_close(base);
-    assert_int_equal(tn_package_build(p.cache, &new_key, packages_build, &new, NULL, &base, &err), TN_OK);
+    assert_int_equal(tn_package_build(p.cache, &new_key, packages_build, &new, NULL, &base, &err), 0);
     assert_int_equal(tn_package_find(p.cache, &key, &options, &image, &err), TN_EUNDEF);
     assert_int_equal(p.rejections, 1);
     assert_int_equal(p.why.code, TN_ESTALE);
     assert_non_null(strstr(p.why.text, p.rejected));
     assert_non_null(strstr(p.why.text, "it uses 'two' of the image 'sample': wanted the function; found nothing"));
     p.rejections = 0;
-    assert_int_equal(tn_package_build(p.cache, &key, packages_build, &fits, &options, &image, &err), TN_OK);
+    assert_int_equal(tn_package_build(p.cache, &key, packages_build, &fits, &options, &image, &err), 0);
     assert_int_equal(p.rejections, 1);
     tn_image_close(image);
     assert_int_equal(packages_count(&p, "user/*"), 2);
-    assert_int_equal(tn_package_find(p.cache, &key, &options, &image, &err), TN_OK);
+    assert_int_equal(tn_package_find(p.cache, &key, &options, &image, &err), 0);
     assert_int_equal(tn_image_build_id(image)[4], 2);
     tn_image_close(image);
     tn_image_close(base);
     /* The old one is still there for who has the old base. */
-    assert_int_equal(tn_package_find(p.cache, &old_key, NULL, &base, &err), TN_OK);
-    assert_int_equal(tn_package_find(p.cache, &key, &options, &image, &err), TN_OK);
+    assert_int_equal(tn_package_find(p.cache, &old_key, NULL, &base, &err), 0);
+    assert_int_equal(tn_package_find(p.cache, &key, &options, &image, &err), 0);
     tn_image_close(image);
     tn_image_close(base);
     assert_int_equal(fits.builds + wants_old.builds, 2);
@@ -587,14 +587,14 @@ static void oldest_are_removed(void **state)
     use(&p, &recipes[2]);
     assert_null(packages_use(&p, "other", &recipes[4]));
     assert_int_equal(recipes[2].builds + recipes[4].builds, 2);
-    assert_int_equal(tn_package_trim(p.cache, 2 * SAMPLE_SIZE, &err), TN_OK);
+    assert_int_equal(tn_package_trim(p.cache, 2 * SAMPLE_SIZE, &err), 0);
     assert_int_equal(packages_count(&p, "*/*"), 2);
     use(&p, &recipes[2]);
     assert_int_equal(recipes[2].builds, 1);
     /* What is open stays valid. */
     key.bytes = &recipes[2].value;
-    assert_int_equal(tn_package_find(p.cache, &key, NULL, &image, &err), TN_OK);
-    assert_int_equal(tn_package_trim(p.cache, 0, &err), TN_OK);
+    assert_int_equal(tn_package_find(p.cache, &key, NULL, &image, &err), 0);
+    assert_int_equal(tn_package_trim(p.cache, 0, &err), 0);
     assert_int_equal(packages_count(&p, "*/*"), 0);
     assert_int_equal(packages_value(image), 3);
     tn_image_close(image);
@@ -643,7 +643,7 @@ static void abandoned_files(void **state)
         recipe.meanwhile = own ? trims : NULL; /* one of this key is removed before the key is built */
         use(&p, &recipe);
         assert_int_equal(packages_count(&p, "package/.new*"), !own);
-        assert_int_equal(tn_package_trim(p.cache, UINT64_MAX, &err), TN_OK);
+        assert_int_equal(tn_package_trim(p.cache, UINT64_MAX, &err), 0);
         assert_int_equal(packages_count(&p, "package/.new*"), 0);
     }
     packages_destroy(&p);
@@ -678,7 +678,7 @@ static void requests_refused(void **state)
         use(&p, &recipe);
         use(&p, &recipe);
         assert_true(recipe.builds <= 2);
-        assert_int_equal(tn_package_trim(p.cache, UINT64_MAX, &err), TN_OK);
+        assert_int_equal(tn_package_trim(p.cache, UINT64_MAX, &err), 0);
         assert_int_equal(packages_count(&p, "package/.new*"), 0);
         packages_destroy(&p);
     }
@@ -697,7 +697,7 @@ static void without_locks(void **state)
         use(&p, &recipe);
     assert_int_equal(recipe.builds, 1);
     assert_int_equal(p.rejections, 0);
-    assert_int_equal(tn_package_trim(p.cache, 0, &err), TN_OK);
+    assert_int_equal(tn_package_trim(p.cache, 0, &err), 0);
     assert_int_equal(packages_count(&p, "package/*"), 0);
     packages_destroy(&p);
 }

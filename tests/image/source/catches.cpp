@@ -97,7 +97,7 @@ int main(int, char **argv)
     options.resolver = find;
     for (int i = 0; i < 2; i++) { /* the second time, nothing is left of the first */
         order[0] = 0;
-        if (tn_image_open(argv[1], &options, &image, &err) != TN_OK)
+        if (tn_image_open(argv[1], &options, &image, &err) != 0)
             return printf("%s: %s\n", tn_error_name(err.code), err.text), 1;
         use(image);
         tn_image_close(image);

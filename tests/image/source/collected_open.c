@@ -15,8 +15,8 @@ __attribute__((constructor)) static void open_image(void)
     struct tn_image *image;
     struct tn_cpu cpu = {.size = sizeof cpu};
     struct tn_image_load_options options = {.size = sizeof options, .cpu = &cpu};
-    if (tn_cpu_host(&cpu, &err) == TN_OK && tn_cpu_limit(&cpu, getenv("TENON_CPU"), &err) == TN_OK &&
-        tn_image_open_linked(tn_image, &options, &image, &err) == TN_OK)
+    if (tn_cpu_host(&cpu, &err) == 0 && tn_cpu_limit(&cpu, getenv("TENON_CPU"), &err) == 0 &&
+        tn_image_open_linked(tn_image, &options, &image, &err) == 0)
         return;
     fprintf(stderr, "%s\n", err.text);
     exit(1);

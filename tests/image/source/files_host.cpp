@@ -41,14 +41,14 @@ static bool load(const char *how, const char *path)
     options.size = sizeof options;
     options.resolver = tn_resolve_dlsym;
     if (std::strcmp(how, "tn_image_open") == 0)
-        return tn_image_open(path, &options, &image, &err) == TN_OK || (std::puts(err.text), false);
+        return tn_image_open(path, &options, &image, &err) == 0 || (std::puts(err.text), false);
     library = dlopen(path, RTLD_NOW);
     if (!library)
         return std::puts(dlerror()), false;
     void *header = dlsym(library, "tn_image");
     if (!header)
         return std::puts("no image"), false;
-    return tn_image_open_linked(header, nullptr, &image, &err) == TN_OK || (std::puts(err.text), false);
+    return tn_image_open_linked(header, nullptr, &image, &err) == 0 || (std::puts(err.text), false);
 }
 
 template <typename Function> static Function *find(const char *name)

@@ -18,15 +18,15 @@ int main(int argc, char **argv)
     struct tn_image *image;
     struct tn_error err;
     int code = argc < 2 ? TN_EINVAL : tn_cpu_host(&cpu, &err);
-    if (code == TN_OK)
+    if (!code)
         code = tn_cpu_limit(&cpu, argv[1], &err);
-    if (code == TN_OK)
+    if (!code)
 #ifdef LINKED
         code = tn_image_open_linked(tn_image, &options, &image, &err);
 #else
         code = tn_image_open(argv[argc - 1], &options, &image, &err);
 #endif
-    if (code != TN_OK)
+    if (code)
         return printf("%s: %s\n", tn_error_name(code), argc < 2 ? "no CPU" : err.text), 1;
     int (*forms)(void) = (int (*)(void))tn_image_lookup(image, "forms");
     printf("%s: %d\n", tn_image_target(image, tn_image_chosen(image))->name, forms());

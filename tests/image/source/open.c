@@ -13,7 +13,7 @@ __attribute__((constructor)) static void open_image(void)
 {
     struct tn_image *image;
     struct tn_error err;
-    if (tn_image_open_linked(tn_image, NULL, &image, &err) == TN_OK)
+    if (tn_image_open_linked(tn_image, NULL, &image, &err) == 0)
         return;
     fprintf(stderr, "%s\n", err.text);
     exit(3);

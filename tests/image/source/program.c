@@ -35,9 +35,9 @@ static int open_image(int argc, char **argv, struct tn_image **image, struct tn_
     struct tn_cpu cpu = {.size = sizeof cpu};
     struct tn_image_load_options options = {.size = sizeof options, .cpu = &cpu};
     int code = tn_cpu_host(&cpu, err);
-    if (code == TN_OK)
+    if (!code)
         code = tn_cpu_limit(&cpu, argc > 1 ? argv[1] : NULL, err);
-    if (code != TN_OK)
+    if (code)
         return code;
 #ifdef LINKED
     return tn_image_open_linked(tn_image, &options, image, err);

@@ -164,14 +164,14 @@ int with_code_make(const uint8_t *file, size_t size, struct with_code *made, str
     struct tn__saved saved;
     *made = (struct with_code){.header = HEAD};
     int code = tn__saved_read_file("objects", file, size, &arena, &saved, err);
-    if (code == TN_OK) {
+    if (!code) {
         uint64_t page = tn__get32(saved.view.tables[TN__IMAGE_ZONE_TABLE].rows + TN__IMAGE_ZONE_PAGE);
         uint64_t tail = (uint64_t)(file + size - saved.view.header), first = tn__align_up(2 * HEAD + tail, page);
         made->size = first + 2 * page + tn__align_up(size, page);
         made->bytes = calloc(1, made->size);
         struct parts p = {.saved = &saved, .made = made, .page = page, .header = made->bytes + HEAD};
-        code = made->bytes ? TN_OK : TN_ENOMEM;
-        if (code == TN_OK)
+        code = made->bytes ? 0 : TN_ENOMEM;
+        if (!code)
             write_file(&p, first, file + size);
     }
     tn__arena_free(&arena);

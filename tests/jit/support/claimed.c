@@ -84,7 +84,7 @@ static int note_linked(void *context, const struct tn_linked_object *const *obje
             w->linked[at].body = body;
         }
     }
-    return TN_OK;
+    return 0;
 }
 
 static void note_removed(void *context, const struct tn_linked_object *const *objects, size_t count)
@@ -352,7 +352,7 @@ void remove_library(struct claimed *w)
 const void *look_up_first(const struct claimed *w)
 {
     void *address;
-    return tn_lookup(w->library, "first", &address, NULL) == TN_OK ? address : NULL;
+    return tn_lookup(w->library, "first", &address, NULL) == 0 ? address : NULL;
 }
 
 const void *outer_of(const struct claimed *w)

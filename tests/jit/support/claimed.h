@@ -50,7 +50,7 @@ void end_claims(struct claimed *w);
 
 /* What the function leads to first. */
 void add_first(struct claimed *w, char body);
-/* By a body, or by another program of the toy's. TN_OK, or why it was refused. */
+/* By a body, or by another program of the toy's. 0, or why it was refused. */
 int replace_by(struct claimed *w, const char *body, struct tn_assumption *a);
 /* To C, which is older than all others. */
 void redirect_to_own(struct claimed *w);

@@ -48,7 +48,7 @@ static void count(int *counter)
 static int identify(void *context, struct tn_buffer *text, struct tn_error *err)
 {
     (void)context;
-    return tn__buffer_fill(text, "toy", 3) ? TN_OK : tn__no_memory(err, NULL);
+    return tn__buffer_fill(text, "toy", 3) ? 0 : tn__no_memory(err, NULL);
 }
 
 static void describe(struct module *m)
@@ -87,7 +87,7 @@ static int open_module(void *context, const struct tn_ir *ir, const struct tn_co
     *description = &m->description;
     count(&toy->opens);
     *module = m;
-    return TN_OK;
+    return 0;
 }
 
 static int compile(void *module, const struct tn_part_request *request, struct tn_buffer *object, struct tn_error *err)
@@ -111,7 +111,7 @@ static int compile(void *module, const struct tn_part_request *request, struct t
     char *at = memmem(bytes, size, &placeholder, sizeof placeholder);
     if (at)
         memcpy(at, &m->number, sizeof m->number);
-    return tn__buffer_fill(object, bytes, size) ? TN_OK : tn__no_memory(err, request->name);
+    return tn__buffer_fill(object, bytes, size) ? 0 : tn__no_memory(err, request->name);
 }
 
 static void close_module(void *module)
@@ -124,14 +124,14 @@ static int check_options(void *context, const struct tn_compile_options *options
 {
     (void)options;
     const struct toy *toy = context;
-    return toy->refuses ? tn__fail(err, toy->refuses, "the toy refuses these options") : TN_OK;
+    return toy->refuses ? tn__fail(err, toy->refuses, "the toy refuses these options") : 0;
 }
 
 /* Its form in memory is the text. */
 static int write_module(void *context, void *module, struct tn_buffer *ir, struct tn_error *err)
 {
     count(&((struct toy *)context)->writes);
-    return tn__buffer_fill(ir, module, strlen(module)) ? TN_OK : tn__no_memory(err, NULL);
+    return tn__buffer_fill(ir, module, strlen(module)) ? 0 : tn__no_memory(err, NULL);
 }
 
 struct tn_compiler toy_compiler(struct toy *toy)

@@ -18,8 +18,8 @@ static const struct known_sizes {
     size_t less, more; /* than this version's size */
     int code;
 } sizes[] = {
-    {false, 0, 0, TN_OK},      {false, 0, 16, TN_OK}, /* a newer caller that requests nothing new */
-    {false, 0, 15, TN_EINVAL}, {false, 1, 0, TN_EINVAL}, {true, 0, 0, TN_OK},
+    {false, 0, 0, 0},          {false, 0, 16, 0}, /* a newer caller that requests nothing new */
+    {false, 0, 15, TN_EINVAL}, {false, 1, 0, TN_EINVAL}, {true, 0, 0, 0},
 };
 
 /* The caller's memory: this version's struct, followed by zeros. */

@@ -14,12 +14,12 @@ int tn__gc_examine(struct tn__gc *gc, bool is_asked_for)
 {
     char *message = NULL;
     if (!is_asked_for && !gc->options->verify_ir && !TN__IS_CHECKING)
-        return TN_OK;
+        return 0;
     bool broken = LLVMVerifyModule(gc->module, LLVMReturnStatusAction, &message);
     if (broken)
         tn__diagnostics_report(gc->diagnostics, NULL, 0, 0, message);
     LLVMDisposeMessage(message);
-    return broken ? TN_ECOMPILE : TN_OK;
+    return broken ? TN_ECOMPILE : 0;
 }
 
 /* ---- calls that may collect ---- */
@@ -106,7 +106,7 @@ static int call(struct tn__gc *gc, enum tn_hook when)
     int code = options->hook(options->hook_context, when, gc->module, err);
     tn__diagnostics_attach(gc->diagnostics, gc->context); /* it may have had a handler of its own */
     if (!code)
-        return TN_OK;
+        return 0;
     if (*err->text)
         err->code = TN_ECOMPILE;
     else
@@ -117,11 +117,11 @@ static int call(struct tn__gc *gc, enum tn_hook when)
 int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when)
 {
     if (!gc->options->hook || (when == TN_HOOK_LOWERED && !gc->is_hooked))
-        return TN_OK;
+        return 0;
     gc->is_hooked = true;
     struct before before = remember(gc, when);
     int code = call(gc, when);
-    if (code == TN_OK)
+    if (!code)
         code = check(gc, when, &before);
     tn__arena_free(&gc->arena);
     return code;

@@ -103,13 +103,13 @@ static int run_pass(struct tn__gc *gc, uint8_t pass)
 {
     bool is_watched = gc->watch && tn__watch_begin(gc->watch, passes[pass].name, gc->module);
     if (gc->watch && !is_watched && gc->options->emit >= TN_EMIT_LLVM)
-        return TN_OK; /* the observer has stopped the pipeline; machine code cannot be made without our passes */
+        return 0; /* the observer has stopped the pipeline; machine code cannot be made without our passes */
     passes[pass].run(gc);
     tn__arena_free(&gc->arena);
     count_lowering(gc, pass);
     if (is_watched)
         tn__watch_end(gc->watch, passes[pass].name, gc->module);
-    return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
+    return gc->diagnostics->errors ? TN_ECOMPILE : 0;
 }
 
 bool tn__gc_begin(struct tn__gc *gc)
@@ -135,18 +135,18 @@ void tn__gc_end(struct tn__gc *gc)
 
 int tn__gc_run(struct tn__gc *gc, const uint8_t *list, size_t count)
 {
-    int code = TN_OK;
+    int code = 0;
     struct tn_compile_stats not_reported = {0}, *stats = gc->stats;
     gc->stats = stats ? stats : &not_reported;
     bool begun = tn__gc_begin(gc);
     tn__annotate_functions(gc);
     tn__mark_annotated_functions(gc);
-    for (size_t i = 0; i < count && code == TN_OK; i++)
+    for (size_t i = 0; i < count && !code; i++)
         code = run_pass(gc, list[i]);
     if (begun)
         tn__gc_end(gc);
     gc->stats = stats;
-    return code == TN_OK && count ? tn__gc_examine(gc, gc->options->passes) : code;
+    return !code && count ? tn__gc_examine(gc, gc->options->passes) : code;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)
@@ -159,9 +159,9 @@ int tn__gc_prepare(struct tn__gc *gc)
 int tn__gc_lower(struct tn__gc *gc)
 {
     int code = tn__gc_run(gc, to_calls, TN_COUNT(to_calls));
-    if (code == TN_OK)
+    if (!code)
         code = tn__gc_call_hook(gc, TN_HOOK_LOWERED);
-    return code == TN_OK ? tn__gc_run(gc, to_roots, TN_COUNT(to_roots)) : code;
+    return code ? code : tn__gc_run(gc, to_roots, TN_COUNT(to_roots));
 }
 
 /* ---- which modules ---- */
