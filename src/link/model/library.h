@@ -212,7 +212,7 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
 /* After definitions were removed: definitions and group copies of pending objects that had given way to them take their
  * places. Cannot fail; only tests a flag if there were none. */
 void tn__library_fall_back(struct tn_library *library);
-/* Enters one definition, of which the entry is known; for aliases.c. TN_EDUP, TN_EFORMAT, TN_ENOMEM. */
+/* Enters one definition, of which the entry is known; for steps.c. TN_EDUP, TN_EFORMAT, TN_ENOMEM. */
 int tn__object_define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
                       struct tn__journal *journal, struct tn_error *err);
 /* For copies.c. Keeps this object's copy of each group whose kept copy was removed, and then decides again which

@@ -194,7 +194,7 @@ int tn__link_settle_bounds(struct tn__link *link);
 typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__input_section *section);
 void tn__each_gathered(const struct tn__link *link, const struct tn__gather_pattern *wanted, tn__visit_gathered *visit,
                        void *context);
-/* For format/coff/groups.c. Makes link->named. TN_EFORMAT, TN_ENOMEM. */
+/* For format/coff/steps.c. Makes link->named. TN_EFORMAT, TN_ENOMEM. */
 int tn__link_index_sections(struct tn__link *link);
 /* Gathers these sections, unless that has been done already, with them or with more. What is allocated here belongs to
  * the objects that take part, and is freed with them. */

@@ -29,11 +29,11 @@ struct tn__steps {
     /* Applies a relocation that is one of a pair (TN__V_AT_S and those behind it), whose field begins at `at`
      * (pairs.c). */
     int (*apply_pair)(const struct tn__site *site, uint8_t *at, uint64_t S);
-    /* Symbols with a stand-in (stand_ins.c). */
+    /* Symbols with a stand-in (steps.c). */
     int (*bind_stand_ins)(struct tn__link *link, struct tn__object *object);
     uint64_t (*stand_in_address)(const struct tn__object *object, const struct tn__symbol *symbol);
     /* Other names of symbols, whose entries are known. TN_EFORMAT if one would lead to itself; the entry leads to the
-     * symbol from now on; enters all of them, when the names that they may stand for are (aliases.c). */
+     * symbol from now on; enters all of them, when the names that they may stand for are (steps.c). */
     int (*check_alias)(const struct tn__object *object, const struct tn__symbol *alias, struct tn_error *err);
     void (*take_alias)(const struct tn__object *object, const struct tn__symbol *alias);
     int (*enter_aliases)(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
@@ -47,7 +47,7 @@ struct tn__steps {
                      struct tn_error *err);
     /* If a name stands for the beginning or the end of sections or segments, sets *wanted, whose name is NULL
      * otherwise. TN_ENOMEM (format/macho/bounds.c). Gathers sections that have a $ in their names
-     * (format/coff/groups.c). */
+     * (format/coff/steps.c). */
     int (*parse_bound)(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end);
     int (*gather_groups)(struct tn__link *link);
 };
@@ -74,18 +74,11 @@ int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);
 /* A copy of a section's relocations in the order of their offsets, in the link's arena. NULL when memory is out
  * (pairs.c). */
 struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__input_section *section);
-int tn__bind_stand_ins(struct tn__link *link, struct tn__object *object);
-uint64_t tn__stand_in_address(const struct tn__object *object, const struct tn__symbol *symbol);
-int tn__check_alias(const struct tn__object *object, const struct tn__symbol *alias, struct tn_error *err);
-void tn__take_alias(const struct tn__object *object, const struct tn__symbol *alias);
-int tn__enter_aliases(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
-                      struct tn_error *err);
 int tn__compare_copies(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
                        const struct tn__journal *journal, bool *larger, struct tn_error *err);
 int tn__drop_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
                   struct tn_error *err);
 int tn__parse_bound(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end);
-int tn__gather_groups(struct tn__link *link);
 
 /* When everything in the link has an address: shortens code sections. `place` gives everything its address again, after
  * the sizes of sections have changed; NULL: as the phases of link.c do. Afterwards sections have other bytes and

@@ -2,9 +2,9 @@
 
 /* The parts of the COFF reader, which implements Microsoft's "PE Format" as far as it is about objects:
  *     coff.c        the file as a whole, its tables, section headers, string table
- *     kinds.c       what a section is to the linker: its kind, role and priority
+ *     coff.c       what a section is to the linker: its kind, role and priority
  *     symbols.c     symbols with their auxiliary records: COMDAT groups, weak externals, imports
- *     relocs.c      relocations
+ *     coff.c      relocations
  *     directives.c  what .drectve sections say to the linker
  * All numbers of sections and symbols are those of the file: symbols and their auxiliary records are counted from 0, in
  * which the neutral object reserves the number 0; each has the number that follows its own there. */
@@ -156,9 +156,6 @@ static inline struct tn__coff_section tn__coff_section(const struct tn__coff_rea
 /* coff.c: a string of the file's table; NULL: there is none at that offset. */
 const char *tn__coff_string(const struct tn__coff_reader *r, uint64_t offset);
 
-/* kinds.c: sets kind, role and priority of a section. TN_ENOTSUP. */
-int tn__coff_set_kind(const struct tn__coff_reader *r, uint32_t index, uint32_t flags);
-
 /* symbols.c */
 /* Reads all symbols, and adds those that directives and imports need. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__coff_read_symbols(struct tn__coff_reader *r);
@@ -173,11 +170,7 @@ int tn__coff_count_alias(struct tn__coff_reader *r);
 /* directives.c: does what the directives of all sections say. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__coff_read_directives(struct tn__coff_reader *r);
 
-/* relocs.c */
-/* The table of a section's relocations, which lies in the file. TN_EFORMAT. */
-int tn__coff_find_relocs(const struct tn__coff_reader *r, uint32_t index, uint64_t *offset, uint64_t *count);
-/* TN_EFORMAT, TN_ENOMEM. */
-int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index);
+/* coff.c */
 
 #pragma GCC visibility pop
 #endif
