@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld,
- * "Source Code Reference"); format/macho/bounds.c has how Mach-O calls such bounds. Programs build
+ * "Source Code Reference"); format/macho/steps.c has how Mach-O calls such bounds. Programs build
  * tables this way: each file adds entries, and one loop runs over all of them.
  *
  * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid:

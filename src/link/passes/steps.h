@@ -46,7 +46,7 @@ struct tn__steps {
     int (*drop_lost)(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
                      struct tn_error *err);
     /* If a name stands for the beginning or the end of sections or segments, sets *wanted, whose name is NULL
-     * otherwise. TN_ENOMEM (format/macho/bounds.c). Gathers sections that have a $ in their names
+     * otherwise. TN_ENOMEM (format/macho/steps.c). Gathers sections that have a $ in their names
      * (format/coff/steps.c). */
     int (*parse_bound)(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end);
     int (*gather_groups)(struct tn__link *link);
@@ -78,7 +78,6 @@ int tn__compare_copies(const struct tn__object *object, const struct tn__group *
                        const struct tn__journal *journal, bool *larger, struct tn_error *err);
 int tn__drop_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
                   struct tn_error *err);
-int tn__parse_bound(struct tn__link *link, const char *name, struct tn__gather_pattern *wanted, bool *is_end);
 
 /* When everything in the link has an address: shortens code sections. `place` gives everything its address again, after
  * the sizes of sections have changed; NULL: as the phases of link.c do. Afterwards sections have other bytes and

@@ -3,7 +3,7 @@
 /* The parts of the Mach-O reader:
  *     macho.c     the file as a whole, universal files, sections
  *     kinds.c     what a section is to the linker: its kind and role
- *     overlap.c   no two tables share bytes of the file
+ *     macho.c   no two tables share bytes of the file
  *     atoms.c     sections are cut at their symbols
  *     symbols.c   symbols
  *     relocs.c    relocations
@@ -157,9 +157,6 @@ static inline uint8_t tn__macho_type(const struct tn__macho_section *section)
 int tn__macho_set_kind(const struct tn__macho_reader *r, struct tn__macho_section *section);
 /* True for a section that may be cut. */
 bool tn__macho_is_divisible(const struct tn__macho_section *section);
-
-/* TN_EFORMAT if sections, relocations and tables share bytes of the file. TN_ENOMEM. */
-int tn__macho_check_overlap(const struct tn__macho_reader *r, uint64_t commands_end);
 
 /* Makes the symbols; then the sections of the neutral object. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__macho_read_symbols(struct tn__macho_reader *r);
