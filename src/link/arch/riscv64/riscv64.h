@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Fields of instructions (fields.c), by the formats of the ISA manual. Each takes the whole value and keeps the bits
+/* Fields of instructions (riscv64.c), by the formats of the ISA manual. Each takes the whole value and keeps the bits
  * that it has space for. The bits in comments are those of the value; a high part is rounded, because the 12 bits that
  * complete it are signed. */
 enum tn__riscv64_field {
@@ -31,7 +31,7 @@ enum tn__riscv64_field {
 /* What __tls_get_addr adds to the second word of its argument (psABI, "Global Dynamic"): 12 signed bits reach 4 KiB. */
 enum { TN__RISCV64_DTP_BIAS = 0x800 };
 
-/* Forms of instructions that may become shorter (shorten.c), or absolute (relax.c). */
+/* Forms of instructions that may become shorter (riscv64.c), or absolute (relax.c). */
 enum tn__riscv64_form {
     TN__RISCV64_NEAR_CALL = TN__FORM_TRAILS, /* auipc and jalr */
     TN__RISCV64_HIGH,                        /* lui of an absolute address, */
@@ -51,13 +51,6 @@ enum {
     TN__RISCV64_QUAD = 6,
     TN__RISCV64_RVE = 8, /* and the others: in 16 registers, of which fewer are for arguments */
 };
-
-/* By number, from TN__FIELDS on. */
-extern const struct tn__encoder tn__riscv64_encoders[TN__RISCV64_FIELDS - TN__FIELDS];
-
-extern const struct tn__shortener tn__riscv64_shortener;
-/* See struct tn__arch. */
-uint64_t tn__riscv64_relax(const struct tn__sequence *code);
 
 #pragma GCC visibility pop
 #endif
