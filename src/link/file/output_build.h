@@ -4,7 +4,7 @@
  *     output.c         the whole: a session, its one link, the steps below
  *     output_pieces.c  which parts of objects go into the output
  *                      output_relocs.c   the words that need relocation when the output is loaded
- *                      output_slots.c    GOT slots that are not needed
+ *                      output_pieces.c    GOT slots that are not needed
  *                      output_strings.c  strings of debug data, each once
  *     output_layout.c  sections of pieces, their addresses and bytes
  *                      output_frames.c   the index of unwind data
@@ -151,9 +151,6 @@ bool tn__output_is_import(const struct tn__output_link *o, const struct tn__entr
 
 /* True if the symbol lies in the output or in the rest of the same file: it is neither absolute nor undefined. */
 bool tn__output_is_inside(const struct tn__object *object, uint32_t symbol);
-
-/* output_slots.c: drops the GOT slots of an object that relaxation makes unnecessary. Before the object is placed. */
-int tn__output_drop_slots(struct tn__output_link *o, const struct tn__object *object);
 
 /* output_strings.c */
 /* Drops duplicate strings of debug data, before the pieces are placed. */
