@@ -23,14 +23,7 @@ struct tn__lazy_batch *tn__lazy_new_batch(struct tn_library *library, const stru
 int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
                     struct tn_tracker *owner, struct tn_error *err);
 
-/* ---- what observers are told (lazy_names.c) ---- */
-
-/* Under the session's lock, when stubs have been taken for these functions of one definition. TN_ENOMEM, or what an
- * observer answers; then it is as if none had been told. */
-int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__cell_facts *facts, size_t count,
-                          struct tn_error *err);
-/* They are about to be given back. */
-void tn__lazy_tell_removed(const struct tn_library *library, const struct tn__cell_facts *facts, size_t count);
+/* ---- what observers are told (lazy.c) ---- */
 
 #pragma GCC visibility pop
 #endif
