@@ -165,7 +165,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(wildcard src/gc/load/*.c) $(addprefix src/gc/heap/,default.c enter.c heap.c heaps.c text.c times.c) \
 	$(addprefix src/gc/threads/,await.c overflow.c thread.c world.c) \
 	$(addprefix src/gc/collect/,cards.c collect.c permanent.c verify.c) \
-	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c trim.c walk.c work.c)
+	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c collector.c walk.c work.c)
 # For musl, also what runs once for a symbol that an object mentions: there, size counts more than the time of a link.
 ifeq ($(LIBC),musl)
 seldom += $(addprefix src/link/passes/,enter.c link.c members.c search.c)

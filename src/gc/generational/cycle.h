@@ -97,10 +97,7 @@ void tn__marker_settle(struct tn__cycle *cycle);
 /* Packets of lists become unused. */
 void tn__marker_forget(struct tn__cycle *cycle);
 
-/* ---- verification (marker_check.c) ---- */
-
-/* NULL, or what is wrong with the marks when all is marked. */
-const char *tn__marker_check(struct tn__cycle *cycle);
+/* ---- verification (concurrent.c) ---- */
 
 #pragma GCC visibility pop
 #endif

@@ -390,10 +390,6 @@ static inline void tn__gen_help(struct tn__worker *w)
         tn__gen_share(w);
 }
 
-/* Gives free blocks and pieces back to the system, and units of them with their tables; after a full collection
- * (trim.c). */
-void tn__gen_trim(struct tn__generational *g);
-
 /* ---- all objects (walk.c) ---- */
 
 void tn__gen_each_object(const struct tn__generational *g, void (*visit)(void *context, void *object), void *context);
