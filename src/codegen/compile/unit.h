@@ -25,7 +25,7 @@ struct tn__unit {
     LLVMContextRef context;
     LLVMModuleRef module;
     struct tn__target *target;
-    bool is_written;          /* set by the caller: IR is written that has to be the same each time, see contexts.c */
+    bool is_written;          /* set by the caller: IR is written that has to be the same each time, see unit.c */
     bool is_guest;            /* the context is another unit's and stays */
     bool is_modest;           /* the context may be used again: little of the module stays in it */
     struct tn__context *kept; /* what the context is used again by, or NULL */
@@ -39,10 +39,6 @@ struct tn__unit {
  * TN_ENOMEM. */
 int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, enum tn__reading how, struct tn_error *err);
 void tn__unit_dispose(struct tn__unit *unit);
-
-/* Sets unit->context, for IR of so many bytes; gives it back, without a module in it (contexts.c). */
-void tn__unit_take_context(struct tn__unit *unit, size_t length);
-void tn__unit_give_context(struct tn__unit *unit);
 
 /* tn_compile for a unit that was read, with options that were taken. The unit is disposed of. `counters` NULL: calls
  * are not counted. */
