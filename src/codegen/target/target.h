@@ -8,7 +8,7 @@
  *     attributes.c   the CPUs and features of single functions
  *     assembly.cpp   keeps assembly in modules from reading files
  *     emitter.cpp    from a module to its object, by passes that are reused
- *     function_passes.cpp   which run those over functions without asking again what they need */
+ *     emitter.cpp   which run those over functions without asking again what they need */
 
 #ifndef TENON_CODEGEN_TARGET_H
 #define TENON_CODEGEN_TARGET_H

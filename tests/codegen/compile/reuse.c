@@ -2,7 +2,7 @@
 
 /* Passes of code generation are set up once for many modules, and contexts are used again. Objects must not tell: each
  * is compared with the one that a process of its own makes, which has compiled nothing before. In these processes
- * LLVM runs its passes itself, as it does where they are timed (src/codegen/target/function_passes.cpp). One module is
+ * LLVM runs its passes itself, as it does where they are timed (src/codegen/target/emitter.cpp). One module is
  * compiled at levels 0 and 2, the next at 1 and 3; with WHOLE=1, each at all. */
 
 #include <sys/mman.h>
