@@ -6,7 +6,7 @@
  *     options.c      the options of tenon<...>
  *     stages.cpp     LLVM's passes: the stages as tables, and the passes by name (optimizer.h)
  *     inliner.cpp, sanitizers.cpp, vectorizer.cpp    their rows, and what they need
- *     analyses.cpp   the analyses that LLVM's passes ask for */
+ *     stages.cpp   the analyses that LLVM's passes ask for */
 
 #ifndef TENON_CODEGEN_PIPELINE_H
 #define TENON_CODEGEN_PIPELINE_H
