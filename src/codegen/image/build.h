@@ -88,11 +88,7 @@ int tn__image_prepare(void *build);
 /* Disposes of the module, if it is there and not abandoned. */
 void tn__image_dispose_module(struct tn__image_build *b);
 
-/* ---- layouts.c ---- */
-
-/* Finds the type descriptors of the joined module, and compares them with the types of the objects that the image is to
- * have. TN_ENOTSUP (one differs), TN_EFORMAT, TN_ENOMEM. */
-int tn__image_take_layouts(struct tn__image_build *b);
+/* ---- prepare.c ---- */
 
 /* ---- uses.c ---- */
 

@@ -12,7 +12,7 @@
  *     roots.cpp         makes one module of several, and leaves out what the roots do not need
  *     uses.c            what it offers to other images, and what it uses of others
  *     items.cpp         what the module says of that
- *     layouts.c         the types that code has, which are compared with those of saved objects
+ *     prepare.c         the types that code has, which are compared with those of saved objects
  *     metadata.c        the tables
  *     archive.c         archives of objects
  * src/image/write makes files of these archives. */
