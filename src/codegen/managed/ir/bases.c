@@ -4,7 +4,7 @@
  * select of derived pointers gets a twin that chooses among the bases. Every value in 10 is a reference itself, unless
  * it comes from a getelementptr in 10, which optimisation may make. The base of a pointer in 13 is its owner: what
  * gc_loaded says, or the object that it was loaded from. Arguments in 11 and 13 have no base here: the caller keeps
- * their objects where they are (pins.c). */
+ * their objects where they are (place.c). */
 
 #include "codegen/managed/ir/gc.h"
 

@@ -2,10 +2,10 @@
 
 /* Root placement, between its files:
  *     place.c        the pass: which functions, in which order what follows happens
- *     results.c      results that do not fit into registers
+ *     place.c      results that do not fit into registers
  *     liveness.c     what is needed behind each safepoint
- *     pins.c         what must not move at a safepoint
- *     alignment.c    variables that LLVM aligns to more than frames are
+ *     place.c         what must not move at a safepoint
+ *     place.c    variables that LLVM aligns to more than frames are
  *     stack.c        references in stack memory; values that a register cannot carry over a safepoint
  *     outside.c      which calls are transitions
  *     statepoint.c   a call becomes gc.statepoint, gc.result and gc.relocate
@@ -76,10 +76,7 @@ struct tn__roots {
     struct tn__map rejected; /* instructions that are reported already */
 };
 
-/* ---- results.c ---- */
-
-/* Calls whose results LLVM returns through a hidden argument do so through a visible one, a variable like others. */
-void tn__pass_results(struct tn__roots *roots);
+/* ---- place.c ---- */
 
 /* The variable's number, or NO_VARIABLE. */
 uint32_t tn__variable_of(const struct tn__roots *roots, LLVMValueRef value);
@@ -102,13 +99,9 @@ static inline void tn__clear_bit(uint64_t *set, uint32_t i)
 /* ---- the steps ---- */
 
 /* Aligns a variable to 16 bytes and its accesses to no more; false if its address is used in other ways. */
-bool tn__lower_alignment(struct tn__gc *gc, LLVMValueRef variable);
 void tn__find_variables(struct tn__roots *roots);
 bool tn__is_reference(const struct tn__roots *roots, uint32_t variable);
-void tn__find_pins(struct tn__roots *roots); /* before liveness: what is pinned is needed until the call */
 void tn__find_liveness(struct tn__roots *roots);
-void tn__pin_owners(struct tn__roots *roots);
-void tn__store_pins(struct tn__roots *roots);
 
 /* Moves what lives into landing pads and behind second returns to memory; true if there was any: then everything has to
  * be found anew. */
@@ -116,7 +109,7 @@ bool tn__move_to_stack(struct tn__roots *roots);
 void tn__find_stack_roots(struct tn__roots *roots);
 void tn__clear_stack_roots(struct tn__roots *roots);
 
-/* Behind tn__find_pins and tn__find_stack_roots, while the calls are as they were. */
+/* Behind find_pins and tn__find_stack_roots, while the calls are as they were. */
 void tn__choose_calls(struct tn__roots *roots);
 void tn__make_statepoints(struct tn__roots *roots);
 void tn__repair(struct tn__roots *roots);

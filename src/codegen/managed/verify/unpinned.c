@@ -98,7 +98,7 @@ static void remove_bundles(struct raw *raw, struct tn__values *sources, LLVMValu
     }
 }
 
-/* Whether the object stays where it is at this safepoint (pins.c). */
+/* Whether the object stays where it is at this safepoint (place.c). */
 static bool is_pinned_at(struct raw *raw, LLVMValueRef safepoint)
 {
     struct tn__values sources = {.count = 0};
