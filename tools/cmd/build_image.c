@@ -5,9 +5,402 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <elf.h>
+#include <stdio.h>
+#include <errno.h>
 
 #include "cmd/build_image.h"
 #include "lib/watch.h"
+#include "lib/elf_file.h"
+#include "image/load/image.h"
+#include "link/arch/reloc.h"
+#include "link/model/object.h"
+
+/* ---- files ---- */
+
+/* What tenon build --kind makes of the archive with the image. */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(path, "-") == 0 ? NULL : slash ? slash + 1 : path;
+}
+
+/* The largest that Linux has on the machine; 0: the usual one. */
+static uint64_t page_size_for(const struct tn_format *const *formats)
+{
+    const struct tn__arch *arch = formats ? (*formats)->arch : tn__arch_host;
+    return arch == &tn__arch_aarch64 ? 64 << 10 : 0;
+}
+
+/* Returns a code of enum tn_code. */
+static int link_file(struct job *job, enum tn_image_file kind, const struct tn_buffer *stub, struct tn_error *err)
+{
+    struct tn_buffer *archive = &job->out[TN_IMAGE_OBJECTS], file;
+    const struct tn_format *const *formats = tool_formats_in(archive->data, archive->size);
+    const struct tn_image_link_options options = {.size = sizeof options,
+                                                  .name = base_name(job->settings->output),
+                                                  .kind = kind,
+                                                  .stub = stub ? stub->data : NULL,
+                                                  .stub_length = stub ? stub->size : 0,
+                                                  .image = job->settings->image_name,
+                                                  .page_size = page_size_for(formats),
+                                                  .formats = formats};
+    job->objects[0] = (struct tn_input){
+        .size = sizeof *job->objects, .name = "image", .bytes = archive->data, .length = archive->size};
+    tool_outlive_limit(true); /* a file in memory is one as well */
+    int code = tn_image_link(job->objects, job->object_count, &options, &file, err);
+    tool_outlive_limit(false);
+    if (code)
+        return code;
+    tn_buffer_free(archive);
+    *archive = file;
+    return 0;
+}
+
+static bool link_library(struct job *job, enum tn_image_file kind)
+{
+    struct tn_error err;
+    int code = link_file(job, kind, NULL, &err);
+    if (code)
+        tool_fail(STATUS_FAILURE, "%s", err.text);
+    if (code == TN_EUNDEF)
+        tool_fail(STATUS_FAILURE, "hidden symbols are not looked for when a file is loaded; managed code that is "
+                                  "compiled with -fPIC has none");
+    return !code;
+}
+
+/* With the smallest stub that has what the program needs. */
+static bool link_program(struct job *job)
+{
+    struct tn_error err = {.text = "this tenon was built without stubs of executables"};
+    int code = TN_EUNDEF;
+    bool there = true;
+    for (size_t i = 0; code == TN_EUNDEF && there && tool_has_stub(job->settings, i); i++) {
+        struct tn_buffer stub;
+        there = tool_unfold_stub(job->settings, i, &stub);
+        code = there ? link_file(job, TN_IMAGE_PROGRAM, &stub, &err) : code;
+        free(stub.data);
+    }
+    if (!there)
+        return false;
+    if (code)
+        tool_fail(STATUS_FAILURE, "%s", err.text);
+    if (code == TN_EUNDEF)
+        tool_fail(STATUS_FAILURE, "what an executable cannot have, the system's linker may: build --kind=archive, and "
+                                  "link that");
+    return !code;
+}
+
+bool tool_make_file(struct job *job)
+{
+    switch (job->settings->kind) {
+    case KIND_SHARED:
+        return link_library(job, TN_IMAGE_SHARED);
+    case KIND_IMAGE:
+        return link_library(job, TN_IMAGE_LOADABLE);
+    case KIND_EXE:
+        return link_program(job);
+    default:
+        return true;
+    }
+}
+
+bool tool_check_kind(const struct job *job)
+{
+    if (job->settings->kind == KIND_ARCHIVE || job->options.outputs >> TN_IMAGE_OBJECTS & 1)
+        return true;
+    tool_fail(STATUS_USAGE, "a file is made of objects: with --kind, --emit has to have obj among others");
+    return false;
+}
+
+bool tool_take_object(struct job *job, const struct file *file)
+{
+    if (job->settings->kind == KIND_ARCHIVE)
+        return tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; give it to the linker together with the image",
+                         file->name, tool_kind_name(file)),
+               false;
+    job->objects[job->object_count++] =
+        (struct tn_input){.size = sizeof *job->objects, .name = file->name, .bytes = file->bytes, .length = file->size};
+    return true;
+}
+
+/* ---- functions that can be replaced ---- */
+
+/* tenon build --replaceable: which functions the program may redirect. */
+
+static bool add(struct job *job, const char *name, size_t length)
+{
+    if (!length)
+        return true;
+    if (job->replaceable_count == job->replaceable_capacity) {
+        size_t capacity = 2 * job->replaceable_capacity + 16;
+        char **more = realloc(job->replaceable, capacity * sizeof *more);
+        if (!more)
+            return tool_fail(STATUS_FAILURE, "out of memory"), false;
+        job->replaceable = more;
+        job->replaceable_capacity = capacity;
+    }
+    char *copy = strndup(name, length);
+    if (!copy)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    job->replaceable[job->replaceable_count++] = copy;
+    return true;
+}
+
+static bool read_file(struct job *job, const char *name)
+{
+    FILE *file = fopen(name, "r");
+    if (!file)
+        return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false;
+    char *line = NULL;
+    size_t space = 0;
+    bool good = true;
+    while (good && getline(&line, &space, file) >= 0)
+        good = add(job, line, strcspn(line, "\n"));
+    if (good && ferror(file))
+        good = (tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false);
+    free(line);
+    fclose(file);
+    return good;
+}
+
+static bool read_list(struct job *job, const char *list)
+{
+    size_t before = job->replaceable_count;
+    bool good = *list != '@' || read_file(job, list + 1);
+    for (const char *at = list; *list != '@' && *at && good;) {
+        size_t length = strcspn(at, ",");
+        good = add(job, at, length);
+        at += length + (at[length] == ',');
+    }
+    if (good && job->replaceable_count == before)
+        return tool_fail(STATUS_USAGE, "--replaceable=%s names no function", list), false;
+    return good;
+}
+
+bool tool_read_replaceable(struct job *job)
+{
+    const struct settings *settings = job->settings;
+    for (int i = 0; i < settings->item_count; i++) {
+        const char *list = settings->items[i].value;
+        if (!tool_is_item(&settings->items[i], "--replaceable"))
+            continue;
+        if (strcmp(list, "*") == 0)
+            job->options.all_replaceable = 1;
+        else if (!read_list(job, list))
+            return false;
+    }
+    job->options.replaceable = (const char *const *)job->replaceable;
+    job->options.replaceable_count = job->replaceable_count;
+    return true;
+}
+
+void tool_free_replaceable(struct job *job)
+{
+    for (size_t i = 0; i < job->replaceable_count; i++)
+        free(job->replaceable[i]);
+    free(job->replaceable);
+}
+
+/* ---- other images ---- */
+
+/* tenon build --depends, --objects, --value: other images, and what code uses of saved objects. */
+
+static bool is_known(const struct job *job, const struct tn__image_view *view)
+{
+    for (size_t i = 0; i < job->dependency_count; i++) {
+        const struct tn_image_dependency *row = &job->dependencies[i];
+        if (strcmp(row->name, tn__image_name(view)) == 0 &&
+            memcmp(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool take(struct job *job, const struct tn__image_view *view)
+{
+    if (is_known(job, view))
+        return true;
+    struct tn_image_dependency *row = &job->dependencies[job->dependency_count];
+    void *header = malloc(view->size);
+    row->name = header ? strdup(tn__image_name(view)) : NULL;
+    if (!row->name)
+        return free(header), tool_fail(STATUS_FAILURE, "out of memory"), false;
+    memcpy(header, view->header, view->size);
+    memcpy(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id);
+    row->header = header;
+    row->header_size = view->size;
+    job->dependency_count++;
+    if (!job->image_targets)
+        job->image_targets = tool_image_targets(view);
+    return true;
+}
+
+static bool read_one(struct job *job, const char *name)
+{
+    struct file file;
+    struct tn__image_view view;
+    struct tn__arena arena = {.from = NULL};
+    struct tn_error err;
+    if (!tool_read(name, &file))
+        return false;
+    bool found = tool_find_image(&file, &arena, &view, &err);
+    if (!found)
+        tool_fail(STATUS_FAILURE, *err.text ? "--depends: %s" : "--depends: there is no image in '%s'",
+                  *err.text ? err.text : name);
+    found = found && take(job, &view);
+    tn__arena_free(&arena);
+    tool_release(&file);
+    return found;
+}
+
+/* SYMBOL=type:NAME or SYMBOL=root:NAME */
+static bool read_value(struct job *job, const char *text)
+{
+    static const char *const kinds[] = {[TN_IMAGE_VALUE_TYPE] = "type:", [TN_IMAGE_VALUE_ROOT] = "root:"};
+    const char *is = strchr(text, '=');
+    for (uint32_t of = 0; is && is != text && of < TN_COUNT(kinds); of++) {
+        size_t length = strlen(kinds[of]);
+        if (strncmp(is + 1, kinds[of], length) != 0 || !is[1 + length])
+            continue;
+        char *symbol = strndup(text, (size_t)(is - text));
+        if (!symbol)
+            return tool_fail(STATUS_FAILURE, "out of memory"), false;
+        job->values[job->value_count++] = (struct tn_image_value){symbol, is + 1 + length, of};
+        return true;
+    }
+    return tool_fail(STATUS_USAGE, "--value: '%s' is neither SYMBOL=type:NAME nor SYMBOL=root:NAME", text), false;
+}
+
+bool tool_read_dependencies(struct job *job)
+{
+    const struct settings *settings = job->settings;
+    job->values = calloc((size_t)settings->item_count + 1, sizeof *job->values);
+    job->dependencies = calloc((size_t)settings->item_count + 1, sizeof *job->dependencies);
+    if (!job->dependencies || !job->values)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--depends") && !read_one(job, settings->items[i].value))
+            return false;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--value") && !read_value(job, settings->items[i].value))
+            return false;
+    return !settings->objects || tool_read(settings->objects, &job->saved);
+}
+
+void tool_free_dependencies(struct job *job)
+{
+    for (size_t i = 0; i < job->dependency_count; i++) {
+        free((void *)(uintptr_t)job->dependencies[i].name);
+        free((void *)(uintptr_t)job->dependencies[i].header);
+    }
+    for (size_t i = 0; i < job->value_count; i++)
+        free((void *)(uintptr_t)job->values[i].symbol);
+    free(job->values);
+    free(job->dependencies);
+    free(job->image_targets);
+    if (job->saved.bytes)
+        tool_release(&job->saved);
+}
+
+/* ---- undefined symbols ---- */
+
+/* Names that an executable needs and cannot have. Executables begin with a stub around musl, while front ends read
+ * glibc's headers, whose macros and inline functions call functions of glibc alone. That is known as soon as the input
+ * is read, seconds before the linker can say it. It is a warning only, because optimisation removes some of these
+ * calls. */
+
+struct offer {
+    struct tn_buffer bytes;
+    Elf *elf;
+    const Elf64_Sym *symbols;
+    size_t count, strings; /* strings: the section with their names */
+    FILE *missing;
+    char *text;
+    size_t length;
+};
+
+static bool has_symbol(const struct offer *offer, const char *wanted)
+{
+    for (size_t i = 0; i < offer->count; i++) {
+        const Elf64_Sym *symbol = &offer->symbols[i];
+        const char *name = elf_strptr(offer->elf, offer->strings, symbol->st_name);
+        if (symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL && name &&
+            !strcmp(name, wanted))
+            return true;
+    }
+    return false;
+}
+
+static void note_undefined(void *context, const char *name)
+{
+    struct offer *offer = ((struct job *)context)->offer;
+    if (!has_symbol(offer, name))
+        fprintf(offer->missing, "%s %s", ftell(offer->missing) ? "," : "", name);
+}
+
+static bool read_symbols(struct offer *offer)
+{
+    const struct file file = {
+        .name = "the stub", .bytes = offer->bytes.data, .size = offer->bytes.size, .kind = FILE_OBJECT};
+    offer->elf = tool_elf_open(&file);
+    Elf_Scn *section = offer->elf ? tool_elf_next(offer->elf, NULL, SHT_SYMTAB) : NULL;
+    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+    Elf_Data *data = header ? elf_getdata(section, NULL) : NULL;
+    if (!data)
+        return false;
+    offer->symbols = data->d_buf;
+    offer->count = data->d_size / sizeof *offer->symbols;
+    offer->strings = header->sh_link;
+    return true;
+}
+
+/* The last stub has all that the others have. Other objects among the inputs may define anything. */
+bool tool_expect_stub(struct job *job)
+{
+    size_t last = 0;
+    if (job->settings->kind != KIND_EXE || job->object_count > 1 || !tool_has_stub(job->settings, 0))
+        return true;
+    while (tool_has_stub(job->settings, last + 1))
+        last++;
+    struct offer *offer = job->offer = calloc(1, sizeof *offer);
+    if (!offer || !(offer->missing = open_memstream(&offer->text, &offer->length)))
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    if (!tool_unfold_stub(job->settings, last, &offer->bytes))
+        return false;
+    if (read_symbols(offer))
+        job->options.undefined = note_undefined;
+    return job->options.undefined;
+}
+
+void tool_warn_undefined(const struct job *job)
+{
+    struct offer *offer = job->offer;
+    if (!offer || fflush(offer->missing) != 0 || !offer->length)
+        return;
+    tool_fail(STATUS_OK, "warning: unless optimisation removes them, an executable lacks:%s", offer->text);
+    if (strstr(offer->text, " __"))
+        tool_fail(STATUS_OK,
+                  "warning: it contains musl; names that begin with __ come from glibc's headers: compile with "
+                  "-U_FORTIFY_SOURCE, or against musl's headers (-nostdlibinc -isystem "
+                  "/usr/include/x86_64-linux-musl)");
+}
+
+void tool_free_offer(struct job *job)
+{
+    struct offer *offer = job->offer;
+    if (!offer)
+        return;
+    if (offer->missing)
+        fclose(offer->missing);
+    elf_end(offer->elf);
+    free(offer->text);
+    free(offer->bytes.data);
+    free(offer);
+}
+
+/* ---- building ---- */
 
 /* By the words of --emit. */
 static const struct {
