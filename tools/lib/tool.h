@@ -186,7 +186,7 @@ void tool_outlive_limit(bool on);
 
 extern const struct tn_symbol_table tn__host_symbols __attribute__((visibility("hidden")));
 
-/* ---- name services (name_services.c) ---- */
+/* ---- name services (program.c) ---- */
 
 /* From now on getpwnam(), getaddrinfo() and their like never load a shared object. */
 void tool_use_built_in_name_services(void);
