@@ -29,11 +29,11 @@ struct tn__steps {
     /* Applies a relocation that is one of a pair (TN__V_AT_S and those behind it), whose field begins at `at`
      * (pairs.c). */
     int (*apply_pair)(const struct tn__site *site, uint8_t *at, uint64_t S);
-    /* Symbols with a stand-in (steps.c). */
+    /* Symbols with a stand-in (format/coff/steps.c). */
     int (*bind_stand_ins)(struct tn__link *link, struct tn__object *object);
     uint64_t (*stand_in_address)(const struct tn__object *object, const struct tn__symbol *symbol);
     /* Other names of symbols, whose entries are known. TN_EFORMAT if one would lead to itself; the entry leads to the
-     * symbol from now on; enters all of them, when the names that they may stand for are (steps.c). */
+     * symbol from now on; enters all of them, when the names that they may stand for are (format/coff/steps.c). */
     int (*check_alias)(const struct tn__object *object, const struct tn__symbol *alias, struct tn_error *err);
     void (*take_alias)(const struct tn__object *object, const struct tn__symbol *alias);
     int (*enter_aliases)(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
