@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A cache of packages (doc/PACKAGES.md, "A cache"): FOLDER/NAME/KEY-BUILDID.image. A file is whole as soon as it has
- * its name, and never changes. A builder holds the lock of its key, and whoever holds it may remove what an earlier
- * builder of this key has left. */
+ * its name, and never changes. The builder that holds the lock of its key may remove what an earlier builder has
+ * left. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -271,7 +271,7 @@ struct trimming {
     bool clears, failed;
 };
 
-/* What is left of a builder that is gone: nobody holds the lock of its key. */
+/* What is left of a builder that has ended: no process holds the lock of its key. */
 static void remove_abandoned(const struct trimming *t, const char *name)
 {
     static const char new_name[] = TN__FILES_NEW ".";

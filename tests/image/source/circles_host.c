@@ -11,6 +11,8 @@
 #include "tenon.h"
 #include "tenon_image.h"
 
+#include "leading_host.h"
+
 enum { IMAGES = 2, SESSIONS = 2, TURNS = 3000 };
 
 typedef int number(int n);
@@ -18,26 +20,6 @@ typedef int number(int n);
 static struct tn_image *images[IMAGES];
 static struct tn_session *sessions[SESSIONS];
 static struct tn_library *libraries[SESSIONS];
-static struct tn_error err;
-
-static void check(int code)
-{
-    if (!code)
-        return;
-    printf("%s: %s\n", tn_error_name(code), err.text);
-    exit(2);
-}
-
-static void *resolve(void *context, const char *name)
-{
-    (void)context;
-    return strcmp(name, "memcpy") == 0 ? (void *)memcpy : strcmp(name, "memset") == 0 ? (void *)memset : NULL;
-}
-
-static int no_function(int n)
-{
-    return n - 1;
-}
 
 /* What leads on: a function of either image, a stub of either session. */
 enum place { LEAF_0, DEPTH_0, LEAF_1, STUB_0, STUB_1, PLACES };

@@ -18,6 +18,8 @@
 #include "tenon.h"
 #include "tenon_image.h"
 
+#include "leading_host.h"
+
 enum { THREADS = 2 };
 
 typedef int number(int n);
@@ -29,21 +31,6 @@ static number *stub;
 static atomic_bool is_over;
 static atomic_long calls, wrong;
 static atomic_uint reached; /* bit by bit: by which way a call has reached the image's code, since it was opened */
-static struct tn_error err;
-
-static void check(int code)
-{
-    if (!code)
-        return;
-    printf("%s: %s\n", tn_error_name(code), err.text);
-    exit(2);
-}
-
-static void *resolve(void *context, const char *name)
-{
-    (void)context;
-    return strcmp(name, "memcpy") == 0 ? (void *)memcpy : strcmp(name, "memset") == 0 ? (void *)memset : NULL;
-}
 
 static struct tn_image *open_file(const char *path)
 {
@@ -51,11 +38,6 @@ static struct tn_image *open_file(const char *path)
     struct tn_image_load_options options = {.size = sizeof options, .resolver = resolve};
     check(tn_image_open(path, &options, &image, &err));
     return image;
-}
-
-static int no_function(int n)
-{
-    return n - 1;
 }
 
 /* `depth`(3) of the image is 3; the stub then is `no_function`, and `leaf` of the image that stays is 4. */
