@@ -99,13 +99,13 @@ static void take_definition(struct tn__object *object, uint32_t index)
     symbol->listed = true;
 }
 
-/* True for a definition in a COMDAT group, whatever its binding, if one that is linked or being made is as good as it:
- * weak ones are of copies of the group, some of them in objects that have no groups. */
+/* True for a copy, in a COMDAT group or of a unique variable, whatever its binding, if one that is linked or being made
+ * is as good as it: weak ones are copies too, some of them in objects that have no groups. */
 static bool comes_too_late(const struct tn__object *object, const struct tn__symbol *symbol)
 {
     const struct tn__entry *entry = symbol->entry;
     return entry->strength == TN__STRENGTH_WEAK && symbol->place == TN__PLACE_SECTION &&
-           object->data->sections[symbol->section].is_copy && is_settled(entry);
+           (symbol->is_copy || object->data->sections[symbol->section].is_copy) && is_settled(entry);
 }
 
 /* The stronger one wins, among equal ones that of the first input, and what keeps a promise takes its place. */

@@ -236,18 +236,17 @@ static int read_symbol(struct tn__elf_reader *r, uint32_t index, const uint8_t *
     uint16_t section = tn__get16(bytes + offsetof(Elf64_Sym, st_shndx));
     if (name >= r->strings_size)
         return FAIL(r, "%s: symbol %u: its name lies outside the string table", r->object->name, index);
-    /* Of a variable that every object that needs it defines: as good as any other copy, whatever their bindings. */
-    bool is_one_copy = bind == STB_GNU_UNIQUE && section != SHN_UNDEF;
     unsigned visibility = ELF64_ST_VISIBILITY(bytes[offsetof(Elf64_Sym, st_other)]);
     *symbol = (struct tn__symbol){
         .name = r->strings + name,
         .value = tn__get64(bytes + offsetof(Elf64_Sym, st_value)),
         .size = tn__get64(bytes + offsetof(Elf64_Sym, st_size)),
         .type = types[ELF64_ST_TYPE(info)],
-        .binding = bind == STB_LOCAL                 ? TN__BIND_LOCAL
-                   : bind == STB_WEAK || is_one_copy ? TN__BIND_WEAK
-                                                     : TN__BIND_GLOBAL,
+        .binding = bind == STB_LOCAL  ? TN__BIND_LOCAL
+                   : bind == STB_WEAK ? TN__BIND_WEAK
+                                      : TN__BIND_GLOBAL,
         .hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL,
+        .is_copy = bind == STB_GNU_UNIQUE,
     };
     int code = place_symbol(r, index, section, symbol);
     if (!code && (r->has_tls || symbol->type >= TN__TYPE_TLS))
