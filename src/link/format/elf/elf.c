@@ -202,11 +202,11 @@ static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t secti
 static int check_thread_local(const struct tn__elf_reader *r, uint32_t index, struct tn__symbol *symbol)
 {
     const struct tn__input_section *section = &r->object->sections[symbol->section];
-    bool is_tls = symbol->type == TN__TYPE_TLS;
-    bool in_tls = symbol->place == TN__PLACE_SECTION &&
-                  (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO);
-    bool unloaded = symbol->place == TN__PLACE_SECTION && section->kind == TN__SECTION_UNLOADED;
-    if (is_tls == in_tls || symbol->place == TN__PLACE_UNDEFINED || unloaded || symbol->type == TN__TYPE_SECTION)
+    bool is_tls = symbol->type == TN__TYPE_TLS, in_section = symbol->place == TN__PLACE_SECTION;
+    bool in_tls = in_section && (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO);
+    bool may_be_either = in_section ? section->kind == TN__SECTION_UNLOADED || symbol->type == TN__TYPE_SECTION
+                                    : symbol->place == TN__PLACE_UNDEFINED || symbol->place == TN__PLACE_COMMON;
+    if (is_tls == in_tls || may_be_either)
         return 0;
     if (is_tls || symbol->type != TN__TYPE_OTHER)
         return FAIL(r, "%s: symbol %u (%s) is %s", r->object->name, index, symbol->name,
