@@ -8,11 +8,10 @@
 
 static uint8_t strength_of(const struct tn__object *object, const struct tn__symbol *symbol)
 {
-    if (symbol->binding == TN__BIND_WEAK)
-        return TN__STRENGTH_WEAK;
-    if (symbol->place == TN__PLACE_COMMON)
+    if (symbol->place == TN__PLACE_COMMON) /* whatever its binding, which llvm-objcopy --weaken changes */
         return object->data->format->reader->common_yields ? TN__STRENGTH_TENTATIVE : TN__STRENGTH_COMMON;
-    return object->data->input.flags & TN_INPUT_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+    bool weak = symbol->binding == TN__BIND_WEAK || object->data->input.flags & TN_INPUT_WEAK;
+    return weak ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
 }
 
 static const char *owner_of(const struct tn__entry *entry)
