@@ -57,6 +57,6 @@ done <<'END'
 src/link/session/suppliers.c||tn__session_lock(session); -> tn__session_lock(session); /* the same */
 src/link/session/suppliers.c|needs not held|tn__session_lock(session); -> ;
 src/link/redirect/raise.c|needs not held|tn__session_lock(library->session); -> ;
-src/link/demand/cancel.c|kept must not|tn__session_unlock(session); -> tn__query_continue(session);
+src/link/demand/cancel.c|must not twice|tn__session_unlock(session); -> tn__query_continue(session);
 src/link/demand/query.c|needs not held|_lock(session);\n        end_early(query); -> _pause(session); end_early(query);
 END
