@@ -200,6 +200,12 @@ struct tn_image_options {
      * initializers run in the order of the inputs. Without this, those of data in COMDAT groups run after the others,
      * so that a linker can leave them out with their copy. */
     uint64_t has_only_copies;
+    /* The inputs that `dependencies` were built from, as IR, of which functions may have copies: bodies of public
+     * functions and values of public constants. A function with such copies is reached through a cell, as replaceable
+     * ones are, and nothing else of the image depends on them. When a dependency is rebuilt with another body or value,
+     * it is stale (doc/PACKAGES.md, "Copies of bodies and constants"). Borrowed for the call. */
+    const struct tn_image_input *used;
+    size_t used_count;
 };
 
 struct tn_image_stats {
@@ -214,8 +220,8 @@ struct tn_image_stats {
  * shard), TN_EUNDEF (a root, or all of them; a replaceable function), TN_EDUP (the input defines a symbol with the
  * image's name), TN_ENOTSUP (the input defines a type descriptor that is laid out in another way than the saved
  * objects' type of its name, which the text compares), TN_ESTALE (the input was compiled with other types, sizes or
- * facts than a dependency has), TN_ECYCLE (a dependency depends on an image of this name), TN_ECOMPILE, TN_EFATAL,
- * TN_ENOMEM. */
+ * facts than a dependency has; a dependency was built from other bodies or constants than `used` has), TN_ECYCLE (a
+ * dependency depends on an image of this name), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 

@@ -73,6 +73,9 @@ struct tn_image_load_options {
      * objects of the heap, and may enter the others in tables of the program. Words of the image that refer to those
      * that give way are stored to; no others are. An error ends the opening, and undoes it. NULL: none gives way. */
     int (*unique)(void *context, struct tn_image_unique *rows, size_t count, struct tn_error *err);
+    /* Called in place of stale functions, with their arguments: of those that were compiled with a body or a constant
+     * of an image that has another one by now (tn_image_options.used). NULL: images with such functions are refused. */
+    void (*on_stale)(void);
 };
 
 /* Verify the checksum of everything loaded from a file, which takes as long as reading it; otherwise only that of
@@ -92,8 +95,9 @@ struct tn_image_load_options {
  * NULL. TN_EFORMAT (damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no
  * target fits, and the text lists what the CPU lacks for each; its saved objects depend on an image that has been
  * rebuilt since), TN_ESTALE (an image that it depends on has been rebuilt, and something that is used of it has
- * changed: the text says what was wanted and what was found), TN_EUNDEF (it depends on an image that is not among
- * `images`, or uses types or objects that none of these has), TN_ENOMEM, TN_EINVAL (of `options`). */
+ * changed: the text says what was wanted and what was found, and which function is stale), TN_EUNDEF (it depends on an
+ * image that is not among `images`, or uses types or objects that none of these has), TN_ENOMEM, TN_EINVAL (of
+ * `options`). */
 TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);
 

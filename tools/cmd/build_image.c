@@ -205,7 +205,7 @@ void tool_free_replaceable(struct job *job)
 
 /* ---- other images ---- */
 
-/* tenon build --depends, --objects, --value: other images, and what code uses of saved objects. */
+/* tenon build --depends, --use, --objects, --value: other images, and what code uses of saved objects. */
 
 static bool is_known(const struct job *job, const struct tn__image_view *view)
 {
@@ -273,16 +273,35 @@ static bool read_value(struct job *job, const char *text)
     return tool_fail(STATUS_USAGE, "--value: '%s' is neither SYMBOL=type:NAME nor SYMBOL=root:NAME", text), false;
 }
 
+static bool read_used(struct job *job, const char *name)
+{
+    struct file *file = &job->used_files[job->used_count];
+    if (!tool_read(name, file))
+        return false;
+    job->used[job->used_count++] = (struct tn_image_input){file->name, file->bytes, file->size};
+    if (file->kind != FILE_IR)
+        tool_fail(STATUS_FAILURE, "--use: '%s' is %s, not LLVM IR", name, tool_kind_name(file));
+    return file->kind == FILE_IR;
+}
+
 bool tool_read_dependencies(struct job *job)
 {
     const struct settings *settings = job->settings;
     job->values = calloc((size_t)settings->item_count + 1, sizeof *job->values);
     job->dependencies = calloc((size_t)settings->item_count + 1, sizeof *job->dependencies);
-    if (!job->dependencies || !job->values)
+    job->used_files = calloc((size_t)settings->item_count + 1, sizeof *job->used_files);
+    job->used = calloc((size_t)settings->item_count + 1, sizeof *job->used);
+    if (!job->dependencies || !job->values || !job->used_files || !job->used)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--depends") && !read_one(job, settings->items[i].value))
             return false;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--use") && !read_used(job, settings->items[i].value))
+            return false;
+    if (job->used_count && !job->dependency_count)
+        return tool_fail(STATUS_USAGE, "--use goes with --depends, which names the image that was built from it"),
+               false;
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--value") && !read_value(job, settings->items[i].value))
             return false;
@@ -297,6 +316,10 @@ void tool_free_dependencies(struct job *job)
     }
     for (size_t i = 0; i < job->value_count; i++)
         free((void *)(uintptr_t)job->values[i].symbol);
+    for (size_t i = 0; i < job->used_count; i++)
+        tool_release(&job->used_files[i]);
+    free(job->used_files);
+    free(job->used);
     free(job->values);
     free(job->dependencies);
     free(job->image_targets);
@@ -639,6 +662,8 @@ static int build(struct job *job)
     job->options.root_count = job->root_count;
     job->options.dependencies = job->dependencies;
     job->options.dependency_count = job->dependency_count;
+    job->options.used = job->used;
+    job->options.used_count = job->used_count;
     job->options.values = job->values;
     job->options.value_count = job->value_count;
     job->options.objects = job->saved.bytes;

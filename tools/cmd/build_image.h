@@ -30,7 +30,10 @@ struct job {
     char *image_targets; /* of the first one */
     struct tn_image_value *values;
     size_t value_count;
-    struct file saved; /* of --objects */
+    struct file saved;       /* of --objects */
+    struct file *used_files; /* of --use, and the same as inputs */
+    struct tn_image_input *used;
+    size_t used_count;
     struct tn_image_options options;
     size_t shard;        /* of --shard */
     struct offer *offer; /* of executables (build_image.c) */
@@ -60,7 +63,7 @@ void tool_free_replaceable(struct job *job);
 
 /* ---- build_image.c ---- */
 
-/* Finds the images that --depends names, and reads --value and --objects. False: an error was reported. */
+/* Finds the images that --depends names, and reads --use, --value and --objects. False: an error was reported. */
 bool tool_read_dependencies(struct job *job);
 void tool_free_dependencies(struct job *job);
 

@@ -98,7 +98,8 @@ static void put_dependencies(FILE *out, const struct settings *settings)
     const char *before = put_dependency(out, " |", is_path ? settings->program : NULL);
     before = put_dependency(out, before, settings->objects);
     for (int i = 0; i < settings->item_count; i++)
-        if (tool_is_item(&settings->items[i], "--trace") || tool_is_item(&settings->items[i], "--depends"))
+        if (tool_is_item(&settings->items[i], "--trace") || tool_is_item(&settings->items[i], "--depends") ||
+            tool_is_item(&settings->items[i], "--use"))
             before = put_dependency(out, before, settings->items[i].value);
         else if (tool_is_item(&settings->items[i], "--replaceable") && settings->items[i].value[0] == '@')
             before = put_dependency(out, before, settings->items[i].value + 1);
@@ -149,7 +150,7 @@ static bool can_stand_there(const struct settings *settings)
                                   getenv(variables[1])};
     for (int i = 0; i < settings->item_count; i++) { /* files are among them */
         const struct item *item = &settings->items[i];
-        bool is_input = !item->option || strcmp(item->option, "--trace") == 0;
+        bool is_input = !item->option || strcmp(item->option, "--trace") == 0 || strcmp(item->option, "--use") == 0;
         standard = is_input && strcmp(item->value, "-") == 0 ? item->option ? item->option : "FILE" : standard;
         broken = strchr(item->value, '\n') ? item->value : broken;
     }

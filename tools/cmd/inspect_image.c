@@ -97,16 +97,39 @@ static void print_needs(const struct tn__image_view *view)
 /* What it uses of a dependency, as the other image had it. */
 static void print_edges(const struct tn__image_view *view, uint32_t dependency)
 {
-    static const char *const kinds[TN__ITEMS] = {"function", "variable", "thread-local variable", "type", "fact"};
+    static const char *const kinds[TN__ITEMS] = {"function", "variable", "thread-local variable", "type", "fact",
+                                                 "body",     "constant"};
     for (uint32_t i = 0; i < view->tables[TN__IMAGE_EDGE_TABLE].count; i++) {
         struct tn__image_item item;
         if (!tn__image_item(view, TN__IMAGE_EDGE_TABLE, i, &item) || item.dependency != dependency)
             continue;
         printf("    %s '%s'", kinds[item.kind], item.name);
-        if (item.kind != TN__ITEM_FUNCTION && item.kind != TN__ITEM_FACT)
+        if (item.kind >= TN__ITEM_BODY)
+            printf(" %016" PRIx64, item.size);
+        else if (item.kind != TN__ITEM_FUNCTION && item.kind != TN__ITEM_FACT)
             printf(", %" PRIu64 " bytes, aligned to %u", item.size, item.alignment);
         printf("%s%s\n", *item.text ? ": " : "", item.text);
     }
+}
+
+/* Which functions have copies, and of what. */
+static void print_reliances(const struct tn__image_view *view)
+{
+    const struct tn__image_rows *table = &view->tables[TN__IMAGE_RELIANCE_TABLE];
+    uint32_t last = UINT32_MAX;
+    for (uint32_t i = 0; i < table->count; i++) {
+        const uint8_t *row = tn__image_row(table, i);
+        uint32_t cell = tn__get32(row + TN__IMAGE_RELIANCE_CELL);
+        struct tn__image_item item;
+        if (cell != last)
+            printf("%s  %s: ", i ? "\n" : "\nmay contain copies\n",
+                   tn__image_function_name(view, tn__image_cell_function(view, cell)));
+        if (tn__image_item(view, TN__IMAGE_EDGE_TABLE, tn__get32(row + TN__IMAGE_RELIANCE_EDGE), &item))
+            printf("%s%s", cell == last ? ", " : "", item.name);
+        last = cell;
+    }
+    if (table->count)
+        putchar('\n');
 }
 
 static void print_dependencies(const struct tn__image_view *view)
@@ -176,6 +199,7 @@ void inspect_image(const struct tn__image_view *view, struct inspect_sizes *size
     print_functions(view, sizes);
     print_needs(view);
     print_dependencies(view);
+    print_reliances(view);
     print_values(view);
     print_layouts(view);
     print_objects(view);

@@ -47,6 +47,9 @@ static const struct option options[] = {
      "line"},
     {FOR_BUILD, "--depends", NULL, "FILE", NULL, ITEM,
      "the image can be opened only while the one in FILE is open, or another build that has what is used of it now"},
+    {FOR_BUILD, "--use", NULL, "FILE", NULL, ITEM,
+     "FILE has the IR that an image of --depends was built from; functions may have copies of its bodies and "
+     "constants"},
     {FOR_BUILD, "--objects", NULL, "FILE", NULL, M(objects),
      "the image also gets the saved objects of FILE, an image without code"},
     {FOR_BUILD, "--value", NULL, "S=TEXT", NULL, ITEM,

@@ -16,6 +16,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 
+#include "codegen/image/bodies.h"
 #include "codegen/image/multiversion.h"
 #include "codegen/llvm/ir.h"
 
@@ -71,6 +72,13 @@ static bool can_clone(const Function &function)
 static StringRef symbol_of(const Function &function)
 {
     return GlobalValue::dropLLVMManglingEscape(function.getName());
+}
+
+void tn__make_hidden(GlobalValue &global, const char *image)
+{
+    global.setName((global.hasName() ? global.getName() : "unnamed") + "." + image);
+    global.setLinkage(GlobalValue::ExternalLinkage);
+    global.setVisibility(GlobalValue::HiddenVisibility);
 }
 
 namespace {
@@ -159,11 +167,8 @@ struct annotation {
                 function.addFnAttr("tenon.mv.entry");
             if (entry || (candidate.clones & partial)) {
                 slotted.push_back(&function);
-                if (function.hasLocalLinkage()) { /* the tables name it */
-                    function.setName(function.getName() + "." + mv.image);
-                    function.setLinkage(GlobalValue::ExternalLinkage);
-                    function.setVisibility(GlobalValue::HiddenVisibility);
-                }
+                if (function.hasLocalLinkage()) /* the tables name it */
+                    tn__make_hidden(function, mv.image);
             }
         }
         if (function.isInterposable())
@@ -175,7 +180,8 @@ struct annotation {
     {
         std::vector<Function *> cells;
         for (Function &function : module)
-            if (function.hasFnAttribute("tenon.mv.replaceable") && function.hasFnAttribute("tenon.mv.public"))
+            if (function.hasFnAttribute("tenon.mv.opaque") ||
+                (function.hasFnAttribute("tenon.mv.replaceable") && function.hasFnAttribute("tenon.mv.public")))
                 cells.push_back(&function);
         sort(cells, [](const Function *a, const Function *b) {
             bool first = a->hasFnAttribute("tenon.mv.slot"), second = b->hasFnAttribute("tenon.mv.slot");
@@ -198,6 +204,9 @@ struct annotation {
                 partial |= UINT64_C(1) << target;
             clone_for(target);
         }
+        for (Function &function : module)
+            if (function.hasFnAttribute("tenon.mv.opaque") && function.hasLocalLinkage())
+                tn__make_hidden(function, mv.image);
         for (candidate &candidate : candidates)
             attach(candidate);
         /* Slots are in the order of the names, as the table of functions is. */
@@ -251,14 +260,17 @@ bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context)
                                  1,
                                  TN__MV_NO_SLOT,
                                  TN__MV_NO_SLOT,
+                                 TN__MV_NO_SLOT,
                                  function.hasFnAttribute("tenon.mv.public"),
                                  !function.hasFnAttribute("tenon.mv.entry")};
         tn__attribute_number(function, "tenon.mv.clones", 16, found.clones);
         tn__attribute_number(function, "tenon.mv.slot", 10, found.slot);
         tn__attribute_number(function, "tenon.mv.cell", 10, found.cell);
+        tn__attribute_number(function, "tenon.mv.opaque", 10, found.opaque);
         std::string name = symbol_of(function).str();
         found.name = name.c_str();
-        if ((found.is_public || found.slot >= 0) && tn__is_defined(function) && !visit(context, &found))
+        if ((found.is_public || found.slot >= 0 || found.cell >= 0) && tn__is_defined(function) &&
+            !visit(context, &found))
             return false;
     }
     return true;

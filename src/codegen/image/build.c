@@ -30,6 +30,8 @@ static int write_metadata(struct tn__image_build *b)
                                           .used = b->used,
                                           .offers = b->offers,
                                           .edges = b->edges,
+                                          .reliances = b->reliances,
+                                          .reliance_count = b->reliance_count,
                                           .reached = b->reached,
                                           .reached_count = b->reached_count,
                                           .layouts = b->layouts,
@@ -117,6 +119,8 @@ static int take_options(struct tn__image_build *b)
     for (size_t i = 0; i < taken->replaceable_count; i++)
         if (!taken->replaceable || !taken->replaceable[i])
             return tn__fail(b->err, TN_EINVAL, "replaceable function %zu has no name", i);
+    if (taken->used_count && (!taken->used || !taken->dependency_count))
+        return tn__fail(b->err, TN_EINVAL, "`used` are the inputs of dependencies, and there are none");
     if (taken->outputs >> TN_IMAGE_OUTPUTS)
         return tn__fail(b->err, TN_EINVAL, "outputs has bits that stand for nothing");
     if (taken->shards > TN__IMAGE_SHARDS)

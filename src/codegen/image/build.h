@@ -48,6 +48,8 @@ struct tn__image_build {
     size_t layout_count;
     struct tn__image_view *used; /* tables of the dependencies, in the arena; without a header: not given */
     struct tn__image_items offers, edges;
+    struct tn__image_reliance *reliances;
+    size_t reliance_count, reliance_capacity;
     const char **reached; /* names of images that these depend on, and so on, without their own */
     size_t reached_count, reached_capacity;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
@@ -95,9 +97,25 @@ void tn__image_dispose_module(struct tn__image_build *b);
 /* Lists what the image is going to offer, and what it uses of others. TN_ESTALE (the input was compiled with something
  * else), TN_ECYCLE, TN_EINVAL (facts), TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__image_take_items(struct tn__image_build *b);
+/* Adds a row; the texts are copied. TN_ENOMEM. */
+int tn__image_offer(struct tn__image_build *b, struct tn__image_item item);
+/* The first dependency that offers something of a kind from `kind` to `last` under the name; NULL: none does. */
+const struct tn__image_view *tn__image_find_used(const struct tn__image_build *b, enum tn__image_item_kind kind,
+                                                 enum tn__image_item_kind last, const char *name,
+                                                 struct tn__image_item *item);
+/* Adds what was found. TN_ENOMEM. */
+int tn__image_add_edge(struct tn__image_build *b, const struct tn__image_item *found);
 /* Leaves out offers of symbols that the module has lost since. */
 int tn__image_keep_offers(struct tn__image_build *b);
 void tn__image_free_items(struct tn__image_build *b);
+
+/* ---- foreign.c ---- */
+
+/* Adds the bodies and constants of the input, as they are before anything is changed, to what is offered. TN_ENOMEM. */
+int tn__image_take_bodies(struct tn__image_build *b);
+/* Adds copies of those that dependencies offer and the input uses, the edges to them, and which functions may contain
+ * them. TN_EINVAL, TN_ESTALE (`used` is not what a dependency was built from), TN_ECOMPILE, TN_ENOMEM. */
+int tn__image_take_copies(struct tn__image_build *b);
 
 /* ---- versions.c ---- */
 

@@ -12,6 +12,9 @@
  *     roots.cpp         makes one module of several, and leaves out what the roots do not need
  *     uses.c            what it offers to other images, and what it uses of others
  *     items.cpp         what the module says of that
+ *     foreign.c         bodies and constants that it offers, and copies of those of others
+ *     bodies.cpp        which ones may be copied, and their digests
+ *     foreign.cpp       the copies, and the functions that may contain them
  *     prepare.c         the types that code has, which are compared with those of saved objects
  *     metadata.c        the tables
  *     archive.c         archives of objects
@@ -47,7 +50,7 @@ size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size
 struct tn__shard_function {
     const char *name;
     uint64_t clones;
-    int64_t slot, cell; /* negative: none */
+    int64_t slot, cell, opaque; /* negative: none */
     bool is_public, entry_is_body;
 };
 
@@ -55,6 +58,13 @@ struct tn__shard_function {
 struct tn__image_items {
     struct tn__image_item *rows;
     size_t count, capacity;
+};
+
+/* A function that may contain a copy of this body or constant. */
+struct tn__image_reliance {
+    size_t opaque; /* the function's number */
+    enum tn__image_item_kind kind;
+    const char *name;
 };
 
 struct tn__image_contents {
@@ -70,6 +80,8 @@ struct tn__image_contents {
     size_t dependency_count;
     const struct tn__image_view *used; /* tables of the dependencies, or NULL; without a header: unknown */
     struct tn__image_items offers, edges;
+    const struct tn__image_reliance *reliances; /* in the order of the functions' numbers */
+    size_t reliance_count;
     const char *const *reached; /* what the dependencies depend on */
     size_t reached_count;
     const struct tn_image_value *values;

@@ -11,6 +11,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "codegen/image/bodies.h"
 #include "codegen/image/multiversion.h"
 #include "codegen/llvm/ir.h"
 
@@ -19,13 +20,13 @@ using namespace llvm;
 /* ---- types ---- */
 
 /* Names of structs do not matter, members do. */
-static void print_type(raw_ostream &out, Type *type)
+void tn__print_type(raw_ostream &out, Type *type)
 {
     auto print_all = [&](const char *open, ArrayRef<Type *> members, const char *close) {
         out << open;
         for (size_t i = 0; i < members.size(); i++) {
             out << (i ? ", " : "");
-            print_type(out, members[i]);
+            tn__print_type(out, members[i]);
         }
         out << close;
     };
@@ -56,7 +57,7 @@ static void print_attributes(raw_ostream &out, AttributeSet attributes)
     for (Attribute::AttrKind kind : typed)
         if (attributes.hasAttribute(kind)) {
             out << ' ' << Attribute::getNameFromAttrKind(kind) << '(';
-            print_type(out, attributes.getAttribute(kind).getValueAsType());
+            tn__print_type(out, attributes.getAttribute(kind).getValueAsType());
             out << ')';
             is_memory = true;
         }
@@ -74,12 +75,12 @@ static std::string function_text(const Function &function)
     const FunctionType *type = function.getFunctionType();
     if (function.getCallingConv())
         out << "cc " << function.getCallingConv() << ' ';
-    print_type(out, type->getReturnType());
+    tn__print_type(out, type->getReturnType());
     print_attributes(out, function.getAttributes().getRetAttrs());
     out << " (";
     for (unsigned i = 0; i < type->getNumParams(); i++) {
         out << (i ? ", " : "");
-        print_type(out, type->getParamType(i));
+        tn__print_type(out, type->getParamType(i));
         print_attributes(out, function.getAttributes().getParamAttrs(i));
     }
     if (type->isVarArg())
@@ -119,7 +120,7 @@ static bool is_of_interest(const GlobalValue &global)
     StringRef name = plain_name(global);
     if (tn__is_llvms(global) || isa<GlobalIFunc>(global) || name.starts_with("tenon.") || name.starts_with("julia."))
         return false;
-    if (global.isDeclaration())
+    if (global.isDeclarationForLinker())
         return !global.use_empty();
     return isa<Function>(global) || global.isThreadLocal() ? tn__is_public(global) : tn__is_offered(global);
 }
@@ -135,9 +136,8 @@ bool tn__mv_each_symbol(LLVMModuleRef ref, tn__mv_visit_symbol *visit, void *con
         auto *function = dyn_cast_or_null<Function>(object);
         auto *variable = dyn_cast_or_null<GlobalVariable>(object);
         std::string name = plain_name(global).str(), text = function ? function_text(*function) : model_text(global);
-        tn__mv_symbol symbol = {
-            name.c_str(), text.c_str(), 0, 0, function != nullptr, global.isThreadLocal(), !global.isDeclaration(),
-            false};
+        tn__mv_symbol symbol = {name.c_str(),           text.c_str(),           0,    0, function != nullptr,
+                                global.isThreadLocal(), tn__is_defined(global), false};
         Type *type = global.getValueType();
         if (function)
             symbol.is_open =

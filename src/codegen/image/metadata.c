@@ -212,6 +212,34 @@ static void write_layouts(struct writer *w)
     }
 }
 
+static const struct tn__image_item *find_edge(const struct tn__image_items *edges, enum tn__image_item_kind kind,
+                                              const char *name)
+{
+    size_t at =
+        TN_BISECT(0, edges->count, i,
+                  edges->rows[i].kind < kind || (edges->rows[i].kind == kind && strcmp(edges->rows[i].name, name) < 0));
+    return &edges->rows[at];
+}
+
+/* In the order of cells. The functions' numbers have no other order than that of their reliances. */
+static void write_reliances(struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    uint8_t *row =
+        c->reliance_count ? begin_table(w, TN__IMAGE_RELIANCE_TABLE, c->reliance_count, TN__IMAGE_RELIANCE) : NULL;
+    for (size_t i = 0; i < c->function_count; i++) {
+        const struct tn__shard_function *f = &c->functions[i];
+        uint64_t number = (uint64_t)f->opaque;
+        size_t at = TN_BISECT(0, c->reliance_count, k, c->reliances[k].opaque < number);
+        for (; f->opaque >= 0 && at < c->reliance_count && c->reliances[at].opaque == number; at++) {
+            const struct tn__image_item *edge = find_edge(&c->edges, c->reliances[at].kind, c->reliances[at].name);
+            tn__put32(row + TN__IMAGE_RELIANCE_CELL, (uint32_t)f->cell);
+            tn__put32(row + TN__IMAGE_RELIANCE_EDGE, (uint32_t)(edge - c->edges.rows));
+            row += TN__IMAGE_RELIANCE;
+        }
+    }
+}
+
 static void write_tables(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
@@ -260,6 +288,7 @@ static void write_tables(struct writer *w)
     w->offers = w->size;
     write_items(w, TN__IMAGE_OFFER_TABLE, &c->offers);
     write_items(w, TN__IMAGE_EDGE_TABLE, &c->edges);
+    write_reliances(w);
     row = c->reached_count ? begin_table(w, TN__IMAGE_REACHED_TABLE, c->reached_count, 4) : NULL;
     for (size_t i = 0; i < c->reached_count; i++, row += 4)
         tn__put32(row, add_once(w, c->reached[i]));
@@ -279,8 +308,8 @@ static size_t count_rows(struct writer *w)
     if (saved > limit || c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
         c->dependency_count > limit / TN__IMAGE_DEPENDENCY_USED || c->dependency_count >= UINT32_C(1) << 20 ||
         c->offers.count > limit / TN__IMAGE_ITEM || c->edges.count > limit / TN__IMAGE_ITEM ||
-        c->reached_count > limit / 4 || c->value_count > limit / TN__IMAGE_VALUE ||
-        c->layout_count > limit / TN__IMAGE_LAYOUT)
+        c->reliance_count > limit / TN__IMAGE_RELIANCE || c->reached_count > limit / 4 ||
+        c->value_count > limit / TN__IMAGE_VALUE || c->layout_count > limit / TN__IMAGE_LAYOUT)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
@@ -290,13 +319,14 @@ static size_t count_rows(struct writer *w)
         w->places += saved_rows(w, TN__IMAGE_ZONE_TABLE) + 1;
     w->places += cell_places(c);
     w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0) + (c->cells > 0) +
-                (c->offers.count > 0) + (c->edges.count > 0) + (c->reached_count > 0);
+                (c->offers.count > 0) + (c->edges.count > 0) + (c->reliance_count > 0) + (c->reached_count > 0);
     return w->places > limit
                ? 0
                : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE + c->layout_count * TN__IMAGE_LAYOUT +
                      targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 +
                      (c->need_count + c->reached_count) * 4 + c->dependency_count * dependency_size(c) +
-                     c->cells * TN__IMAGE_CELL_ROW + (c->offers.count + c->edges.count) * TN__IMAGE_ITEM;
+                     c->cells * TN__IMAGE_CELL_ROW + c->reliance_count * TN__IMAGE_RELIANCE +
+                     (c->offers.count + c->edges.count) * TN__IMAGE_ITEM;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */
@@ -364,7 +394,7 @@ static LLVMValueRef distance(const struct module *m, LLVMValueRef global, LLVMVa
 /* The version of a function for a target that has one. */
 static LLVMValueRef declare_version(const struct module *m, const struct tn__shard_function *f, size_t target)
 {
-    bool plain = target == 0 && f->entry_is_body && !f->is_public;
+    bool plain = target == 0 && f->entry_is_body && !f->is_public && f->cell < 0;
     snprintf(m->name, m->name_size, plain ? "%s" : "%s.%s.%zu", f->name, m->contents->image, target);
     LLVMValueRef known = LLVMGetNamedFunction(m->module, m->name);
     return known ? known

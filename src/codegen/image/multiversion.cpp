@@ -20,6 +20,7 @@
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include "codegen/image/bodies.h"
 #include "codegen/image/multiversion.h"
 #include "codegen/llvm/ir.h"
 #include "codegen/managed/ir/gc.h"
@@ -60,6 +61,11 @@ static AttributeList passing_only(LLVMContext &context, const AttributeList &giv
             if (given.hasAttributeAtIndex(index, kind))
                 list = list.addAttributeAtIndex(context, index, given.getAttributeAtIndex(index, kind));
     return list;
+}
+
+void tn__keep_passing_only(Function &function)
+{
+    function.setAttributes(passing_only(function.getContext(), function.getAttributes(), function.arg_size()));
 }
 
 /* A jump through a slot that changes nothing but a register which calls may change, whatever the signature is. */

@@ -12,8 +12,10 @@
  *     "tenon.mv.public"         programs may look it up
  *     "tenon.mv.weak"           gives way to definitions elsewhere: never called past its name
  *     "tenon.mv.replaceable"    the program may redirect it while it runs: the same, and nothing is known of its body
- *     "tenon.mv.cell"="N"       it is replaceable, and this cell says where it leads: the entry, which it always has,
- *                               reads the cell first
+ *     "tenon.mv.opaque"="N"     it may contain copies of another image's bodies or constants: the same. N is a number
+ *     "tenon.mv.cell"="N"       it is replaceable or opaque, and this cell says where it leads: the entry, which it
+ *                               always has, reads the cell first
+ *     "tenon.mv.foreign"        a copy of another image's body
  *
  * The body for target N is NAME.IMAGE.N, hidden; that for target 0 keeps the name unless that is an entry. Public
  * entries and variables have a second name, which no other file may define: NAME.IMAGE.entry, hidden. The function of
@@ -27,6 +29,8 @@
 #include <stdint.h>
 
 #include <llvm-c/Types.h>
+
+struct tn_buffer;
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
@@ -44,6 +48,9 @@ enum {
 };
 
 enum { TN__MV_TARGETS = 64, TN__MV_NO_SLOT = -1 };
+
+/* Functions of up to that many instructions are copied into every shard that calls them. */
+enum { TN__MV_INLINE_SIZE = 40 };
 
 struct tn__mv_target {
     const char *cpu, *features; /* LLVM's */
@@ -98,12 +105,42 @@ struct tn__mv_function {
     uint64_t clones; /* targets with a body of their own; 1: one for all */
     int64_t slot;    /* or TN__MV_NO_SLOT */
     int64_t cell;    /* or TN__MV_NO_SLOT */
+    int64_t opaque;  /* its number (tn__mv_mark_opaque), or TN__MV_NO_SLOT */
     bool is_public;
     bool entry_is_body; /* the body of target 0 has the plain name */
 };
 typedef bool tn__mv_visit(void *context, const struct tn__mv_function *function);
 /* Visits them in the module's order until `visit` answers false. */
 bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context);
+
+/* ---- bodies.cpp ---- */
+
+/* Visits the public functions and constants that others may copy until `visit` answers false. `version` is the
+ * compiler's. The digest is not 0. */
+typedef bool tn__mv_visit_body(void *context, const char *name, bool is_constant, uint64_t digest);
+bool tn__mv_each_body(LLVMModuleRef module, const char *version, tn__mv_visit_body *visit, void *context);
+
+/* ---- foreign.cpp ---- */
+
+/* What the images that this one depends on offer. */
+struct tn__mv_offered {
+    bool (*has_symbol)(void *context, const char *name);
+    /* 1: this body, or constant; 0: none. A code: another one, which is an error. `is_weak`: there may be others. */
+    int (*has_body)(void *context, const char *name, bool is_constant, bool is_weak, uint64_t digest);
+};
+/* Makes of a module copies for others: of bodies and constants that an image offers and all of whose symbols are
+ * offered, or known in `to`. All else is left out. Returns 0, or the first code that has_body has answered. */
+int tn__mv_offer_copies(LLVMModuleRef module, LLVMModuleRef to, const char *version,
+                        const struct tn__mv_offered *offered, void *context);
+/* Links those that are needed into a module; *changed: there were some. False: the diagnostics of the module's context
+ * say why. */
+bool tn__mv_take_copies(LLVMModuleRef module, const struct tn_buffer *bitcode, bool *changed);
+/* Marks the functions that may contain a copy, and numbers them from 0. Visits what each may contain until `visit`
+ * answers false. */
+typedef bool tn__mv_visit_copy(void *context, size_t function, const char *name, bool is_constant);
+bool tn__mv_mark_opaque(LLVMModuleRef module, tn__mv_visit_copy *visit, void *context);
+/* Makes what opaque functions share with others more than local, in a module that is not divided. */
+void tn__mv_share(LLVMModuleRef module, const char *image);
 
 /* ---- items.cpp ---- */
 

@@ -262,7 +262,14 @@ static bool add_function(void *context, const struct tn__mv_function *function)
     if (!name || !tn__grow(NULL, &b->functions, &b->function_capacity, b->function_count + 1, sizeof *b->functions))
         return false;
     b->functions[b->function_count++] = (struct tn__shard_function){
-        name, function->clones, function->slot, function->cell, function->is_public, function->entry_is_body};
+        .name = name,
+        .clones = function->clones,
+        .slot = function->slot,
+        .cell = function->cell,
+        .opaque = function->opaque,
+        .is_public = function->is_public,
+        .entry_is_body = function->entry_is_body,
+    };
     b->stats.versions += (unsigned)__builtin_popcountll(function->clones);
     return true;
 }
@@ -314,6 +321,8 @@ static int take_fingerprint(struct tn__image_build *b)
     }
     for (size_t i = 0; i < b->input_count; i++)
         mix(b, b->inputs[i].ir, b->inputs[i].length);
+    for (size_t i = 0; i < b->options.used_count; i++)
+        mix(b, b->options.used[i].ir, b->options.used[i].length);
     return 0;
 }
 
@@ -356,26 +365,30 @@ static int annotate(struct tn__image_build *b)
     char tag[16];
     snprintf(tag, sizeof tag, "%u", (unsigned)tn__image_checksum(b->options.name, strlen(b->options.name), 0));
     b->split = tn__split_create(b->unit.module, tag, false);
+    if (tn__split_is_whole(b->split))
+        tn__mv_share(b->unit.module, b->options.name);
     bool good = b->triple && b->layout && tn__mv_each(b->unit.module, add_function, b);
     return good ? 0 : tn__image_no_memory(b);
 }
 
-static int (*const steps[])(struct tn__image_build *b) = {
-    read_inputs,
-    choose_targets,
-    check_name,
-    leave_groups,
-    image_take_layouts, /* nothing that is kept need refer to the type of a root's object */
-    mark_replaceable,   /* those of a list are roots */
-    keep_roots,
-    load_values,
-    tn__image_take_items,
-    prepare_managed,
-    tell_all_undefined,
-    annotate,
-    tn__image_keep_offers,
-    divide,
-    take_fingerprint,
+static int (*const steps[])(struct tn__image_build *b) =
+    {
+        read_inputs,
+        choose_targets,
+        check_name,
+        leave_groups,
+        image_take_layouts, /* nothing that is kept need refer to the type of a root's object */
+        mark_replaceable,   /* those of a list are roots */
+        keep_roots,
+        tn__image_take_bodies,
+        load_values,
+        tn__image_take_items,
+        prepare_managed,
+        tell_all_undefined,
+        annotate,
+        tn__image_keep_offers,
+        divide,
+        take_fingerprint,
 };
 
 int tn__image_prepare(void *user)

@@ -23,7 +23,7 @@ static struct tn__image_item *add_item(struct tn__image_items *items)
 }
 
 /* The texts are copied. */
-static int add_offer(struct tn__image_build *b, struct tn__image_item item)
+int tn__image_offer(struct tn__image_build *b, struct tn__image_item item)
 {
     item.name = tn__arena_text(&b->arena, item.name, strlen(item.name));
     item.text = tn__arena_text(&b->arena, item.text, strlen(item.text));
@@ -85,10 +85,9 @@ static int read_dependencies(struct tn__image_build *b)
     return code;
 }
 
-/* The first dependency that offers something of a kind from `kind` to `last` under the name; NULL: none does. */
-static const struct tn__image_view *find_used(const struct tn__image_build *b, enum tn__image_item_kind kind,
-                                              enum tn__image_item_kind last, const char *name,
-                                              struct tn__image_item *item)
+const struct tn__image_view *tn__image_find_used(const struct tn__image_build *b, enum tn__image_item_kind kind,
+                                                 enum tn__image_item_kind last, const char *name,
+                                                 struct tn__image_item *item)
 {
     uint32_t index = TN__IMAGE_ANYWHERE;
     for (size_t i = 0; i < b->options.dependency_count; i++)
@@ -101,15 +100,20 @@ static const struct tn__image_view *find_used(const struct tn__image_build *b, e
     return NULL;
 }
 
+int tn__image_add_edge(struct tn__image_build *b, const struct tn__image_item *found)
+{
+    struct tn__image_item *row = add_item(&b->edges);
+    if (row)
+        *row = *found;
+    return row ? 0 : tn__image_no_memory(b);
+}
+
 /* `wanted`: as the input has it. */
 static int add_edge(struct tn__image_build *b, const struct tn__image_item *wanted, const struct tn__image_item *found,
                     const struct tn__image_view *view)
 {
     int code = tn__image_compare_item(input_name(b), wanted, view, b->err);
-    struct tn__image_item *row = code ? NULL : add_item(&b->edges);
-    if (row)
-        *row = *found;
-    return code || row ? code : tn__image_no_memory(b);
+    return code ? code : tn__image_add_edge(b, found);
 }
 
 /* ---- symbols ---- */
@@ -118,7 +122,8 @@ static int add_edge(struct tn__image_build *b, const struct tn__image_item *want
 static int use_symbol(struct tn__image_build *b, const struct tn__mv_symbol *symbol, enum tn__image_item_kind kind)
 {
     struct tn__image_item found;
-    const struct tn__image_view *view = find_used(b, TN__ITEM_FUNCTION, TN__ITEM_THREAD_VARIABLE, symbol->name, &found);
+    const struct tn__image_view *view =
+        tn__image_find_used(b, TN__ITEM_FUNCTION, TN__ITEM_THREAD_VARIABLE, symbol->name, &found);
     if (!view)
         return 0;
     struct tn__image_item wanted = found;
@@ -133,19 +138,31 @@ static int use_symbol(struct tn__image_build *b, const struct tn__mv_symbol *sym
     return add_edge(b, &wanted, &found, view);
 }
 
+static enum tn__image_item_kind kind_of(const struct tn__mv_symbol *symbol)
+{
+    return symbol->is_function       ? TN__ITEM_FUNCTION
+           : symbol->is_thread_local ? TN__ITEM_THREAD_VARIABLE
+                                     : TN__ITEM_VARIABLE;
+}
+
+static bool take_use(void *context, const struct tn__mv_symbol *symbol)
+{
+    struct tn__image_build *b = context;
+    b->code = symbol->is_defined ? 0 : use_symbol(b, symbol, kind_of(symbol));
+    return !b->code;
+}
+
 static bool take_symbol(void *context, const struct tn__mv_symbol *symbol)
 {
     struct tn__image_build *b = context;
-    enum tn__image_item_kind kind = symbol->is_function       ? TN__ITEM_FUNCTION
-                                    : symbol->is_thread_local ? TN__ITEM_THREAD_VARIABLE
-                                                              : TN__ITEM_VARIABLE;
+    enum tn__image_item_kind kind = kind_of(symbol);
     if (!symbol->is_defined)
-        return !(b->code = use_symbol(b, symbol, kind));
-    return !(b->code = add_offer(b, (struct tn__image_item){.kind = kind,
-                                                            .name = symbol->name,
-                                                            .text = symbol->text,
-                                                            .alignment = symbol->alignment,
-                                                            .size = symbol->size}));
+        return take_use(b, symbol);
+    return !(b->code = tn__image_offer(b, (struct tn__image_item){.kind = kind,
+                                                                  .name = symbol->name,
+                                                                  .text = symbol->text,
+                                                                  .alignment = symbol->alignment,
+                                                                  .size = symbol->size}));
 }
 
 /* ---- types ---- */
@@ -193,10 +210,10 @@ static int take_type(struct tn__image_build *b, LLVMValueRef global)
                                   .text = digest,
                                   .alignment = (uint32_t)type.alignment,
                                   .size = type.size};
-    const struct tn__image_view *view = find_used(b, TN__ITEM_TYPE, TN__ITEM_TYPE, type.name, &found);
+    const struct tn__image_view *view = tn__image_find_used(b, TN__ITEM_TYPE, TN__ITEM_TYPE, type.name, &found);
     int code = view ? add_edge(b, &item, &found, view) : 0;
     if (!code)
-        code = add_offer(b, item);
+        code = tn__image_offer(b, item);
     return code ? code : tell_variable(b, global, digest);
 }
 
@@ -210,10 +227,10 @@ static bool take_fact(void *context, const char *key, const char *digest)
         b->code = tn__fail(b->err, TN_EINVAL, "%s: a node of !tenon.facts is not two strings", input_name(b));
         return false;
     }
-    const struct tn__image_view *view = find_used(b, TN__ITEM_FACT, TN__ITEM_FACT, key, &found);
+    const struct tn__image_view *view = tn__image_find_used(b, TN__ITEM_FACT, TN__ITEM_FACT, key, &found);
     b->code = view ? add_edge(b, &item, &found, view) : 0;
     if (!b->code)
-        b->code = add_offer(b, item);
+        b->code = tn__image_offer(b, item);
     return !b->code;
 }
 
@@ -257,6 +274,10 @@ int tn__image_take_items(struct tn__image_build *b)
     if (!b->code)
         tn__mv_each_fact(module, take_fact, b);
     if (!b->code)
+        b->code = tn__image_take_copies(b);
+    if (!b->code) /* copies have brought more */
+        tn__mv_each_symbol(module, take_use, b);
+    if (!b->code)
         b->code = settle(b, &b->offers);
     int code = b->code ? b->code : settle(b, &b->edges);
     b->code = 0;
@@ -267,7 +288,7 @@ int tn__image_keep_offers(struct tn__image_build *b)
 {
     size_t kept = 0;
     for (size_t i = 0; i < b->offers.count; i++)
-        if (b->offers.rows[i].kind > TN__ITEM_THREAD_VARIABLE ||
+        if (b->offers.rows[i].kind == TN__ITEM_TYPE || b->offers.rows[i].kind == TN__ITEM_FACT ||
             tn__mv_has_public(b->unit.module, b->offers.rows[i].name))
             b->offers.rows[kept++] = b->offers.rows[i];
     b->offers.count = kept;
@@ -279,4 +300,5 @@ void tn__image_free_items(struct tn__image_build *b)
     tn__free(NULL, b->offers.rows);
     tn__free(NULL, b->edges.rows);
     tn__free(NULL, b->reached);
+    tn__free(NULL, b->reliances);
 }

@@ -8,9 +8,8 @@
 #include "codegen/image/build.h"
 #include "codegen/llvm/fatal.h"
 
-/* Functions of up to that many instructions are copied into every shard that calls them, up to the budget for each
- * function of the shard. */
-enum { INLINE_SIZE = 40, INLINE_BUDGET = 400, MOST_THREADS = 256 };
+/* INLINE_BUDGET: of instructions that are copied into a shard (TN__MV_INLINE_SIZE), for each of its functions. */
+enum { INLINE_BUDGET = 400, MOST_THREADS = 256 };
 
 /* ---- extracting ---- */
 
@@ -37,7 +36,7 @@ static int extract(void *user)
         written = tn__llvm_write_bitcode(b->unit.module, out);
     } else {
         struct tn__extraction how = {
-            .inline_size = INLINE_SIZE, .inline_budget = INLINE_BUDGET, .finish = multiply, .context = b};
+            .inline_size = TN__MV_INLINE_SIZE, .inline_budget = INLINE_BUDGET, .finish = multiply, .context = b};
         const char *problem; /* there is none: all bodies were read */
         written = tn__split_extract(b->split, e->shard, &how, out, &problem);
     }

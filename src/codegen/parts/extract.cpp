@@ -62,7 +62,8 @@ struct extraction final : public ValueMaterializer {
     ValueToValueMapTy map;
     const MetadataPredicate identity = is_shared;
     ValueMapper mapper;
-    DenseMap<const Function *, const Function *> origins; /* of what is declared */
+    DenseMap<const Function *, const Function *> origins;                       /* of what is declared */
+    SmallVector<std::pair<GlobalVariable *, const GlobalVariable *>, 4> copies; /* of other modules' constants */
     DenseSet<const DICompileUnit *> units;
     uint64_t budget;               /* instructions that may come along for inlining */
     const char *problem = nullptr; /* with the body of one of the part's functions */
@@ -128,6 +129,8 @@ struct extraction final : public ValueMaterializer {
         copy->copyAttributesFrom(&variable);
         if (variable.hasExternalWeakLinkage())
             copy->setLinkage(GlobalValue::ExternalWeakLinkage);
+        if (variable.hasAvailableExternallyLinkage() && variable.isConstant())
+            copies.push_back({copy, &variable});
         return copy;
     }
 
@@ -360,6 +363,16 @@ struct extraction final : public ValueMaterializer {
         }
     }
 
+    /* Values of other modules' constants; they may name more of them. */
+    void bring_constants()
+    {
+        for (size_t at = 0; at < copies.size(); at++) {
+            auto [copy, variable] = copies[at];
+            copy->setInitializer(mapper.mapConstant(*variable->getInitializer()));
+            copy->setLinkage(GlobalValue::AvailableExternallyLinkage);
+        }
+    }
+
     /* ---- the module as a whole ---- */
 
     void take_flags()
@@ -406,6 +419,7 @@ struct extraction final : public ValueMaterializer {
         if (part == 0)
             take_initializers();
         bring_inlinable();
+        bring_constants();
         if (stubs)
             for (Function &function : small)
                 go_past_stubs(function);

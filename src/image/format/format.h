@@ -10,6 +10,9 @@
 #include "tenon_cpu.h"
 
 #pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define TN__IMAGE_MAGIC "\x89TNIM\r\n\x1a"
 
@@ -75,6 +78,7 @@ enum tn__image_table {
     TN__IMAGE_OFFER_TABLE,                         /* what other images may use: items */
     TN__IMAGE_EDGE_TABLE,                          /* what it uses of other images: items */
     TN__IMAGE_REACHED_TABLE,                       /* what its dependencies depend on: 4 bytes each, the name */
+    TN__IMAGE_RELIANCE_TABLE,                      /* which functions are stale when an edge differs */
     TN__IMAGE_TABLES                               /* how many kinds are known */
 };
 
@@ -118,7 +122,7 @@ enum {
     TN__IMAGE_ITEM_NAME = 4,
     TN__IMAGE_ITEM_TEXT = 8,
     TN__IMAGE_ITEM_ALIGNMENT = 12,
-    TN__IMAGE_ITEM_SIZE = 16, /* of an edge to a function: where its row was in the table of offers */
+    TN__IMAGE_ITEM_SIZE = 16, /* or a digest; of an edge to a function: where its row was in the table of offers */
     TN__IMAGE_ITEM = 24
 };
 
@@ -128,8 +132,14 @@ enum tn__image_item_kind {
     TN__ITEM_THREAD_VARIABLE, /* text: the model of thread-local storage */
     TN__ITEM_TYPE,            /* text: digest of the descriptor */
     TN__ITEM_FACT,            /* text: digest */
+    TN__ITEM_BODY,            /* of a function that may be copied; size: digest */
+    TN__ITEM_CONSTANT,        /* the value of a variable that may be copied; size: digest */
     TN__ITEMS
 };
+
+/* A row of the table of reliances, sorted: the function of a cell may contain a copy of what an edge is to, which is of
+ * the kinds from TN__ITEM_BODY on. */
+enum { TN__IMAGE_RELIANCE_CELL = 0, TN__IMAGE_RELIANCE_EDGE = 4, TN__IMAGE_RELIANCE = 8 };
 
 /* ---- heaps: places in these tables are distances from the beginning of the first zone ---- */
 
@@ -301,5 +311,8 @@ bool tn__image_parts_sum(const struct tn__image_bytes *parts, size_t count, uint
 /* Compares the checksum of a file. TN_EFORMAT, TN_ENOTSUP (the file has none). */
 int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err);
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 #endif

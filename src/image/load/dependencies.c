@@ -46,7 +46,8 @@ static bool has_id(const struct tn_image *image, const struct wanted *wanted)
 }
 
 /* Another build of an image that is wanted. */
-static int compare(const struct tn__image_opening *o, const struct wanted *wanted, const struct tn_image *open)
+static int compare(const struct tn__image_opening *o, const struct wanted *wanted, const struct tn_image *open,
+                   bool is_tolerant)
 {
     const char *name = tn__image_label(o->image);
     char ids[2][ID_TEXT];
@@ -59,10 +60,12 @@ static int compare(const struct tn__image_opening *o, const struct wanted *wante
     }
     if (wanted->offers && wanted->offers == tn__get64(open->view.header + TN__IMAGE_AT_OFFERS))
         return 0;
-    return tn__image_compare_edges(name, &o->image->view, wanted->index, &open->view, o->err);
+    int code = tn__image_compare_edges(name, &o->image->view, wanted->index, &open->view, o->err);
+    return code ? code : tn__image_find_stale(o, wanted->index, open, is_tolerant);
 }
 
-/* The same build if it is open, or else the first of this name that has what is used. */
+/* The same build if it is open, or else the first of this name that has what is used, if possible without making a
+ * function stale. */
 static int find_open(const struct tn__image_opening *o, const struct wanted *wanted, struct tn_image **found)
 {
     struct tn_image *const *images = o->options->images;
@@ -73,11 +76,12 @@ static int find_open(const struct tn__image_opening *o, const struct wanted *wan
             *found = images[i];
             return 0;
         }
-    for (size_t i = 0; i < count && code; i++)
-        if (strcmp(tn__image_name(&images[i]->view), wanted->name) == 0) {
-            code = compare(o, wanted, images[i]);
-            *found = images[i];
-        }
+    for (size_t round = 0; round < (o->options->on_stale ? 2 : 1); round++)
+        for (size_t i = 0; i < count && code; i++)
+            if (strcmp(tn__image_name(&images[i]->view), wanted->name) == 0) {
+                code = compare(o, wanted, images[i], round == 1);
+                *found = images[i];
+            }
     return *found ? code
                   : tn__fail(o->err, TN_EUNDEF, "%s: it depends on the image '%s', which is not among the open ones",
                              tn__image_label(o->image), wanted->name);

@@ -81,6 +81,7 @@ int tn__image_fill_slots(const struct tn__image_opening *o)
     const uint8_t *distance = place_at(view, tn__image_version(view, 0, o->image->chosen));
     for (const uintptr_t *last = slots + view->slots; slots < last; slots++, distance += 4)
         __atomic_store_n(slots, header + (uintptr_t)(int32_t)tn__get32(distance), __ATOMIC_RELEASE);
+    tn__image_lead_stale(o->image);
     return 0;
 }
 
@@ -153,7 +154,7 @@ int tn_image_function(const struct tn_image *image, size_t index, struct tn_imag
         .clones = tn__image_function_clones(view, (uint32_t)index),
         .slot = index < view->slots ? (uint32_t)index : UINT32_MAX,
         .is_public = tn__image_function_is_public(view, (uint32_t)index),
-        .version = tn__image_place(view, tn__image_version(view, (uint32_t)index, image->chosen)),
+        .version = tn__image_own_target(image, (uint32_t)index),
         .is_replaceable = tn__image_cell(view, (uint32_t)index) != TN__IMAGE_NO_CELL,
     };
     tn__give_stats(function, sizeof found, &found);

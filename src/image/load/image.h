@@ -5,6 +5,7 @@
  *     items.c     what images offer to others, and what they use of others
  *     image.c     tn_image: the choice of a target, slots, lookups
  *     dependencies.c  the images that an image depends on
+ *     stale.c     functions with copies of what these had
  *     mapping.c   a file's segments in memory
  *     relocate.c  relocations and thread-local variables, as its dynamic section says
  *     frames.c    its unwind table
@@ -91,6 +92,8 @@ uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function,
 /* The cell of a replaceable function; TN__IMAGE_NO_CELL: it is not replaceable. */
 #define TN__IMAGE_NO_CELL UINT32_MAX
 uint32_t tn__image_cell(const struct tn__image_view *view, uint32_t function);
+/* The function that a cell leads. */
+uint32_t tn__image_cell_function(const struct tn__image_view *view, uint32_t cell);
 /* Checks all rows of functions. TN_EFORMAT. */
 int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err);
 
@@ -116,7 +119,7 @@ bool tn__image_find_item(const struct tn__image_view *view, enum tn__image_table
 /* Compares what the image `name` wants of `other` with what that has: TN_ESTALE if they differ. */
 int tn__image_compare_item(const char *name, const struct tn__image_item *wanted, const struct tn__image_view *other,
                            struct tn_error *err);
-/* The same for all edges to one dependency. TN_ESTALE, TN_EFORMAT. */
+/* The same for all edges to one dependency, but for those to bodies and constants. TN_ESTALE, TN_EFORMAT. */
 int tn__image_compare_edges(const char *name, const struct tn__image_view *view, uint32_t dependency,
                             const struct tn__image_view *other, struct tn_error *err);
 /* The digest of all that it offers, for the header. */
@@ -264,7 +267,9 @@ struct tn_image {
     struct tn__image_view view;
     size_t chosen;
     struct tn__arena arena;
-    struct tn_image **dependencies;      /* by row of their table, in the arena; NULL: there are none */
+    struct tn_image **dependencies; /* by row of their table, in the arena; NULL: there are none */
+    bool *stale;                    /* by cell, in the arena; NULL: none is */
+    void (*on_stale)(void);
     struct tn__opened_file *file;        /* in the arena; NULL: it is linked in */
     const struct tn__image_files *files; /* how to look at it */
     /* Unloads the file, now or later, and frees the image. NULL: it is linked in, without a heap. A pointer, so that
@@ -332,6 +337,17 @@ void *tn__image_entry(const struct tn_image *image, const char *name);
 /* What this name means to an image: an edge's item, or else what the images of the options have, or else what their
  * resolver answers; NULL: nothing. */
 void *tn__image_resolve(const struct tn_image *image, const struct tn_image_load_options *options, const char *name);
+
+/* ---- stale.c ---- */
+
+/* Finds the functions that contain what a dependency has no more: TN_ESTALE. `is_tolerant`: they are marked instead, to
+ * lead to on_stale of the options. TN_EFORMAT, TN_ENOMEM. */
+int tn__image_find_stale(const struct tn__image_opening *o, uint32_t dependency, const struct tn_image *other,
+                         bool is_tolerant);
+/* Leads the functions with copies: those that are stale to on_stale, others to their versions. */
+void tn__image_lead_stale(const struct tn_image *image);
+/* Where calls of a function go on unless it was redirected. */
+void *tn__image_own_target(const struct tn_image *image, uint32_t function);
 
 /* ---- thread_exits.c ---- */
 

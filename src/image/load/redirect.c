@@ -20,11 +20,6 @@ static uint64_t entry_of(const struct tn_image *image, uint32_t cell)
     return (uintptr_t)tn__image_place(&image->view, image->view.cells_at + 1 + cell);
 }
 
-static uint64_t version_of(const struct tn_image *image, uint32_t function)
-{
-    return (uintptr_t)tn__image_place(&image->view, tn__image_version(&image->view, function, image->chosen));
-}
-
 /* ---- images that have led a function elsewhere ---- */
 
 static struct tn__mutex lock = TN__MUTEX(TN__LEVEL_ENTRIES);
@@ -59,7 +54,8 @@ static void lead_one_away(const struct tn_image *image, uint32_t function, uint6
         return;
     uint64_t *word = word_of(image, cell), to = __atomic_load_n(word, __ATOMIC_RELAXED);
     if (to - start < size) /* unless the client says otherwise meanwhile */
-        __atomic_compare_exchange_n(word, &to, version_of(image, function), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(word, &to, (uintptr_t)tn__image_own_target(image, function), false,
+                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 static void lead_all_away(uint64_t start, uint64_t size)
@@ -128,6 +124,6 @@ int tn_image_redirect(struct tn_image *image, const char *name, const void *addr
         return tn__fail(err, TN_ENOTSUP, "'%s' of image %s was built with direct calls; --replaceable", name,
                         tn__image_name(view));
     enter(image);
-    uint64_t to = address ? (uintptr_t)address : version_of(image, function);
+    uint64_t to = address ? (uintptr_t)address : (uintptr_t)tn__image_own_target(image, function);
     return lead(image, cell, to) ? 0 : tn__fail(err, TN_EINVAL, "'%s' would lead to itself", name);
 }

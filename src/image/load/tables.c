@@ -91,7 +91,8 @@ static const struct {
                                     {"cells", TN__IMAGE_CELL_ROW},
                                     {"offers", TN__IMAGE_ITEM},
                                     {"edges", TN__IMAGE_ITEM},
-                                    {"dependencies of dependencies", 4}};
+                                    {"dependencies of dependencies", 4},
+                                    {"reliances", TN__IMAGE_RELIANCE}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -218,7 +219,7 @@ static int check_counts(const struct reader *r)
     return 0;
 }
 
-static uint32_t cell_function(const struct tn__image_view *view, uint32_t cell)
+uint32_t tn__image_cell_function(const struct tn__image_view *view, uint32_t cell)
 {
     return tn__get32(tn__image_row(&view->tables[TN__IMAGE_CELL_TABLE], cell) + TN__IMAGE_CELL_FUNCTION);
 }
@@ -228,10 +229,27 @@ static int check_cells(const struct reader *r)
     const struct tn__image_view *v = r->view;
     uint32_t functions = v->tables[TN__IMAGE_FUNCTION_TABLE].count;
     for (uint32_t i = 0; i < v->tables[TN__IMAGE_CELL_TABLE].count; i++) {
-        uint32_t function = cell_function(v, i);
-        if (function >= functions || (i && cell_function(v, i - 1) >= function))
+        uint32_t function = tn__image_cell_function(v, i);
+        if (function >= functions || (i && tn__image_cell_function(v, i - 1) >= function))
             return FAIL(r, "%s: cell %u is that of function %u, out of order or of %u", r->name, i, function,
                         functions);
+    }
+    return 0;
+}
+
+static int check_reliances(const struct reader *r)
+{
+    const struct tn__image_view *v = r->view;
+    const struct tn__image_rows *rows = &v->tables[TN__IMAGE_RELIANCE_TABLE], *edges = &v->tables[TN__IMAGE_EDGE_TABLE];
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const uint8_t *row = tn__image_row(rows, i);
+        uint32_t cell = tn__get32(row + TN__IMAGE_RELIANCE_CELL), edge = tn__get32(row + TN__IMAGE_RELIANCE_EDGE);
+        uint64_t both = (uint64_t)cell << 32 | edge;
+        if (cell >= v->tables[TN__IMAGE_CELL_TABLE].count || edge >= edges->count || (i && both <= last))
+            return FAIL(r, "%s: reliance %u is that of cell %u on edge %u, out of order or of %u edges", r->name, i,
+                        cell, edge, edges->count);
+        last = both;
     }
     return 0;
 }
@@ -286,8 +304,8 @@ uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function,
 uint32_t tn__image_cell(const struct tn__image_view *view, uint32_t function)
 {
     uint32_t cells = view->tables[TN__IMAGE_CELL_TABLE].count;
-    uint32_t at = (uint32_t)TN_BISECT(0, cells, i, cell_function(view, (uint32_t)i) < function);
-    return at < cells && cell_function(view, at) == function ? at : TN__IMAGE_NO_CELL;
+    uint32_t at = (uint32_t)TN_BISECT(0, cells, i, tn__image_cell_function(view, (uint32_t)i) < function);
+    return at < cells && tn__image_cell_function(view, at) == function ? at : TN__IMAGE_NO_CELL;
 }
 
 static int check_function(const struct reader *r, uint32_t index)
@@ -345,5 +363,7 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = check_names(&r, TN__IMAGE_VALUE_TABLE, "value");
     if (!code)
         code = check_cells(&r);
+    if (!code)
+        code = check_reliances(&r);
     return code ? code : check_names(&r, TN__IMAGE_LAYOUT_TABLE, "layout");
 }

@@ -39,8 +39,7 @@ static int wait_for(struct tn__link *link, struct tn__entry *entry)
 
 /* Goes on from an alias to its target. A stale alias is reset instead, to be searched again, unless the last search has
  * made it. */
-static void follow_alias(struct tn_library **library, struct tn__entry **at,
-                         const struct tn__entry *searched) TN__LOCKED
+static void follow_alias(struct tn_library **library, struct tn__entry **at, const struct tn__entry *searched)
 {
     struct tn__entry *entry = *at;
     if (entry != searched && tn__entry_is_stale(entry)) {
@@ -54,7 +53,7 @@ static void follow_alias(struct tn_library **library, struct tn__entry **at,
 /* Looks an undefined entry up, to which the reference `open` led. If it is still undefined afterwards, nothing defines
  * it. */
 static int find_definition(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
-                           struct tn__entry *entry) TN__LOCKED
+                           struct tn__entry *entry)
 {
     bool noted;
     if (library->removed)
@@ -129,7 +128,7 @@ static bool may_be_before(const struct tn__object *object, const struct tn__symb
                                          : entry->strength && entry->strength < TN__STRENGTH_STRONG;
 }
 
-static int resolve_object(struct tn__link *link, struct tn__object *object) TN__LOCKED
+static int resolve_object(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
     for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
@@ -164,7 +163,7 @@ static bool is_requested(const struct tn__request *request, const struct tn__obj
     return any;
 }
 
-static int need_queue(struct tn__link *link) TN__LOCKED
+static int need_queue(struct tn__link *link)
 {
     int code = 0;
     const struct tn__list *queue = &link->library->queue;
@@ -176,13 +175,13 @@ static int need_queue(struct tn__link *link) TN__LOCKED
     return code;
 }
 
-static int need_name(struct tn__link *link, const char *name) TN__LOCKED
+static int need_name(struct tn__link *link, const char *name)
 {
     struct tn__entry *entry = tn__symtab_intern(&link->library->symtab, name);
     return entry ? tn__link_need_entry(link, link->library, entry, 0) : tn__no_memory(link->err, NULL);
 }
 
-static int need_open(struct tn__link *link) TN__LOCKED
+static int need_open(struct tn__link *link)
 {
     int code = 0;
     for (size_t i = 0; !code && i < link->needs->resume_count; i++) {
@@ -193,7 +192,7 @@ static int need_open(struct tn__link *link) TN__LOCKED
     return code;
 }
 
-static int need_request(struct tn__link *link) TN__LOCKED
+static int need_request(struct tn__link *link)
 {
     if (link->needs->resume)
         return need_open(link);

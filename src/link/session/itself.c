@@ -81,7 +81,8 @@ static bool add_range(void *context, int part, const struct tn__mem_range *range
     return true;
 }
 
-static bool add_libraries(struct snapshot *s, const struct tn_session *session) TN__LOCKED
+/* Under the session's lock. */
+static bool add_libraries(struct snapshot *s, const struct tn_session *session)
 {
     bool ok = true;
     for (struct tn_library *library = session->libraries; ok && library; library = library->next) {

@@ -4,9 +4,8 @@
 
 #include "link/session/contents.h"
 
-/* NULL: it is not there. */
-static struct tn__supplier *take(struct tn__suppliers *list, const struct tn__supplier *wanted,
-                                 bool generates) TN__LOCKED
+/* Under the lock. NULL: it is not there. */
+static struct tn__supplier *take(struct tn__suppliers *list, const struct tn__supplier *wanted, bool generates)
 {
     struct tn__supplier **at = &list->first, *found;
     while ((found = *at) && (found->context != wanted->context ||
@@ -27,7 +26,7 @@ static int not_there(const struct tn_library *library, const char *what, struct 
 }
 
 /* What resolvers were found to know is looked for again. */
-static void forget_answers(struct tn_library *library) TN__LOCKED
+static void forget_answers(struct tn_library *library)
 {
     for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
         struct tn__entry *entry = library->symtab.slots[i];

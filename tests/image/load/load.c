@@ -305,6 +305,7 @@ static void names_what_differs(void **state)
         {SAMPLE_DIRECTORY, 5, TN_EFORMAT, "table of text: rows of 80 bytes, not 1"},
         {SAMPLE_DIRECTORY + 6 * 20 + 4, 1, TN_ENOTSUP, "table of kind 77, without which it cannot be opened"},
         {SAMPLE_DIRECTORY + 6 * 20, 14, TN_EFORMAT, "table of values: rows of 3 bytes, not 8"},
+        {SAMPLE_DIRECTORY + 6 * 20, 20, TN_EFORMAT, "table of reliances: rows of 3 bytes, not 8"},
         {SAMPLE_DIRECTORY + 6 * 20 + 4, 2, TN_EFORMAT, "table of an unknown kind: flags 0x2"},
         {SAMPLE_DIRECTORY + 6 * 20 + 17, 9, TN_EFORMAT, "table of an unknown kind: 2309 rows of 3 bytes"},
         {SAMPLE_DIRECTORY, 3, TN_EFORMAT, "two tables of host symbols"},
@@ -468,7 +469,8 @@ static void compares_what_it_uses(void **state)
         {SAMPLE_EDGE, 1, TN_ESTALE, "wanted a variable of 0 bytes, aligned to 0; found the function"},
         {SAMPLE_EDGE, 3, TN_ESTALE, "wanted a type of 0 bytes, aligned to 0; found nothing of this name"},
         {SAMPLE_EDGE + 16, 8, 0, ""}, /* the row that it was in */
-        {SAMPLE_EDGE, 5, TN_EFORMAT, "sample: edge 0 is wrong"},
+        {SAMPLE_EDGE, 5, 0, ""},      /* a body, of which no function has a copy */
+        {SAMPLE_EDGE, 7, TN_EFORMAT, "sample: edge 0 is wrong"},
         {SAMPLE_EDGE + 1, 1, TN_EFORMAT, "sample: edge 0 is wrong"},
         {SAMPLE_EDGE + 4, 40, TN_EFORMAT, "sample: edge 0 is wrong"},
         {SAMPLE_EDGE + 11, 0x80, TN_EFORMAT, "sample: edge 0 is wrong"},
@@ -496,7 +498,7 @@ static void compares_what_it_uses(void **state)
         bytes[rows[i].at] = old;
     }
     put(SAMPLE_DEPENDENCY + 4, 0); /* the build id that is wanted: edges are not looked at */
-    bytes[SAMPLE_EDGE] = 5;
+    bytes[SAMPLE_EDGE] = 7;
     sample_sign(bytes);
     assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), 0);
     tn_image_close(image);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* copies_host BASE USER: opens both, prints which functions of USER are stale, and the results of the others and of
+ * those that call these. Without BASE and USER, the program has their functions itself. `strict` before them: without
+ * on_stale. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tenon_image.h"
+
+typedef int function(int);
+
+#define EACH(X)                                                                                                        \
+    X(f)                                                                                                               \
+    X(k) X(o) X(l) X(t) X(u) X(m) X(w) X(c) X(e) X(s) X(v) X(p) X(plain) X(around) X(fill) X(filled) X(timed) X(begun)
+
+#ifdef ITSELF
+#define X(name) function name;
+EACH(X)
+#undef X
+#endif
+
+static int stale(int x)
+{
+    return -1000 - x;
+}
+
+static void print(const char *name, function *called)
+{
+    printf(" %s=%d", name, called(1));
+}
+
+#ifdef ITSELF
+int main(void)
+{
+#define X(name) print(#name, name);
+    EACH(X)
+    putchar('\n');
+    return 0;
+}
+#else
+static struct tn_error err;
+
+static int fail(void)
+{
+    return printf("%s: %s\n", tn_error_name(err.code), err.text), 1;
+}
+
+/* Leads a stale function elsewhere and back. */
+static int redirect(struct tn_image *user, const char *name)
+{
+    function *called = (function *)tn_image_lookup(user, name), *other = (function *)tn_image_lookup(user, "plain");
+    if (tn_image_redirect(user, name, (const void *)other, &err) || called(1) != 2)
+        return fail();
+    if (tn_image_redirect(user, name, NULL, &err) || called(1) != stale(1))
+        return fail();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct tn_image *base, *user;
+    struct tn_image_load_options options = {.size = sizeof options, .images = &base, .image_count = 1};
+    struct tn_image_function f = {.size = sizeof f};
+    const char *last = NULL;
+    if (strcmp(argv[1], "strict") != 0)
+        options.on_stale = (void (*)(void))stale;
+    if (tn_image_open(argv[argc - 2], NULL, &base, &err) || tn_image_open(argv[argc - 1], &options, &user, &err))
+        return fail();
+    printf("stale:");
+    for (size_t i = 0; i < tn_image_function_count(user); i++)
+        if (!tn_image_function(user, i, &f, &err) && (function *)f.version == stale) {
+            printf(" %s", f.name);
+            last = f.is_public ? f.name : last;
+        }
+    printf("\nresults:");
+#define X(name) print(#name, (function *)tn_image_lookup(user, #name));
+    EACH(X)
+    putchar('\n');
+    if (last && redirect(user, last))
+        return 1;
+    tn_image_close(user);
+    tn_image_close(base);
+    return 0;
+}
+#endif
