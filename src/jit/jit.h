@@ -22,6 +22,7 @@
 #include "base/sha256/sha256.h"
 #include "base/shown_name.h"
 #include "base/tree.h"
+#include "base/locked.h"
 #include "cache/description.h"
 #include "tenon_cpu.h"
 #include "tenon_jit.h"
@@ -209,9 +210,8 @@ struct tn__jit_marker {
 };
 int tn__jit_add_marker(struct tn_library *library, const struct tn__jit_marker *marker, struct tn_tracker *owner,
                        struct tn_error *err);
-/* Whether the library still has it: false from the moment when the owner's names go, which is before `end` is called.
- * Under the session's lock. */
-bool tn__jit_is_marked(struct tn_library *library, const char *symbol, const void *context);
+/* Whether the library still has it: false from the moment when the owner's names go, before `end` is called. */
+bool tn__jit_is_marked(struct tn_library *library, const char *symbol, const void *context) TN__LOCKED;
 /* Types of the module's code are compared with those of open images until what its owner has of it goes. TN_ENOTSUP
  * (another type of this name), TN_ENOMEM, TN_EREMOVED. */
 int tn__jit_enter_types(struct tn_library *library, const struct tn__added_module *module, struct tn_tracker *owner,

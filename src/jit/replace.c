@@ -211,9 +211,9 @@ static int find_functions(struct replacing *r)
 
 /* ---- publishing ---- */
 
-/* Under the session's lock: the cell that the function may claim; NULL: there is none. It is a new one, or that of
- * versions of which the lowest rests on nothing, or, for a version that rests on assumptions, a lazy function's. */
-static struct tn__cell *find_cell(const struct replacing *r, const char *name)
+/* The cell that the function may claim; NULL: there is none. It is a new one, or that of versions of which the lowest
+ * rests on nothing, or, for a version that rests on assumptions, a lazy function's. */
+static struct tn__cell *find_cell(const struct replacing *r, const char *name) TN__LOCKED
 {
     struct tn__cell *cell = tn__cell_find(r->library, name);
     bool may_be_claimed = cell && (cell->facts->batch->owner == r->stubs || tn__cell_has_version(cell) ||
@@ -252,8 +252,8 @@ static int prepare(const struct replacing *r, struct function *f)
     return f->claim ? 0 : tn__no_memory(r->err, f->name);
 }
 
-/* Under the session's lock: what may have changed since. */
-static int check(const struct replacing *r)
+/* What may have changed since. */
+static int check(const struct replacing *r) TN__LOCKED
 {
     int code = tn__library_check(r->library, r->err);
     if (!code && tn__is_broken(r->rests))
@@ -269,7 +269,7 @@ static int check(const struct replacing *r)
 }
 
 /* The same; cannot fail. */
-static void publish(struct replacing *r)
+static void publish(struct replacing *r) TN__LOCKED
 {
     for (struct function *f = r->symbols; f < r->symbols + r->count; f++)
         if (f->claim) {

@@ -134,9 +134,8 @@ static struct tn__tiered_part *find_hottest(const struct tn__tiers *only, uint64
 
 /* ---- compiling ---- */
 
-/* False when the module is removed, after which something else may have the names of its bodies. Under the session's
- * lock. */
-static bool is_there(const void *context)
+/* False when the module is removed, after which something else may have the names of its bodies. */
+static bool is_there(const void *context) TN__LOCKED
 {
     const struct tn__tiered *tiered = context;
     return tn__jit_is_marked(tiered->library, tiered->marker, tiered);

@@ -61,7 +61,7 @@ packages_of() {
     cross-*) echo "g++-$HOST" ;;
     qemu-*) echo qemu-user qemu-user-static g++-aarch64-linux-gnu g++-riscv64-linux-gnu ;;
     aarch64-*) ;;
-    lint-*) echo clang-format-14 cppcheck python3 ;;
+    lint-*) echo clang-format-14 cppcheck python3 "$(llvm_packages 'clang-%s')" ;;
     *) fail "unknown group '$1'" ;;
     esac
 }

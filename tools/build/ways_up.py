@@ -11,7 +11,7 @@ else by the one that is not static."""
 import collections
 import re
 
-DEFINITION = re.compile(r"^(?!typedef|(?:struct|union|enum)\s+\w*\s*\{)(\w[^;{}=#]*?)\b(\w+)\(([^;{}]*)\)\s*\{", re.M)
+DEFINITION = re.compile(r"^(?!typedef|(?:struct|union|enum)\s+\w*\s*\{)(\w[^;{}=#]*?)\b(\w+)\(([^;{}]*)\)(?:\s+TN__\w+)*\s*\{", re.M)
 POINTER = re.compile(r"\(\*\s*(?:const\s+|volatile\s+)*(\w+)\s*\)\s*\(")
 VARIABLE = re.compile(r"^(?!typedef\b)\w[\w *]*\(\*\s*(\w+)\s*\)\([^\n{}=]*;$", re.M)
 FUNCTION_TYPE = re.compile(r"\btypedef\s+[^;{}()]*?\b(\w+)\([^;]*\);")

@@ -136,13 +136,19 @@ struct tn__frame_map tn__map_decode(const struct tn__map *map)
 
 /* ---- the table ---- */
 
+/* Open addressing, linear probing; address 0: free. */
+struct places {
+    struct tn__map *maps;
+    size_t capacity;
+};
+
 static struct {
     struct tn__mutex lock;
-    struct tn__map *maps; /* open addressing, linear probing; address 0: free */
-    size_t capacity, count, pins;
+    struct places places;
+    size_t count, pins;
     bool has_program;
-    uint32_t changes;    /* odd while the table changes */
-    const void *changer; /* the thread that changes it, or did last */
+    uint32_t is_changing, peekers; /* how many threads read without the lock */
+    const void *changer;           /* the thread that changes it, or did last */
 } table = {.lock = TN__MUTEX(TN__LEVEL_MAPS)};
 
 extern const uint8_t __start_tenon_abi[] __attribute__((weak, visibility("hidden")));
@@ -150,47 +156,73 @@ extern const uint8_t __stop_tenon_abi[] __attribute__((weak, visibility("hidden"
 extern const uint8_t __start_tenon_maps[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_tenon_maps[] __attribute__((weak, visibility("hidden")));
 
-static size_t hash(uint64_t address)
+static size_t home_of(const struct places *in, uint64_t address)
 {
-    return (size_t)(address * 0x9E3779B97F4A7C15u >> 16);
+    return (size_t)(address * 0x9E3779B97F4A7C15u >> 16) & (in->capacity - 1);
 }
 
-static size_t home_of(uint64_t address)
+static size_t next_of(const struct places *in, size_t at)
 {
-    return hash(address) & (table.capacity - 1);
+    return (at + 1) & (in->capacity - 1);
 }
 
-static size_t next_of(size_t at)
+/* The one with this address, or the free one where it belongs. */
+static struct tn__map *find_place(const struct places *in, uint64_t address)
 {
-    return (at + 1) & (table.capacity - 1);
+    size_t at = home_of(in, address);
+    while (in->maps[at].address && in->maps[at].address != address)
+        at = next_of(in, at);
+    return &in->maps[at];
 }
 
-/* The slot with this address, or the free one where it belongs. */
-static size_t find_place(uint64_t address)
+/* tn__maps_peek does not take the lock, which its thread may hold. So it announces itself, and no change begins while
+ * one is announced; it waits for the change that has begun, and in a change nothing is waited for, nor allocated. */
+static void end_change(void)
 {
-    size_t at = home_of(address);
-    while (table.maps[at].address && table.maps[at].address != address)
-        at = next_of(at);
-    return at;
+    __atomic_store_n(&table.is_changing, 0, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&table.peekers, __ATOMIC_SEQ_CST))
+        tn__os_wake(&table.is_changing);
+}
+
+/* Under the lock. */
+static void begin_change(void)
+{
+    __atomic_store_n(&table.changer, tn__thread_pointer(), __ATOMIC_RELAXED);
+    for (;;) {
+        __atomic_store_n(&table.is_changing, 1, __ATOMIC_SEQ_CST);
+        uint32_t peekers = __atomic_load_n(&table.peekers, __ATOMIC_SEQ_CST);
+        if (!peekers)
+            return;
+        end_change();
+        tn__os_wait(&table.peekers, peekers, UINT64_MAX);
+    }
+}
+
+static void replace_places(struct places places)
+{
+    struct tn__map *old = table.places.maps;
+    begin_change();
+    table.places = places;
+    end_change();
+    tn__free(NULL, old);
 }
 
 /* At most half full. */
 static bool make_space(size_t more)
 {
-    size_t old_capacity = table.capacity, capacity = old_capacity ? old_capacity : 256;
-    while (capacity / 2 < table.count + more)
-        capacity *= 2;
-    if (capacity == old_capacity)
+    const struct places *old = &table.places;
+    struct places places = {NULL, old->capacity ? old->capacity : 256};
+    while (places.capacity / 2 < table.count + more)
+        places.capacity *= 2;
+    if (places.capacity == old->capacity)
         return true;
-    struct tn__map *old = table.maps, *maps = tn__alloc_zeroed(NULL, capacity, sizeof *maps);
-    if (!maps)
+    places.maps = tn__alloc_zeroed(NULL, places.capacity, sizeof *places.maps);
+    if (!places.maps)
         return false;
-    table.maps = maps;
-    table.capacity = capacity;
-    for (size_t i = 0; i < old_capacity; i++)
-        if (old[i].address)
-            maps[find_place(old[i].address)] = old[i];
-    tn__free(NULL, old);
+    for (size_t i = 0; i < old->capacity; i++)
+        if (old->maps[i].address)
+            *find_place(&places, old->maps[i].address) = old->maps[i];
+    replace_places(places);
     return true;
 }
 
@@ -210,36 +242,35 @@ static int count_one(void *context, const struct tn__map *map)
  * R). */
 static int remove_one(void *context, const struct tn__map *map)
 {
+    const struct places *in = &table.places;
+    struct tn__map *gap = find_place(in, map->address);
     (void)context;
-    size_t gap = find_place(map->address);
-    if (!table.maps[gap].address)
+    if (!gap->address)
         return 0;
     table.count--;
-    table.pins -= pins_something(&table.maps[gap]);
-    for (size_t at = next_of(gap); table.maps[at].address; at = next_of(at)) {
-        size_t home = home_of(table.maps[at].address);
-        if (((at - home) & (table.capacity - 1)) >= ((at - gap) & (table.capacity - 1))) {
-            table.maps[gap] = table.maps[at];
-            gap = at;
+    table.pins -= pins_something(gap);
+    for (size_t at = next_of(in, (size_t)(gap - in->maps)); in->maps[at].address; at = next_of(in, at)) {
+        size_t from_home = at - home_of(in, in->maps[at].address), from_gap = at - (size_t)(gap - in->maps);
+        if ((from_home & (in->capacity - 1)) >= (from_gap & (in->capacity - 1))) {
+            *gap = in->maps[at];
+            gap = &in->maps[at];
         }
     }
-    table.maps[gap].address = 0;
+    gap->address = 0;
     return 0;
 }
 
 static int enter_one(void *context, const struct tn__map *map)
 {
     (void)context;
-    size_t at = find_place(map->address);
-    if (table.maps[at].address)
-        remove_one(NULL, map); /* compiled code has one record per address */
-    at = find_place(map->address);
+    remove_one(NULL, map); /* compiled code has one record per address */
     table.count++;
-    table.maps[at] = *map;
+    *find_place(&table.places, map->address) = *map;
     table.pins += pins_something(map);
     return 0;
 }
 
+/* Under the lock, as the next function. */
 static int add_maps(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
 {
     size_t count = 0;
@@ -248,65 +279,68 @@ static int add_maps(const uint8_t *section, size_t size, struct tn_range code, s
         return failure;
     if (!make_space(count))
         return tn__fail(err, TN_ENOMEM, "no memory for %zu stack maps", count);
-    return tn__maps_read(section, size, code, enter_one, NULL, err);
+    begin_change();
+    failure = tn__maps_read(section, size, code, enter_one, NULL, err);
+    end_change();
+    return failure;
 }
 
-/* The lock is not enough for tn__maps_peek. */
-static void begin_change(void)
+static int add_program(struct tn_error *err)
 {
-    tn__maps_lock();
-    __atomic_store_n(&table.changer, tn__thread_pointer(), __ATOMIC_RELAXED);
-    __atomic_store_n(&table.changes, table.changes + 1, __ATOMIC_RELEASE);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-}
-
-static void end_change(void)
-{
-    __atomic_store_n(&table.changes, table.changes + 1, __ATOMIC_RELEASE);
-    tn__maps_unlock();
+    struct tn_range everything = {0, UINT64_MAX};
+    if (table.has_program || &__start_tenon_maps[0] == &__stop_tenon_maps[0])
+        return 0;
+    return add_maps(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);
 }
 
 int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
 {
-    begin_change();
+    tn__maps_lock();
     int failure = add_maps(section, size, code, err);
-    end_change();
+    tn__maps_unlock();
     return failure;
 }
 
 int tn__maps_add_program(struct tn_error *err)
 {
-    struct tn_range everything = {0, UINT64_MAX};
     /* A linker that drops unused sections may have dropped these. */
     const uint8_t *abi = __start_tenon_abi;
     size_t abi_size = (size_t)(__stop_tenon_abi - __start_tenon_abi);
     int failure = abi_size ? tn__managed_check_abi("this program", abi, abi_size, err) : 0;
-    begin_change();
-    if (!failure && !table.has_program && &__start_tenon_maps[0] != &__stop_tenon_maps[0])
-        failure = add_maps(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);
+    if (failure)
+        return failure;
+    tn__maps_lock();
+    failure = add_program(err);
     table.has_program |= !failure;
-    end_change();
+    tn__maps_unlock();
     return failure;
 }
 
 void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code)
 {
-    begin_change();
-    if (table.count)
+    tn__maps_lock();
+    if (table.count) {
+        begin_change();
         tn__maps_read(section, size, code, remove_one, NULL, NULL);
-    if (!table.count) {
-        tn__free(NULL, table.maps);
-        table.maps = NULL;
-        table.capacity = 0;
+        end_change();
     }
-    end_change();
+    if (!table.count)
+        replace_places((struct places){0});
+    tn__maps_unlock();
 }
 
 /* ---- looking up ---- */
 
+/* Other threads do not go on in the child, and so they do not take back what they have announced. */
+static void after_fork(bool in_child)
+{
+    if (in_child)
+        table.peekers = 0;
+}
+
 void tn__maps_lock(void)
 {
-    static const struct tn__fork_hooks hooks = {.lock = &table.lock};
+    static const struct tn__fork_hooks hooks = {.lock = &table.lock, .after = after_fork};
     tn__forks_watch(TN__LEVEL_MAPS, &hooks);
     tn__mutex_lock(&table.lock);
 }
@@ -320,45 +354,25 @@ const struct tn__map *tn__maps_find(uint64_t address)
 {
     if (!table.count)
         return NULL;
-    const struct tn__map *map = &table.maps[find_place(address)];
+    const struct tn__map *map = find_place(&table.places, address);
     return map->address ? map : NULL;
 }
 
-static bool peek(const struct tn__map *maps, size_t capacity, uint64_t address, struct tn__map *found)
-{
-    uint64_t words[sizeof *found / sizeof(uint64_t)];
-    for (size_t i = 0, at = hash(address); i < capacity; i++) {
-        uint64_t place = (uintptr_t)&maps[at++ & (capacity - 1)];
-        if (!tn__os_peek(place, words) || !words[0])
-            return false;
-        if (words[0] != address)
-            continue;
-        bool is_read = tn__os_peek(place + 8, &words[1]) && tn__os_peek(place + 16, &words[2]);
-        memcpy(found, words, sizeof *found);
-        return is_read;
-    }
-    return false;
-}
-
-/* A change waits for no other thread, so each is over soon, except one that the calling thread itself was in. */
 bool tn__maps_peek(uint64_t address, struct tn__map *found)
 {
-    enum { NAP_NS = 50000 };
-    static const uint32_t never;
-    for (;;) {
-        uint32_t before = __atomic_load_n(&table.changes, __ATOMIC_ACQUIRE);
-        if (before % 2 && __atomic_load_n(&table.changer, __ATOMIC_RELAXED) == tn__thread_pointer())
-            return false;
-        if (before % 2) {
-            tn__os_wait(&never, 0, NAP_NS);
-            continue;
-        }
-        bool is_there = peek(__atomic_load_n(&table.maps, __ATOMIC_RELAXED),
-                             __atomic_load_n(&table.capacity, __ATOMIC_RELAXED), address, found);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&table.changes, __ATOMIC_RELAXED) == before)
-            return is_there;
+    __atomic_add_fetch(&table.peekers, 1, __ATOMIC_SEQ_CST);
+    bool is_inside = false; /* of a change of this thread's own */
+    while (!is_inside && __atomic_load_n(&table.is_changing, __ATOMIC_SEQ_CST)) {
+        is_inside = __atomic_load_n(&table.changer, __ATOMIC_RELAXED) == tn__thread_pointer();
+        if (!is_inside)
+            tn__os_wait(&table.is_changing, 1, UINT64_MAX);
     }
+    const struct tn__map *map = is_inside ? NULL : tn__maps_find(address);
+    if (map)
+        *found = *map;
+    if (!__atomic_sub_fetch(&table.peekers, 1, __ATOMIC_SEQ_CST))
+        tn__os_wake(&table.peekers);
+    return map;
 }
 
 bool tn__maps_have_pins(void)

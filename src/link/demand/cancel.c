@@ -150,8 +150,8 @@ static bool would_wait_for_itself(const struct tn_lookup_handle *handle)
     return handle && handle->state == WAITING && pthread_equal(handle->query->stepper, pthread_self());
 }
 
-/* Under the lock: until the callback has returned, or if this thread is in it. */
-static int wait_for_answer(struct tn_lookup_handle *handle, struct tn_error *err)
+/* Waits until the callback has returned, unless this thread is in it. */
+static int wait_for_answer(struct tn_lookup_handle *handle, struct tn_error *err) TN__LOCKED
 {
     while (handle->state != ANSWERED) {
         if (handle->state == ANSWERING && pthread_equal(handle->answerer, pthread_self()))

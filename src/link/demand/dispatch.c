@@ -154,8 +154,11 @@ static void drop_tasks(struct tn__workers *workers)
         tn__free(copy.session->allocator, task);
         if (copy.idle)
             copy.idle(copy.context, 1);
-        else if (copy.promise)
+        else if (copy.promise) {
+            tn__session_lock(copy.session);
             tn__promise_drop(copy.promise);
+            tn__session_pause(copy.session);
+        }
     }
     pthread_cond_destroy(&workers->wanted);
 }

@@ -57,7 +57,7 @@ static int by_priority(const void *a, const void *b)
 }
 
 /* Fills in what the library has to initialise. Its finalizers will have to run from now on. */
-static void take_calls(struct tn__round *round, struct tn_library *library)
+static void take_calls(struct tn__round *round, struct tn_library *library) TN__LOCKED
 {
     struct tn__calls_list *waiting = &library->waiting, *armed = &library->finalizers;
     struct tn__calls_list *initializers = &library->initializers;
@@ -79,7 +79,7 @@ static void take_calls(struct tn__round *round, struct tn_library *library)
 }
 
 /* Of the libraries from this one on, or of it alone. NULL: out of memory, and nothing has changed. */
-static struct tn__round *make_round(struct tn_library *first, bool alone)
+static struct tn__round *make_round(struct tn_library *first, bool alone) TN__LOCKED
 {
     const struct tn_allocator *from = first->session->allocator;
     size_t libraries = 0, items = 0;
@@ -104,8 +104,8 @@ static struct tn__round *make_round(struct tn_library *first, bool alone)
     return round;
 }
 
-/* The next function of the round; 0: that was the last one. Under the lock. */
-static uint64_t next_function(struct tn__round *round)
+/* The next function of the round; 0: that was the last one. */
+static uint64_t next_function(struct tn__round *round) TN__LOCKED
 {
     for (; round->at < round->count; round->at++, round->function = 0) {
         const struct tn__calls *calls = &round->items[round->at];
@@ -118,7 +118,7 @@ static uint64_t next_function(struct tn__round *round)
     return 0;
 }
 
-static void end_round(struct tn_session *session, struct tn__round *round)
+static void end_round(struct tn_session *session, struct tn__round *round) TN__LOCKED
 {
     tn__list_remove(&round->listed);
     tn__session_count_unfinished(session, UINT32_MAX); /* minus one */
@@ -129,8 +129,8 @@ static void end_round(struct tn_session *session, struct tn__round *round)
     tn__free(session->allocator, round);
 }
 
-/* Under the lock, which is given up for each function. */
-static void run_round(struct tn_session *session, struct tn__round *round, const struct tn__arguments *own)
+/* Releases the lock for each function. */
+static void run_round(struct tn_session *session, struct tn__round *round, const struct tn__arguments *own) TN__LOCKED
 {
     for (uint64_t function; (function = next_function(round));) {
         const struct tn__arguments arguments = own ? *own : session->initializers.arguments;
@@ -143,7 +143,7 @@ static void run_round(struct tn_session *session, struct tn__round *round, const
     end_round(session, round);
 }
 
-static void begin_round(struct tn_session *session, struct tn__round *round)
+static void begin_round(struct tn_session *session, struct tn__round *round) TN__LOCKED
 {
     tn__session_count_unfinished(session, 1);
     tn__list_append(&session->initializers.rounds, &round->listed);
@@ -185,10 +185,10 @@ static void give_lock(struct tn_session *session)
     tn__os_wake(&state->given);
 }
 
-/* Under the session's lock, which is given up meanwhile: waits until the other thread has given the lock.
- * TN_ECANCELLED: not until the deadline, if that is not 0. */
+/* Waits until the other thread has given back the lock of initializers; the session's is released meanwhile.
+ * TN_ECANCELLED: the deadline, if it is not 0, has passed. */
 static int wait_for_lock(struct tn_session *session, struct tn__watched_wait *delay, uint64_t deadline,
-                         struct tn_error *err)
+                         struct tn_error *err) TN__LOCKED
 {
     const struct tn__initializing *state = &session->initializers;
     uint32_t given = state->given, id = state->thread_id;
@@ -207,8 +207,7 @@ static int wait_for_lock(struct tn_session *session, struct tn__watched_wait *de
 
 enum need { NOTHING, TO_RUN, TO_WAIT };
 
-/* Under the lock. */
-static enum need find_need(struct tn_library *first)
+static enum need find_need(struct tn_library *first) TN__LOCKED
 {
     const struct tn__initializing *state = &first->session->initializers;
     bool is_pending = false, is_running = false;
@@ -223,8 +222,8 @@ static enum need find_need(struct tn_library *first)
     return is_pending || !state->depth ? TO_RUN : NOTHING;
 }
 
-/* Under the lock, which is given up meanwhile. First of all the rounds that a fork has left to this process. */
-static int run(struct tn_session *session, struct tn_library *library, struct tn_error *err)
+/* Releases the lock meanwhile. The rounds that a fork has left to this process come first. */
+static int run(struct tn_session *session, struct tn_library *library, struct tn_error *err) TN__LOCKED
 {
     struct tn__initializing *state = &session->initializers;
     bool is_outermost = !state->depth;

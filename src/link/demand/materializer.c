@@ -24,7 +24,7 @@ int tn__materializer_take(const struct tn_library *library, const struct tn_mate
 
 /* The entries of all promised symbols, none of them held by a link. The lock is released meanwhile. */
 static int intern_symbols(struct tn_library *library, const struct tn_materializer *m, struct tn__entry **entries,
-                          struct tn_error *err)
+                          struct tn_error *err) TN__LOCKED
 {
     int code = tn__library_check(library, err);
     for (size_t i = 0; !code && i < m->count; i++)
@@ -35,7 +35,7 @@ static int intern_symbols(struct tn_library *library, const struct tn_materializ
 
 /* Enters its symbols; of those that others define already, *refused gets the names. */
 static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **entries, const struct tn_materializer *m,
-                         struct tn__journal *journal, const char **refused, struct tn_error *err)
+                         struct tn__journal *journal, const char **refused, struct tn_error *err) TN__LOCKED
 {
     for (size_t i = 0; i < m->count; i++) {
         bool yields;
@@ -61,7 +61,7 @@ static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **e
 }
 
 static int enter_promise(struct tn_responsibility *promise, const struct tn_materializer *m, const char **refused,
-                         struct tn_error *err)
+                         struct tn_error *err) TN__LOCKED
 {
     struct tn_library *library = promise->library;
     struct tn__journal journal = {.arena.from = library->session->allocator};
@@ -119,7 +119,7 @@ static bool lost(const struct tn__journal_record *record)
 }
 
 /* Removes those that lost no symbol; the promises of the others stay until they have been notified. */
-static void hold_losers(struct tn_session *session, struct tn__journal *journal)
+static void hold_losers(struct tn_session *session, struct tn__journal *journal) TN__LOCKED
 {
     for (struct tn__journal_record **at = &journal->last; *at;) {
         session->revision += tn__entry_leads_on((*at)->old);

@@ -5,7 +5,7 @@
 #include "link/demand/promise.h"
 
 /* Drops the symbols that it still owes. */
-static void release_entries(struct tn_responsibility *promise)
+static void release_entries(struct tn_responsibility *promise) TN__LOCKED
 {
     for (size_t i = 0; i < promise->count; i++) {
         struct tn__entry *entry = promise->entries[i];
@@ -20,7 +20,7 @@ static void release_entries(struct tn_responsibility *promise)
 /* ---- removed ---- */
 
 /* Wakes the threads that wait for it. */
-static void remove_promise(struct tn_responsibility *promise)
+static void remove_promise(struct tn_responsibility *promise) TN__LOCKED
 {
     struct tn_session *session = promise->library->session;
     release_entries(promise);
@@ -150,7 +150,7 @@ struct tn_responsibility *tn__promise_generate(struct tn__supplier *generator, c
 /* ---- ending ---- */
 
 /* It owes nothing any more, and has no owner. */
-static void end_promise(struct tn_responsibility *promise, enum tn__promise_state state)
+static void end_promise(struct tn_responsibility *promise, enum tn__promise_state state) TN__LOCKED
 {
     release_entries(promise);
     tn__list_remove(&promise->owned);
@@ -162,7 +162,7 @@ static void end_promise(struct tn_responsibility *promise, enum tn__promise_stat
 }
 
 /* Its symbols fail, for good until its tracker is removed; a generator may be asked for its names again. */
-static void fail_promise(struct tn_responsibility *promise, const struct tn_error *why)
+static void fail_promise(struct tn_responsibility *promise, const struct tn_error *why) TN__LOCKED
 {
     promise->failure = tn__alloc(promise->library->session->allocator, sizeof *promise->failure);
     if (promise->failure)
@@ -186,7 +186,7 @@ static int give_up(void *unused, struct tn_responsibility *promise, struct tn_er
     return tn__fail(err, TN_EREMOVED, "it was delegated before a fork, to a thread that this process may lack");
 }
 
-static void hand_over(struct tn_responsibility *promise, struct tn_responsibility *to)
+static void hand_over(struct tn_responsibility *promise, struct tn_responsibility *to) TN__LOCKED
 {
     to->client = promise->client;
     if (!to->client.materialize)
@@ -201,7 +201,7 @@ static void hand_over(struct tn_responsibility *promise, struct tn_responsibilit
 
 /* What a materializer has stopped making because no lookup needed it is promised again, and a generator is asked again.
  * False if it was not told to stop, or nothing else can make the symbols, or memory is out. */
-static bool give_back(struct tn_responsibility *promise, const struct tn_error *why)
+static bool give_back(struct tn_responsibility *promise, const struct tn_error *why) TN__LOCKED
 {
     if (why->code != TN_ECANCELLED || !promise->told_unneeded || !promise->owner)
         return false;
@@ -218,7 +218,7 @@ static bool give_back(struct tn_responsibility *promise, const struct tn_error *
     return true;
 }
 
-static void keep_promise(struct tn_responsibility *promise)
+static void keep_promise(struct tn_responsibility *promise) TN__LOCKED
 {
     for (size_t i = 0; promise->generator && i < promise->count; i++) /* what it did not know */
         if (tn__promise_owes(promise, promise->entries[i]))
@@ -226,7 +226,7 @@ static void keep_promise(struct tn_responsibility *promise)
     end_promise(promise, TN__PROMISE_KEPT);
 }
 
-static bool any_staged_held(const struct tn_responsibility *promise)
+static bool any_staged_held(const struct tn_responsibility *promise) TN__LOCKED
 {
     for (const struct tn__staged *staged = promise->staged; staged; staged = staged->next)
         if (tn__library_is_held(promise->library, &staged->data))
@@ -234,7 +234,7 @@ static bool any_staged_held(const struct tn_responsibility *promise)
     return false;
 }
 
-static int enter_staged(struct tn_responsibility *promise, struct tn__journal *journal, struct tn_error *err)
+static int enter_staged(struct tn_responsibility *promise, struct tn__journal *journal, struct tn_error *err) TN__LOCKED
 {
     int code = 0;
     while (!code && promise->staged) {
@@ -266,7 +266,7 @@ static void sort_queue(struct tn__list *queue, const struct tn__list *last)
 }
 
 /* The object whose copy of a group is kept, if the group of another object's defines the entry. */
-static const struct tn__object *other_copy(const struct tn__object *object, const struct tn__entry *entry)
+static const struct tn__object *other_copy(const struct tn__object *object, const struct tn__entry *entry) TN__LOCKED
 {
     const struct tn__object_data *data = object->data;
     const struct tn__symtab *table = &object->owner->library->symtab;
@@ -282,7 +282,8 @@ static const struct tn__object *other_copy(const struct tn__object *object, cons
 }
 
 /* `last`: the last in the library's queue before what was staged. */
-static int check_kept(const struct tn_responsibility *promise, const struct tn__list *last, struct tn_error *err)
+static int check_kept(const struct tn_responsibility *promise, const struct tn__list *last,
+                      struct tn_error *err) TN__LOCKED
 {
     int code = 0;
     for (size_t i = 0; !promise->generator && i < promise->count; i++) {
@@ -310,8 +311,8 @@ static bool lacks_any(const struct tn__journal *journal)
     return record;
 }
 
-/* Under the lock, which is released while a link holds one of the names. All or nothing. */
-static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
+/* Enters all or nothing. Releases the lock while a link holds one of the names. */
+static int enter_all(struct tn_responsibility *promise, struct tn_error *err) TN__LOCKED
 {
     struct tn_session *session = promise->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
@@ -406,7 +407,7 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
 /* ---- forks ---- */
 
 /* In the child of a fork: the thread that would end a running or postponed materializer may not exist here. */
-static void leave_behind(struct tn_responsibility *promise)
+static void leave_behind(struct tn_responsibility *promise) TN__LOCKED
 {
     bool by_this_thread = promise->on_stack && pthread_equal(promise->runner, pthread_self());
     promise->left_behind = promise->seen.state == TN__PROMISE_RUNNING && !by_this_thread;

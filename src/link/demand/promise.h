@@ -115,13 +115,13 @@ struct tn__query {
 
 /* A new promise without owner, with space for `count` symbols; needs no lock. NULL when memory is out. */
 struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count);
-/* Under the lock: sets its owner, and its place among the inputs unless it has one. */
-void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner);
-/* Under the lock: makes it owe this entry. */
-void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry);
-void tn__promise_hold(struct tn_responsibility *promise);
-/* Under the lock; it is freed with the last reference. */
-void tn__promise_drop(struct tn_responsibility *promise);
+/* Sets its owner, and its place among the inputs unless it has one. */
+void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner) TN__LOCKED;
+/* Makes it owe this entry. */
+void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry) TN__LOCKED;
+void tn__promise_hold(struct tn_responsibility *promise) TN__LOCKED;
+/* Gives up a reference; the last one frees the promise. */
+void tn__promise_drop(struct tn_responsibility *promise) TN__LOCKED;
 /* By the holder of the responsibility: gives up what is staged. */
 void tn__promise_unstage(struct tn_responsibility *promise);
 /* The error of a failed promise. */
@@ -129,53 +129,51 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
 
 /* ---- promise.c ---- */
 
-/* Under the lock: claims a new promise for the calling thread to run. False if another thread has. */
-bool tn__promise_claim(struct tn_responsibility *promise);
-/* Under the lock: replaces a promise left behind by a fork with a new one; queries that wait for it try again. False if
- * it was not left behind. */
-bool tn__promise_renew(struct tn_responsibility *promise);
-/* Without the lock: calls the materializer of a claimed promise, which has then ended or will be ended later. */
-void tn__promise_run(struct tn_responsibility *promise);
+/* Claims a new promise for the calling thread to run. False if another thread has. */
+bool tn__promise_claim(struct tn_responsibility *promise) TN__LOCKED;
+/* Replaces a promise left behind by a fork with a new one; queries that wait for it try again. False if it was not left
+ * behind. */
+bool tn__promise_renew(struct tn_responsibility *promise) TN__LOCKED;
+/* Calls the materializer of a claimed promise, which has then ended or will be ended later. */
+void tn__promise_run(struct tn_responsibility *promise) TN__UNLOCKED;
 /* The innermost promise of this session whose materializer the calling thread is running; NULL: none. */
 struct tn_responsibility *tn__promise_current(const struct tn_session *session);
-/* Under the lock: a new promise, for which this generator is asked for names in `missing`: for the first one, and for
- * all others whose next generator it is. NULL when memory is out. */
+/* A new promise, for which this generator is asked for names in `missing`: for the first one, and for all others whose
+ * next generator it is. NULL when memory is out. */
 struct tn_responsibility *tn__promise_generate(struct tn__supplier *generator, const struct tn__missing *missing,
-                                               size_t count);
-/* Under the lock: removes the tracker's promises; queries that wait for them try again. */
-void tn__promises_remove(struct tn_tracker *owner);
+                                               size_t count) TN__LOCKED;
+/* Removes the tracker's promises; queries that wait for them try again. */
+void tn__promises_remove(struct tn_tracker *owner) TN__LOCKED;
 /* At the end of the session: drops promises that were removed while being made. */
-void tn__promises_drop_removed(struct tn_session *session);
-/* In the child of a fork, under the lock: marks promises whose threads may not exist here. */
-void tn__promises_after_fork(struct tn_session *session);
+void tn__promises_drop_removed(struct tn_session *session) TN__LOCKED;
+/* In the child of a fork: marks promises whose threads may not exist here. */
+void tn__promises_after_fork(struct tn_session *session) TN__LOCKED;
 
 /* ---- materializer.c ---- */
 
 /* Copies and checks a client's materializer. */
 int tn__materializer_take(const struct tn_library *library, const struct tn_materializer *given,
                           struct tn_materializer *m, struct tn_error *err);
-/* Under the lock, which is released meanwhile: tells materializers which of their symbols the changes in `journal`
- * overrode. */
-void tn__promises_discard(struct tn_session *session, struct tn__journal *journal);
+/* Releases the lock meanwhile. Tells materializers which of their symbols the changes in `journal` overrode. */
+void tn__promises_discard(struct tn_session *session, struct tn__journal *journal) TN__LOCKED;
 
 /* ---- query.c ---- */
 
 /* Links what is requested on behalf of `from`, which may be NULL, waiting for materializers. Takes the lock. */
-int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err);
+int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err) TN__UNLOCKED;
 /* The same, with a callback instead of waiting. TN_ENOMEM: it is not called. `out`, which may be NULL, is set under the
  * lock before the callback can be called; the query lives until that has returned. */
 int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
-                    void *context, struct tn__query **out, struct tn_error *err);
-/* Under the lock: cancels a query with a callback that has not been called. True: it has ended, and the caller answers.
- * False: a thread is doing a round, and answers at its end. */
-bool tn__query_cancel(struct tn__query *query);
-/* Without the lock: calls back for a query that has ended, with this error, and frees it. */
-void tn__query_answer(struct tn__query *query, const struct tn_error *err);
-/* sweep.c: removes unused names from the library's table. Under the lock, by a thread that holds no pointers to its
- * entries. */
-void tn__library_sweep(struct tn_library *library);
+                    void *context, struct tn__query **out, struct tn_error *err) TN__UNLOCKED;
+/* Cancels a query with a callback that has not been called. True: it has ended, and the caller answers. False: a thread
+ * is doing a round, and answers at its end. */
+bool tn__query_cancel(struct tn__query *query) TN__LOCKED;
+/* Calls back for a query that has ended, with this error, and frees it. */
+void tn__query_answer(struct tn__query *query, const struct tn_error *err) TN__UNLOCKED;
+/* sweep.c: removes unused names from the library's table. The caller has no pointers to its entries. */
+void tn__library_sweep(struct tn_library *library) TN__LOCKED;
 
-static inline void tn__library_sweep_if_due(struct tn_library *library)
+static inline void tn__library_sweep_if_due(struct tn_library *library) TN__LOCKED
 {
     const struct tn__symtab *table = &library->symtab;
     if (table->count >= table->sweep_at && table->swept_revision != library->session->revision)
@@ -183,31 +181,30 @@ static inline void tn__library_sweep_if_due(struct tn_library *library)
 }
 
 /* lookup.c: runs a query on behalf of the materializer that the calling thread is running, if any. */
-int tn__query_link(const struct tn__request *request, struct tn_error *err);
+int tn__query_link(const struct tn__request *request, struct tn_error *err) TN__UNLOCKED;
 /* lookup.c: the argument checks of all lookups. */
 int tn__wanted_check(const struct tn_library *library, const struct tn_wanted *symbols, size_t count,
                      struct tn_error *err);
-/* Without the lock: does one round of the next runnable query, of this promise's materializer (NULL: of any). False if
- * there is none. */
-bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of);
-/* Without the lock: continues runnable queries. Inside a materializer only its own, because others might have to wait
- * for it. */
-void tn__query_continue(struct tn_session *session);
-/* Under the lock: its queries no longer belong to a promise. */
-void tn__query_disown(struct tn_responsibility *promise);
-/* In the child of a fork, under the lock: ends the lookups of threads that do not exist here. */
-void tn__queries_after_fork(struct tn_session *session);
+/* Does one round of the next runnable query, of this promise's materializer (NULL: of any). False if there is none. */
+bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of) TN__UNLOCKED;
+/* Continues runnable queries. Inside a materializer only its own, because others might have to wait for it. */
+void tn__query_continue(struct tn_session *session) TN__UNLOCKED;
+/* Its queries no longer belong to a promise. */
+void tn__query_disown(struct tn_responsibility *promise) TN__LOCKED;
+/* In the child of a fork: ends the lookups of threads that do not exist here. */
+void tn__queries_after_fork(struct tn_session *session) TN__LOCKED;
 /* At the end of the session: fails all queries with a callback. */
 void tn__query_abandon(struct tn_session *session);
 
 /* lookup.c: tn_lookup_all that leaves initializers to calls and lookups of other threads; for workers. */
-int tn__lookup_only(struct tn_library *library, struct tn_wanted *symbols, size_t count, struct tn_error *err);
+int tn__lookup_only(struct tn_library *library, struct tn_wanted *symbols, size_t count,
+                    struct tn_error *err) TN__UNLOCKED;
 
 /* ---- initialize.c ---- */
 
 /* Runs what the library, and libraries that it needs, have to initialise, or waits until another thread has. Without a
  * lock. TN_ECANCELLED: it takes until the deadline, if that is not 0; TN_ENOMEM. */
-int tn__library_initialize_now(struct tn_library *library, uint64_t deadline, struct tn_error *err);
+int tn__library_initialize_now(struct tn_library *library, uint64_t deadline, struct tn_error *err) TN__UNLOCKED;
 
 /* False for most calls: nothing of the session has to be initialised. */
 static inline bool tn__session_has_pending(const struct tn_session *session)
@@ -216,43 +213,43 @@ static inline bool tn__session_has_pending(const struct tn_session *session)
     return __atomic_load_n(&state->unfinished, __ATOMIC_ACQUIRE) && !state->are_manual;
 }
 
-static inline int tn__library_initialize(struct tn_library *library, uint64_t deadline, struct tn_error *err)
+static inline int tn__library_initialize(struct tn_library *library, uint64_t deadline,
+                                         struct tn_error *err) TN__UNLOCKED
 {
     return tn__session_has_pending(library->session) ? tn__library_initialize_now(library, deadline, err) : 0;
 }
 
 /* tn_run_initializers without arguments: they remain those of the client's first call. */
-int tn__library_run_initializers(struct tn_library *library, struct tn_error *err);
-/* Under the lock: true if tn__library_initialize would do nothing. */
-bool tn__library_is_initialized(struct tn_library *library);
-/* Under the lock: true if this thread cannot get an address of the library for another one's lookup now. It is in an
- * initializer that the library needs; or it is making something (is_making), which an initializer that it would wait
- * for may need. */
-bool tn__library_must_be_left(struct tn_library *library, bool is_making);
-/* In the child of a fork, under the lock. */
-void tn__initializers_after_fork(struct tn_session *session);
+int tn__library_run_initializers(struct tn_library *library, struct tn_error *err) TN__UNLOCKED;
+/* True if tn__library_initialize would do nothing. */
+bool tn__library_is_initialized(struct tn_library *library) TN__LOCKED;
+/* True if this thread cannot get an address of the library for another one's lookup now. It is in an initializer that
+ * the library needs; or it is making something (is_making), which an initializer that it would wait for may need. */
+bool tn__library_must_be_left(struct tn_library *library, bool is_making) TN__LOCKED;
+/* In the child of a fork. */
+void tn__initializers_after_fork(struct tn_session *session) TN__LOCKED;
 /* At the end of the session. */
 void tn__initializers_free(struct tn_session *session);
 
-/* ---- waits.c; all under the lock ---- */
+/* ---- waits.c ---- */
 
 /* Records that the query waits for all promises in `needs`. TN_ECYCLE: one of them waits, itself or through others, for
  * the materializer that made the query; nothing is recorded. */
-int tn__query_begin_waiting(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err);
+int tn__query_begin_waiting(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err) TN__LOCKED;
 /* Drops these records. The failure of a generator is the failure of the query, because it leaves no failed symbols. */
-int tn__query_end_waiting(struct tn__query *query, struct tn_error *err);
+int tn__query_end_waiting(struct tn__query *query, struct tn_error *err) TN__LOCKED;
 int tn__query_fail_cancelled(struct tn_error *err);
 /* TN_ECANCELLED if the answer is not wanted any more: the query was cancelled, its deadline has passed, or it is a
  * materializer's own, waits for a lookup that was cancelled, and no other lookup waits for that materializer. */
-int tn__query_check_worth_waiting(const struct tn__query *query, struct tn_error *err);
+int tn__query_check_worth_waiting(const struct tn__query *query, struct tn_error *err) TN__LOCKED;
 /* Of what the query waits for, itself or through others, the first promise that fits; NULL: none. */
 struct tn_responsibility *tn__query_find_behind(const struct tn__query *query,
                                                 bool (*fits)(const struct tn_responsibility *, const void *),
-                                                const void *context);
+                                                const void *context) TN__LOCKED;
 /* Wakes the queries of a promise that has ended or given its symbols away. */
-void tn__query_wake(struct tn_responsibility *promise);
+void tn__query_wake(struct tn_responsibility *promise) TN__LOCKED;
 /* False if no lookup waits for it, neither itself nor through the lookups of other materializers. */
-bool tn__promise_is_needed(struct tn_responsibility *promise);
+bool tn__promise_is_needed(struct tn_responsibility *promise) TN__LOCKED;
 
 /* ---- dispatch.c ---- */
 
@@ -265,12 +262,12 @@ struct tn_task {
     void *context;
 };
 
-/* Without the lock: has a copy of the task run. False if the session has neither threads nor a queue, or no memory for
- * it. */
-bool tn__dispatch_task(const struct tn_task *made);
-/* Without the lock: has these promises run, by the session's threads or the client's if there are any. A caller that is
- * going to wait runs some itself. The caller's references are consumed. */
-void tn__dispatch(struct tn_session *session, struct tn__promise *const *promises, size_t count, bool waits);
+/* Has a copy of the task run. False if the session has neither threads nor a queue, or no memory for it. */
+bool tn__dispatch_task(const struct tn_task *made) TN__UNLOCKED;
+/* Has these promises run, by the session's threads or the client's if there are any. A caller that is going to wait
+ * runs some itself. The caller's references are consumed. */
+void tn__dispatch(struct tn_session *session, struct tn__promise *const *promises, size_t count,
+                  bool waits) TN__UNLOCKED;
 /* Has a round of a runnable query run. False if the caller has to do that itself. */
 bool tn__dispatch_step(struct tn_session *session);
 int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *err);

@@ -18,7 +18,7 @@ static bool has_address(const struct tn__entry *entry)
 }
 
 /* The entry that a symbol leads to; NULL if nothing does, or it is hidden. */
-static struct tn__entry *find_wanted(const struct tn__request *request, size_t i)
+static struct tn__entry *find_wanted(const struct tn__request *request, size_t i) TN__LOCKED
 {
     struct tn__entry *entry = tn__symtab_find(&request->library->symtab, request->symbols[i].name);
     return entry && tn__wanted_sees(&request->symbols[i], entry) ? entry : NULL;
@@ -33,7 +33,7 @@ static bool is_in_place(const struct tn__entry *entry)
     return has_address(entry);
 }
 
-static bool is_answered(const struct tn__request *request)
+static bool is_answered(const struct tn__request *request) TN__LOCKED
 {
     if (request->everything || request->initializers)
         return false;
@@ -46,7 +46,7 @@ static bool is_answered(const struct tn__request *request)
 }
 
 /* Some symbols may have been removed while others were linked. */
-static int answer(const struct tn__request *request, struct tn_error *err)
+static int answer(const struct tn__request *request, struct tn_error *err) TN__LOCKED
 {
     int code = tn__request_check(request, &(struct tn__needs){0}, err);
     for (size_t i = 0; !code && i < request->count; i++) {
@@ -60,7 +60,7 @@ static int answer(const struct tn__request *request, struct tn_error *err)
 /* ---- one round ---- */
 
 /* Of the names that generators have to be asked for, those that go to the same one become one promise. */
-static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_error *err) TN__LOCKED
 {
     const struct tn_allocator *from = query->session->allocator;
     size_t count = needs->missing_count;
@@ -94,7 +94,7 @@ static void take_open(struct tn__query *query, struct tn__needs *needs)
 }
 
 /* Follows what the last round left open; when all is there, links. */
-static int link_round(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+static int link_round(struct tn__query *query, struct tn__needs *needs, struct tn_error *err) TN__LOCKED
 {
     const struct tn_session *session = query->session;
     if (query->revision == session->revision) { /* else the objects that refer to them may be gone */
@@ -111,8 +111,8 @@ static int link_round(struct tn__query *query, struct tn__needs *needs, struct t
     return code;
 }
 
-/* Under the lock. TN__WAIT: the query is recorded, and `needs` lists, held, what it waits for. */
-static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+/* TN__WAIT: the query is recorded, and `needs` lists what it waits for, with references. */
+static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_error *err) TN__LOCKED
 {
     const struct tn__request *request = &query->request;
     *needs = (struct tn__needs){.query = query->number};
@@ -137,8 +137,8 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
     return code ? code : TN__WAIT;
 }
 
-/* Under the lock: the query is one of the session's, and its materializer's. */
-static void begin_query(struct tn__query *query)
+/* The query is one of the session's, and its materializer's. */
+static void begin_query(struct tn__query *query) TN__LOCKED
 {
     query->number = ++query->session->links;
     tn__library_use(query->request.library);
@@ -156,8 +156,8 @@ void tn__query_disown(struct tn_responsibility *promise)
     }
 }
 
-/* Under the lock. Generators may be asked again by the next query. */
-static void end_query(struct tn__query *query)
+/* Generators may be asked again by the next query. */
+static void end_query(struct tn__query *query) TN__LOCKED
 {
     tn__list_remove(&query->listed);
     tn__list_remove(&query->asked);
@@ -171,7 +171,7 @@ static void end_query(struct tn__query *query)
 }
 
 /* Afterwards the library may be gone. Names that were looked for in vain have entries, too. */
-static void leave_library(const struct tn__request *request, int code)
+static void leave_library(const struct tn__request *request, int code) TN__LOCKED
 {
     if (code)
         request->library->symtab.swept_revision = UINT64_MAX;
@@ -191,8 +191,7 @@ static __thread struct level {
     struct level *outer;
 } * level __attribute__((tls_model("initial-exec")));
 
-/* Under the lock. */
-static void begin_step(struct tn__query *query)
+static void begin_step(struct tn__query *query) TN__LOCKED
 {
     query->stepping = true;
     query->stepper = pthread_self();
@@ -251,8 +250,8 @@ static void go_on(struct tn_session *session, const struct tn_responsibility *in
     level = here.outer;
 }
 
-/* Under the lock, which is given up meanwhile: a thread that is going to wait leaves nothing to loops further down. */
-static void go_on_before_waiting(struct tn_session *session)
+/* Releases the lock meanwhile. A thread that is going to wait leaves nothing to loops further down. */
+static void go_on_before_waiting(struct tn_session *session) TN__LOCKED
 {
     if (tn__list_is_empty(&session->runnable))
         return;
@@ -276,7 +275,7 @@ static bool has_work(const struct tn_responsibility *promise, const void *unused
 /* Runs a materializer or a query that this one waits for, directly or through others, and that no thread has begun: all
  * threads that could begin it may be waiting too. Under the lock, which is released meanwhile. False if there is
  * none. */
-static bool help(const struct tn__query *query)
+static bool help(const struct tn__query *query) TN__LOCKED
 {
     struct tn_session *session = query->session;
     struct tn_responsibility *promise = tn__query_find_behind(query, has_work, NULL);
@@ -307,7 +306,7 @@ static void wait_for_news(const struct tn__query *query)
 }
 
 /* Returns when what the query waits for has ended or was removed. */
-static int wait_until_settled(struct tn__query *query, struct tn_error *err)
+static int wait_until_settled(struct tn__query *query, struct tn_error *err) TN__LOCKED
 {
     if (query->pending)
         go_on_before_waiting(query->session);
@@ -375,8 +374,8 @@ void tn__query_answer(struct tn__query *query, const struct tn_error *err)
 
 enum { POSTPONED = TN__EXPLORED + 1 }; /* beside the outcomes of rounds */
 
-/* Under the lock. Whether the query goes on later, when no thread runs initializers. */
-static bool postpone(struct tn__query *query)
+/* Whether the query goes on later, when no thread runs initializers. */
+static bool postpone(struct tn__query *query) TN__LOCKED
 {
     struct tn_session *session = query->session;
     if (!tn__library_must_be_left(query->request.library, tn__promise_current(session)))
@@ -438,7 +437,7 @@ void tn__query_continue(struct tn_session *session)
         go_on(session, inside, inside && !tn__session_has_threads(session));
 }
 
-static void end_early(struct tn__query *query)
+static void end_early(struct tn__query *query) TN__LOCKED
 {
     tn__list_remove(&query->runnable);
     tn__query_end_waiting(query, NULL);
@@ -479,7 +478,9 @@ void tn__query_abandon(struct tn_session *session)
         struct tn__query *query = tn__container_of(session->queries.next, struct tn__query, listed);
         struct tn_error err;
         tn__fail(&err, TN_EREMOVED, "the session ends");
+        tn__session_lock(session);
         end_early(query);
+        tn__session_pause(session);
         tn__query_answer(query, &err);
     }
     if (session->handles)

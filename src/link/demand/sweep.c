@@ -20,7 +20,7 @@ static void mark_entry(struct sweep *s, struct tn__entry *entry)
     s->work++;
 }
 
-static void mark_object(struct sweep *s, const struct tn__object *object)
+static void mark_object(struct sweep *s, const struct tn__object *object) TN__LOCKED
 {
     const struct tn__object_data *data = object->data; /* NULL once it is linked: it refers to nothing by name then */
     for (uint32_t i = 0; i < object->entry_count; i++)
@@ -45,7 +45,7 @@ static void mark_stubs(struct sweep *s, const struct tn__list *batches)
             mark_entry(s, batch->facts[i].entry);
 }
 
-static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker)
+static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker) TN__LOCKED
 {
     for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
         mark_object(s, object);
@@ -77,7 +77,7 @@ static void mark_targets(struct sweep *s, const struct tn_library *library)
     s->work += table->count;
 }
 
-static void mark_all(struct sweep *s)
+static void mark_all(struct sweep *s) TN__LOCKED
 {
     struct tn_library *library = s->library;
     const struct tn_session *session = library->session;
@@ -91,7 +91,7 @@ static void mark_all(struct sweep *s)
 }
 
 /* True if the entry may go: it is not marked, and undefined or a stale alias. Clears the mark. */
-static bool is_unused(struct tn__entry *entry)
+static bool is_unused(struct tn__entry *entry) TN__LOCKED
 {
     bool used = entry->in_use || entry->group_owner ||
                 (entry->kind == TN__ENTRY_UNDEFINED ? entry->asked != 0 : !tn__entry_is_stale(entry));

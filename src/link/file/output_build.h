@@ -131,6 +131,8 @@ static inline uint64_t tn__output_tls_start(const struct tn__output_link *o)
 
 /* output_pieces.c */
 int tn__output_list_pieces(struct tn__output_link *o);
+/* The class of a common symbol's piece. */
+uint8_t tn__output_common_class(const struct tn__output_link *o, const struct tn__symbol *symbol);
 
 /* output_layout.c: the arrange step of the detached session (hooks.h). */
 int tn__output_arrange(struct tn__output_link *o);

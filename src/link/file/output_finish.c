@@ -7,9 +7,10 @@
 
 /* ---- symbols ---- */
 
-static uint32_t common_section(const struct tn__output_link *o)
+static uint32_t common_section(const struct tn__output_link *o, const struct tn__symbol *symbol)
 {
-    const struct tn__output_section *section = tn__output_find(o->output, ".bss");
+    const char *name = tn__output_classes[tn__output_common_class(o, symbol)].name;
+    const struct tn__output_section *section = tn__output_find(o->output, name);
     return section ? (uint32_t)(section - o->output->sections) : UINT32_MAX;
 }
 
@@ -38,7 +39,7 @@ static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
     output->symbols[output->symbol_count++] = (struct tn__output_symbol){
         .name = name,
         .section = piece    ? o->pieces[piece - 1].out
-                   : common ? common_section(o)
+                   : common ? common_section(o, symbol)
                             : UINT32_MAX,
         .function = symbol->type == TN__TYPE_FUNCTION || symbol->type == TN__TYPE_IFUNC, /* its stub */
         .tls = object->plan->symbol_flags[index] & TN__SYMBOL_TLS,

@@ -213,8 +213,9 @@ static void settle(const struct tn__output_link *o, const struct tn__output_piec
     } else if (piece->class == TN__CLASS_INDIRECT) { /* the only data that lies together; ifunc_offset is 0 */
         plan->data_address = address;
         plan->data_write = write;
-    } else if (piece->class == TN__CLASS_ZERO) { /* common symbols are placed one by one */
-        plan->common_offset[piece->symbol] = address - plan->data_address;
+    } else if (piece->symbol) { /* common symbols are placed one by one */
+        plan->common_offset[piece->symbol] =
+            address - tn__common_base(plan, &piece->object->data->symbols[piece->symbol]);
     }
 }
 

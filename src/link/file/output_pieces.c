@@ -163,6 +163,17 @@ static uint8_t constant_class(const struct tn__output_piece *piece)
     return usual ? TN__CLASS_RODATA : TN__CLASS_NAMED_RODATA;
 }
 
+/* Sections with bytes in the file cannot follow one without. */
+static uint8_t tls_zero_class(const struct tn__output_link *o)
+{
+    return o->options->tls_space.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
+}
+
+uint8_t tn__output_common_class(const struct tn__output_link *o, const struct tn__symbol *symbol)
+{
+    return symbol->type == TN__TYPE_TLS ? tls_zero_class(o) : TN__CLASS_ZERO;
+}
+
 static uint8_t class_of(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     bool usual = has_usual_name(piece->section->name);
@@ -177,8 +188,8 @@ static uint8_t class_of(const struct tn__output_link *o, const struct tn__output
         return usual ? TN__CLASS_ZERO : TN__CLASS_NAMED_ZERO;
     case TN__SECTION_TLS:
         return TN__CLASS_TLS;
-    case TN__SECTION_TLS_ZERO: /* sections with bytes in the file cannot follow one without */
-        return o->options->tls_space.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
+    case TN__SECTION_TLS_ZERO:
+        return tls_zero_class(o);
     default:
         return TN__CLASS_DEBUG;
     }
@@ -308,11 +319,12 @@ static int add_commons(struct tn__output_link *o, struct tn__object *object)
                 tn__arena_array(&o->link->arena, object->data->symbol_count, sizeof *plan->common_offset);
         if (!plan->common_offset)
             return tn__output_no_memory(o);
+        uint8_t class = tn__output_common_class(o, symbol);
         code = add_piece(o,
                          &(struct tn__output_piece){.object = object,
                                                     .symbol = i,
-                                                    .class = TN__CLASS_ZERO,
-                                                    .name = tn__output_classes[TN__CLASS_ZERO].name,
+                                                    .class = class,
+                                                    .name = tn__output_classes[class].name,
                                                     .size = entry ? entry->common_size : symbol->size,
                                                     .alignment = entry ? 1ULL << entry->common_shift : symbol->value},
                          NULL);

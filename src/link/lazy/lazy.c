@@ -67,7 +67,7 @@ static bool name_functions(struct tn__arena *arena, const struct tn__cell_facts 
 }
 
 static int tell(const struct tn_library *library, const struct tn__cell_facts *facts, size_t count,
-                struct tn__arena *arena, struct tn_error *err)
+                struct tn__arena *arena, struct tn_error *err) TN__LOCKED
 {
     size_t runs = 0;
     for (struct run run = {0}; next_run(facts, count, &run);)
@@ -86,10 +86,10 @@ static int tell(const struct tn_library *library, const struct tn__cell_facts *f
     return complete ? tn__observers_tell(library->session, objects, runs, err) : tn__no_memory(err, NULL);
 }
 
-/* Under the session's lock, when stubs have been taken for these functions of one definition. TN_ENOMEM, or what an
- * observer answers; then it is as if none had been told. */
+/* Tells observers that stubs have been taken for these functions of one definition. TN_ENOMEM, or what an observer
+ * answers; then it is as if none had been told. */
 static int lazy_tell_defined(const struct tn_library *library, const struct tn__cell_facts *facts, size_t count,
-                             struct tn_error *err)
+                             struct tn_error *err) TN__LOCKED
 {
     if (!library->session->observers.count)
         return 0;
@@ -100,7 +100,8 @@ static int lazy_tell_defined(const struct tn_library *library, const struct tn__
 }
 
 /* In portions, because removal must not allocate memory. */
-static void lazy_tell_removed(const struct tn_library *library, const struct tn__cell_facts *facts, size_t count)
+static void lazy_tell_removed(const struct tn_library *library, const struct tn__cell_facts *facts,
+                              size_t count) TN__LOCKED
 {
     enum { PORTION = 16 };
     struct tn_linked_object all[PORTION];
@@ -122,7 +123,7 @@ static void lazy_tell_removed(const struct tn_library *library, const struct tn_
 /* ---- definitions ---- */
 
 /* Last to first, so that adjacent stubs are adjacent again when they are reused. */
-static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
+static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch) TN__LOCKED
 {
     tn__cells_forget(batch);
     for (size_t i = batch->count; i--;)
@@ -130,7 +131,7 @@ static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
             tn__lazy_give(pool, batch->facts[i].stub);
 }
 
-static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
+static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch) TN__LOCKED
 {
     lazy_tell_removed(batch->library, batch->facts, batch->count);
     for (size_t i = 0; !batch->hidden && i < batch->count; i++)
@@ -145,7 +146,7 @@ static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
         tn__lazy_free_batch(batch);
 }
 
-static void forget_stubs(struct tn_tracker *owner)
+static void forget_stubs(struct tn_tracker *owner) TN__LOCKED
 {
     while (!tn__list_is_empty(&owner->lazy))
         forget_batch(tn__lazy_pool_of(owner->library->session),
@@ -178,7 +179,8 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     return 0;
 }
 
-static int find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
+static int find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols,
+                        struct tn_error *err) TN__LOCKED
 {
     int code = tn__libraries_check(batch->library, batch->targets, err);
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -191,7 +193,7 @@ static int find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbo
 
 /* Takes the names that are free, all or none; those it has taken are marked with a stub of 1. */
 static int take_names(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn__journal *journal,
-                      struct tn_error *err)
+                      struct tn_error *err) TN__LOCKED
 {
     int code = 0;
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -205,7 +207,8 @@ static int take_names(struct tn__lazy_batch *batch, const struct tn_lazy_symbol 
 }
 
 /* Observers may refuse; then all is as before. */
-static int take_stubs(struct tn__lazy_batch *batch, uint64_t target, struct tn__journal *journal, struct tn_error *err)
+static int take_stubs(struct tn__lazy_batch *batch, uint64_t target, struct tn__journal *journal,
+                      struct tn_error *err) TN__LOCKED
 {
     struct tn__lazy_pool *pool = tn__lazy_pool_of(batch->library->session);
     tn__cell_note_target(batch->library->session, target);

@@ -77,9 +77,9 @@ static struct tn_lazy_symbol *list_functions(struct tn__object_data *data, struc
     return symbols;
 }
 
-/* Under the lock, which is given up before the end only if another link holds one of the names. */
+/* Releases the lock meanwhile only if another link holds one of the names. */
 static int define_stubs(struct tn_library *library, struct tn__object_data *data, const struct tn_stub_options *options,
-                        struct tn_tracker *owner, struct tn_error *err)
+                        struct tn_tracker *owner, struct tn_error *err) TN__LOCKED
 {
     struct tn__arena arena = {.from = library->session->allocator};
     size_t count;
@@ -98,7 +98,7 @@ static int define_stubs(struct tn_library *library, struct tn__object_data *data
 }
 
 /* True if a link works on something that the object defines, or on the names of its functions. */
-static bool is_held(const struct tn_library *library, const struct tn__object_data *data)
+static bool is_held(const struct tn_library *library, const struct tn__object_data *data) TN__LOCKED
 {
     bool held = tn__library_is_held(library, data);
     for (uint32_t i = data->first_global; !held && library->building && i < data->symbol_count - data->split; i++)
@@ -108,7 +108,7 @@ static bool is_held(const struct tn_library *library, const struct tn__object_da
 }
 
 static int enter(struct tn_tracker *owner, struct tn__object_data *data, const struct tn_stub_options *options,
-                 struct tn_error *err)
+                 struct tn_error *err) TN__LOCKED
 {
     struct tn_library *library = owner->library;
     struct tn__journal journal = {.arena.from = library->session->allocator};

@@ -13,6 +13,7 @@
 #ifndef TENON_CODEMEM_H
 #define TENON_CODEMEM_H
 
+#include "base/locked.h"
 #include "link/memory/ranges.h"
 #include "link/memory/page_map.h"
 #include "link/memory/strategy.h"
@@ -117,7 +118,7 @@ struct tn__backing {
 /* Takes `size` bytes in a zone, the first `touch` of which will be filled; they are written at range->write and visible
  * at range->address. TN_ENOMEM, TN_EPERM. */
 int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
-                     struct tn__mem_range **range, struct tn__backing *backing, struct tn_error *err);
+                     struct tn__mem_range **range, struct tn__backing *backing, struct tn_error *err) TN__LOCKED;
 
 /* Writes the pieces consecutively, starting at `offset` in the range; offsets must ascend from call to call. */
 void tn__codemem_fill(const struct tn__mem_range *range, struct tn__backing *backing, size_t offset,
@@ -128,12 +129,12 @@ int tn__codemem_publish(const struct tn__window *window, struct tn__mem_range *r
 
 /* The range, which may be NULL, will not be written any more, except by the program. Every range has to be settled
  * unless it is given back. TN_EPERM, TN_ENOMEM: its alias cannot be made inaccessible, which was due. */
-int tn__codemem_settle(struct tn__mem_range *range, struct tn_error *err);
+int tn__codemem_settle(struct tn__mem_range *range, struct tn_error *err) TN__LOCKED;
 
-void tn__codemem_give(struct tn__window *window, struct tn__mem_range *range);
+void tn__codemem_give(struct tn__window *window, struct tn__mem_range *range) TN__LOCKED;
 
 /* Makes all aliases inaccessible, each once no range is written through it. TN_EPERM, TN_ENOMEM. */
-int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err);
+int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err) TN__LOCKED;
 
 /* ---- links that share no pages with others (own_pages.c) ---- */
 
@@ -149,13 +150,15 @@ struct tn__run {
 
 /* Begins to take the ranges of one link: from such pages, if the zone has them and they are permitted. `size`: what the
  * ranges occupy together, in the order in which they will be taken; `alignment`: the largest of theirs. */
-void tn__run_begin(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, struct tn__run *run);
+void tn__run_begin(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment,
+                   struct tn__run *run) TN__LOCKED;
 /* Takes a range from the current run; NULL if there is none, or no space in it. */
-struct tn__mem_range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment);
+struct tn__mem_range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size,
+                                   size_t alignment) TN__LOCKED;
 /* Gives back a range of a run that may be over. */
-void tn__run_give(const struct tn__window *window, struct tn__mem_range *range);
+void tn__run_give(const struct tn__window *window, struct tn__mem_range *range) TN__LOCKED;
 /* All ranges are taken. */
-void tn__run_end(struct tn__window *window, enum tn_zone kind);
+void tn__run_end(struct tn__window *window, enum tn_zone kind) TN__LOCKED;
 /* Makes the contents of all its ranges final. TN_EPERM, TN_ENOMEM. */
 int tn__run_publish(struct tn__window *window, enum tn_zone kind, const struct tn__run *run, struct tn_error *err);
 

@@ -7,6 +7,7 @@
 #define TENON_HOOKS_H
 
 #include "base/base.h"
+#include "base/locked.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -25,11 +26,11 @@ struct tn__observers {
 };
 
 /* model/observers.c. These describe objects to each observer. If one refuses them, those that had accepted them are
- * told of their removal. Under the session's lock. */
+ * told of their removal. */
 int tn__observers_tell(struct tn_session *session, const struct tn_linked_object *const *objects, size_t count,
-                       struct tn_error *err);
+                       struct tn_error *err) TN__LOCKED;
 void tn__observers_tell_removed(struct tn_session *session, const struct tn_linked_object *const *objects,
-                                size_t count);
+                                size_t count) TN__LOCKED;
 
 /* ---- lazy and redirectable functions (lazy/lazy.c, redirect/cell.c) ---- */
 

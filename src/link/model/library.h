@@ -8,14 +8,9 @@
 
 #include "link/model/plan.h"
 #include "link/model/archive.h"
+#include "link/model/lock.h"
 
 #pragma GCC visibility push(hidden)
-
-/* Part of something that is freed without the lock, by calling the client for example. */
-struct tn__deferred {
-    struct tn__deferred *next;
-    void (*free)(struct tn__deferred *deferred);
-};
 
 /* Supplies names that nothing in the library defines. A resolver answers with an address, a generator adds
  * definitions. */
@@ -200,60 +195,60 @@ struct tn__origin {
 /* Creates an object from `data` and enters its definitions; changed entries are recorded in `journal`. The object
  * belongs to `owner` and is appended to `queue`. On an error nothing has changed except the entries in the journal. */
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
-                    struct tn__origin origin, struct tn__journal *journal, struct tn_error *err);
+                    struct tn__origin origin, struct tn__journal *journal, struct tn_error *err) TN__LOCKED;
 /* The number of an input that brings objects later (copies.c). */
-uint64_t tn__library_number_input(struct tn_library *library);
+uint64_t tn__library_number_input(struct tn_library *library) TN__LOCKED;
 /* True for a definition that is not strong, or such a promise, of a later input than this one, on which no link depends
  * yet. Of weak ones, that of the first input counts, however late it comes. */
 bool tn__entry_is_later(const struct tn__entry *entry, uint64_t input, const struct tn__journal *journal);
 /* Decides whether a new definition of this strength replaces the entry's; of equally strong ones, the first wins.
  * TN_EDUP if both are strong or it is too late; `by` names the new definer. */
-int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err);
+int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields,
+                     struct tn_error *err) TN__LOCKED;
 /* After definitions were removed: definitions and group copies of pending objects that had given way to them take their
  * places. Cannot fail; only tests a flag if there were none. */
-void tn__library_fall_back(struct tn_library *library);
+void tn__library_fall_back(struct tn_library *library) TN__LOCKED;
 /* Enters one definition, of which the entry is known; for steps.c. TN_EDUP, TN_EFORMAT, TN_ENOMEM. */
 int tn__object_define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
-                      struct tn__journal *journal, struct tn_error *err);
+                      struct tn__journal *journal, struct tn_error *err) TN__LOCKED;
 /* For copies.c. Keeps this object's copy of each group whose kept copy was removed, and then decides again which
  * sections are discarded: those of groups of which another object's copy is kept, and those that follow a discarded
  * section. */
-void tn__object_reclaim_groups(const struct tn_library *library, struct tn__object *object);
+void tn__object_reclaim_groups(const struct tn_library *library, struct tn__object *object) TN__LOCKED;
 /* A definition in a section that is not loaded is a reference to that of the copy that is. False: it is none. */
 bool tn__object_drop_discarded(const struct tn__object_data *data, struct tn__symbol *symbol);
 
 /* ---- remove.c ---- */
 
 /* Makes the entry undefined. */
-void tn__entry_forget(struct tn_library *library, struct tn__entry *entry);
+void tn__entry_forget(struct tn_library *library, struct tn__entry *entry) TN__LOCKED;
 /* Frees the neutral object and releases its bytes. */
 void tn__object_release_data(struct tn__object *object);
 /* The first half of that: removes its definitions, while its code and data may still be in use. */
-void tn__object_hide(struct tn__object *object);
+void tn__object_hide(struct tn__object *object) TN__LOCKED;
 /* Removes and frees an object with its memory. What it defined is undefined again. */
-void tn__object_remove(struct tn__object *object);
+void tn__object_remove(struct tn__object *object) TN__LOCKED;
 
 /* ---- held.c ---- */
 
 /* True if a link working without the lock uses this entry; then wait with tn__session_wait. */
-bool tn__entry_is_held(const struct tn__entry *entry);
+bool tn__entry_is_held(const struct tn__entry *entry) TN__LOCKED;
 /* The same for any definition or group that `data` has. */
-bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data);
-/* Under the lock: TN_EREMOVED if the library, or the other one (may be NULL), was removed. */
-int tn__library_check(const struct tn_library *library, struct tn_error *err);
-int tn__libraries_check(const struct tn_library *library, const struct tn_library *other, struct tn_error *err);
+bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data) TN__LOCKED;
+/* TN_EREMOVED if the library, or the other one (may be NULL), was removed. */
+int tn__library_check(const struct tn_library *library, struct tn_error *err) TN__LOCKED;
+int tn__libraries_check(const struct tn_library *library, const struct tn_library *other,
+                        struct tn_error *err) TN__LOCKED;
 /* Waits until no link holds any of `count` entries of these libraries. Pointers to them are at equal distances in an
  * array. The lock is released meanwhile, but not after the last look. TN_EREMOVED. */
 int tn__entries_wait(struct tn_library *library, struct tn_library *other, struct tn__entry *const *first,
-                     size_t distance, size_t count, struct tn_error *err);
-/* Under the lock: keeps the names of the library's entries and its generators, even if it is removed, until it is
- * dropped. */
-void tn__library_hold(struct tn_library *library);
-void tn__library_drop(struct tn_library *library);
-/* Something leads to the struct, or under the lock, does not lead there any more. The last one frees it, once the lock
- * is given up. */
+                     size_t distance, size_t count, struct tn_error *err) TN__LOCKED;
+/* Keeps the names of the library's entries and its generators, even if it is removed, until it is dropped. */
+void tn__library_hold(struct tn_library *library) TN__LOCKED;
+void tn__library_drop(struct tn_library *library) TN__LOCKED;
+/* Something leads to the struct, or does not lead there any more. The last one frees it, once the lock is released. */
 void tn__library_use(struct tn_library *library);
-void tn__library_release(struct tn_library *library);
+void tn__library_release(struct tn_library *library) TN__LOCKED;
 /* Frees the names and generators of a library that no thread holds. */
 void tn__library_free_names(struct tn_library *library);
 
@@ -261,14 +256,15 @@ void tn__library_free_names(struct tn_library *library);
 
 /* init.c */
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
-                   const struct tn__input_section *section, uint64_t sequence);
+                   const struct tn__input_section *section, uint64_t sequence) TN__LOCKED;
 /* Makes space for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is
  * out. */
-bool tn__calls_reserve(struct tn__calls_list *list, size_t count);
-struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count);
-void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
+bool tn__calls_reserve(struct tn__calls_list *list, size_t count) TN__LOCKED;
+struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object,
+                               size_t *count) TN__LOCKED;
+void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object) TN__LOCKED;
 /* Drops what was not initialised yet of an object of the library. */
-void tn__calls_forget(struct tn_library *library, const struct tn__object *object);
+void tn__calls_forget(struct tn_library *library, const struct tn__object *object) TN__LOCKED;
 /* Compares two by priority, then by the inputs that they came with, and then by their places in their link. */
 int tn__calls_compare(const struct tn__calls *a, const struct tn__calls *b);
 /* The function with this number, in the order in which they run; 0: there is none. */
@@ -279,14 +275,14 @@ void tn__call_initializer(uint64_t function, int argc, char **argv, char **envp)
 
 /* Appends to one of the library's lists. Takes the lock. TN_EREMOVED, TN_ENOMEM. */
 int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *list, struct tn__supplier supplier,
-                             struct tn_error *err);
-void tn__suppliers_free(const struct tn_allocator *from, struct tn__supplier *first);
-/* Under the lock: a promise does not need the generator. Returns it if it has to be freed, without the lock. */
-struct tn__supplier *tn__generator_drop(struct tn__supplier *generator);
+                             struct tn_error *err) TN__UNLOCKED;
+void tn__suppliers_free(const struct tn_allocator *from, struct tn__supplier *first) TN__UNLOCKED;
+/* A promise does not need the generator any more. Returns the generator if it has to be freed, without the lock. */
+struct tn__supplier *tn__generator_drop(struct tn__supplier *generator) TN__LOCKED;
 /* The address that a resolver of the library has for this name; NULL: none. */
 void *tn__resolvers_find(const struct tn_library *library, const char *name);
 /* True if a resolver of the library knows the entry's name; the entry then has the address. */
-bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
+bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry) TN__LOCKED;
 /* True if a library with `search` in its search order may use this entry of the other one, when it needs it like `how`
  * (TN__NEED_...). */
 bool tn__entry_is_offered(const struct tn__entry *entry, const struct tn_search *search, unsigned how);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The lock of a session, which guards everything that several threads share in it. */
+/* Taking and releasing the lock of a session. */
 
 #include "link/model/session.h"
 
 enum { PATIENCE_NS = 50000 };
 
-void tn__session_lock(struct tn_session *session)
+void tn__session_lock(struct tn_session *session) TN__LOCK_UNCHECKED
 {
     for (uint64_t until = 0; !tn__mutex_lock_at_once(&session->lock);) {
         uint64_t now = tn__os_now_ns(); /* which also keeps the tries apart */
@@ -19,7 +19,7 @@ void tn__session_lock(struct tn_session *session)
     }
 }
 
-void tn__session_pause(struct tn_session *session)
+void tn__session_pause(struct tn_session *session) TN__LOCK_UNCHECKED
 {
     tn__mutex_unlock(&session->lock);
 }
@@ -35,7 +35,7 @@ void tn__session_defer(struct tn_session *session, struct tn__deferred *deferred
     session->deferred = deferred;
 }
 
-void tn__session_unlock(struct tn_session *session)
+void tn__session_unlock(struct tn_session *session) TN__LOCK_UNCHECKED
 {
     struct tn__deferred *deferred = session->deferred;
     session->deferred = NULL;

@@ -113,7 +113,8 @@ struct tn__symbol {
     bool dropped_weak : 1;   /* and was weak */
     bool after_archives : 1; /* a weak definition that members of archives come before */
     uint8_t stand_in : 2;
-    bool exact : 1; /* a local one whose name is as in the file, although the reader has a c_prefix */
+    bool exact : 1;   /* a local one whose name is as in the file, although the reader has a c_prefix */
+    bool is_copy : 1; /* of a variable of which every object that needs it may have a copy, without a COMDAT group */
 };
 
 /* Which copies of a group may be there, and which of them is kept. */

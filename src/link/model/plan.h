@@ -39,7 +39,7 @@ struct tn__plan {
     uint32_t *stub_index;             /* by symbol: the number of its stub, from 1; NULL: none */
     uint32_t *ifunc_index;            /* the same for the pointers of indirect functions */
     uint64_t *addresses;              /* by symbol */
-    uint64_t *common_offset;          /* by symbol, in the range of data; NULL: none */
+    uint64_t *common_offset;          /* by symbol, from tn__common_base; NULL: none */
     uint32_t got_words, stub_count, ifunc_count;
     uint8_t *tls_image;  /* initial values of its thread-local data */
     uint64_t tls_offset; /* its distance from the thread pointer */
@@ -99,6 +99,13 @@ struct tn__object {
 static inline uint64_t tn__got_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
 {
     return object->plan->got_address + (uint64_t)(object->plan->slots[kind][symbol] - 1) * 8;
+}
+
+/* From where the offsets of common symbols count: its range of data, or for thread-local ones its place in that of all
+ * threads. */
+static inline uint64_t tn__common_base(const struct tn__plan *plan, const struct tn__symbol *symbol)
+{
+    return symbol->type == TN__TYPE_TLS ? plan->tls_offset : plan->data_address;
 }
 
 /* The address of a symbol's stub; the stub exists. */

@@ -10,6 +10,7 @@
 #include "link/model/hooks.h"
 #include "link/model/later.h"
 #include "link/model/library.h"
+#include "link/model/lock.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -133,41 +134,25 @@ static inline bool tn__session_has_threads(const struct tn_session *session)
     return session->pool || session->dispatch;
 }
 
-/* Reports a failure that no caller is waiting for to the client. Called without the lock. */
-static inline void tn__session_report(const struct tn_session *session, const struct tn_error *error)
+/* Reports a failure that no caller is waiting for to the client. */
+static inline void tn__session_report(const struct tn_session *session, const struct tn_error *error) TN__UNLOCKED
 {
     if (session->on_error)
         session->on_error(session->context, error);
 }
 
-/* Under the lock. */
-static inline void tn__session_count_unfinished(struct tn_session *session, uint32_t change)
+static inline void tn__session_count_unfinished(struct tn_session *session, uint32_t change) TN__LOCKED
 {
     uint32_t *unfinished = &session->initializers.unfinished;
     __atomic_store_n(unfinished, *unfinished + change, __ATOMIC_RELEASE);
 }
 
-static inline void tn__library_set_pending(struct tn_library *library, bool is_pending)
+static inline void tn__library_set_pending(struct tn_library *library, bool is_pending) TN__LOCKED
 {
     if (library->is_pending != is_pending)
         tn__session_count_unfinished(library->session, is_pending ? 1 : UINT32_MAX); /* plus or minus one */
     library->is_pending = is_pending;
 }
-
-/* ---- lock.c ---- */
-
-/* Takes the lock, after retrying for a while: it is held for microseconds at a time, and waking up a sleeping thread
- * takes longer. */
-void tn__session_lock(struct tn_session *session);
-/* Releases the lock at the end of an operation, and then frees what was deferred until now. */
-void tn__session_unlock(struct tn_session *session);
-/* Releases the lock in the middle of an operation. Nothing is freed: the client's functions that are told of it might
- * wait for this operation. */
-void tn__session_pause(struct tn_session *session);
-/* Waits until a link has ended; the lock is released meanwhile. */
-void tn__session_wait(struct tn_session *session);
-/* Under the lock: has `deferred->free` called once the lock is released. */
-void tn__session_defer(struct tn_session *session, struct tn__deferred *deferred);
 
 /* Adds the time since `start` to *ns and returns the current time. */
 static inline uint64_t tn__session_spent(const struct tn_session *session, uint64_t *ns, uint64_t start)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "base/base.h"
+#include "base/locked.h"
 #include "link/model/object.h"
 
 #pragma GCC visibility push(hidden)
@@ -145,8 +146,8 @@ bool tn__symtab_reserve(struct tn__symtab *table, size_t count);
 /* The entry of a name, created if it is new. NULL when memory is out. */
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
 struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key);
-struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name);
-struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key);
+struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name) TN__LOCKED;
+struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key) TN__LOCKED;
 /* Calls `is_unused` for all entries and removes those for which it is true; their memory is reused. Removes none when
  * memory is out. */
 void tn__symtab_filter(struct tn__symtab *table, bool (*is_unused)(struct tn__entry *));
@@ -208,8 +209,8 @@ static inline bool tn__entry_is_stale(struct tn__entry *entry)
 }
 
 /* Call before changing an entry. False when memory is out. */
-bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry);
-void tn__journal_undo(struct tn__journal *journal);
+bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry) TN__LOCKED;
+void tn__journal_undo(struct tn__journal *journal) TN__LOCKED;
 void tn__journal_free(struct tn__journal *journal);
 
 #pragma GCC visibility pop

@@ -164,7 +164,7 @@ static int describe_object(struct tn__link *link, const struct tn__object *objec
 
 /* ---- telling ---- */
 
-static int tell_linked(struct tn__link *link)
+static int tell_linked(struct tn__link *link) TN__LOCKED
 {
     struct tn_linked_object *all = tn__arena_array(&link->arena, link->count, sizeof *all);
     const struct tn_linked_object **objects = tn__arena_array(&link->arena, link->count, sizeof *objects);
@@ -187,14 +187,14 @@ struct removal {
     size_t count, capacity;
 };
 
-static void tell_portion(struct removal *removal)
+static void tell_portion(struct removal *removal) TN__LOCKED
 {
     if (removal->count)
         tn__observers_tell_removed(removal->session, removal->objects, removal->count);
     removal->count = 0;
 }
 
-static void tell_each(struct removal *removal, const struct tn_tracker *owner)
+static void tell_each(struct removal *removal, const struct tn_tracker *owner) TN__LOCKED
 {
     for (TN_EACH(const struct tn__object, object, &owner->objects, owned)) {
         if (object->data || !object->window)
@@ -208,7 +208,7 @@ static void tell_each(struct removal *removal, const struct tn_tracker *owner)
     tell_portion(removal);
 }
 
-static void tell_tracker_removed(struct tn_tracker *owner)
+static void tell_tracker_removed(struct tn_tracker *owner) TN__LOCKED
 {
     enum { FEW = 16 };
     struct tn_linked_object few[FEW];

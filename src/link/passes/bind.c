@@ -166,7 +166,7 @@ static uint64_t place_unusual(const struct tn__object *object, uint32_t index)
     case TN__PLACE_SECTION:
         return tn__stub_address(object, index);
     case TN__PLACE_COMMON:
-        return object->plan->data_address + object->plan->common_offset[index];
+        return tn__common_base(object->plan, symbol) + object->plan->common_offset[index];
     case TN__PLACE_ABSOLUTE:
         return symbol->value;
     default:

@@ -8,11 +8,10 @@
 
 static uint8_t strength_of(const struct tn__object *object, const struct tn__symbol *symbol)
 {
-    if (symbol->binding == TN__BIND_WEAK)
-        return TN__STRENGTH_WEAK;
-    if (symbol->place == TN__PLACE_COMMON)
+    if (symbol->place == TN__PLACE_COMMON) /* whatever its binding, which llvm-objcopy --weaken changes */
         return object->data->format->reader->common_yields ? TN__STRENGTH_TENTATIVE : TN__STRENGTH_COMMON;
-    return object->data->input.flags & TN_INPUT_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+    bool weak = symbol->binding == TN__BIND_WEAK || object->data->input.flags & TN_INPUT_WEAK;
+    return weak ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
 }
 
 static const char *owner_of(const struct tn__entry *entry)
@@ -99,13 +98,13 @@ static void take_definition(struct tn__object *object, uint32_t index)
     symbol->listed = true;
 }
 
-/* True for a definition in a COMDAT group, whatever its binding, if one that is linked or being made is as good as it:
- * weak ones are of copies of the group, some of them in objects that have no groups. */
+/* True for a copy, in a COMDAT group or of a unique variable, whatever its binding, if one that is linked or being made
+ * is as good as it: weak ones are copies too, some of them in objects that have no groups. */
 static bool comes_too_late(const struct tn__object *object, const struct tn__symbol *symbol)
 {
     const struct tn__entry *entry = symbol->entry;
     return entry->strength == TN__STRENGTH_WEAK && symbol->place == TN__PLACE_SECTION &&
-           object->data->sections[symbol->section].is_copy && is_settled(entry);
+           (symbol->is_copy || object->data->sections[symbol->section].is_copy) && is_settled(entry);
 }
 
 /* The stronger one wins, among equal ones that of the first input, and what keeps a promise takes its place. */
@@ -198,7 +197,7 @@ static int drop_lost(struct tn_library *library, const struct tn__steps *steps, 
 /* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already: that of the
  * first input, or the one that its format prefers. `queue`: that the object will be in. */
 static int claim_groups(struct tn_library *library, struct tn__object *object, const struct tn__list *queue,
-                        struct tn__journal *journal, struct tn_error *err)
+                        struct tn__journal *journal, struct tn_error *err) TN__LOCKED
 {
     bool any = false, any_better = false;
     const struct tn__steps *steps = object->data->group_count ? object->data->format->steps : NULL;
@@ -253,7 +252,7 @@ static bool is_owed(const struct tn__symbol *symbol, const struct tn__promise *k
 /* Definitions of the object have taken the places of those in groups that gave way to the object's: for a promise that
  * those were to keep. */
 static int keep_with(struct tn__object *object, const struct tn__promise *keeps, uint32_t *owed,
-                     struct tn__journal *journal, struct tn_error *err)
+                     struct tn__journal *journal, struct tn_error *err) TN__LOCKED
 {
     for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
@@ -271,7 +270,7 @@ static int keep_with(struct tn__object *object, const struct tn__promise *keeps,
  * object that defines a promised symbol is not linked before the promise is kept. */
 static int keep_with_others(const struct tn_library *library, const struct tn__object *object,
                             const struct tn__promise *keeps, uint32_t owed, struct tn__journal *journal,
-                            struct tn_error *err)
+                            struct tn_error *err) TN__LOCKED
 {
     int code = 0;
     const struct tn__object *last = object;
@@ -286,7 +285,7 @@ static int keep_with_others(const struct tn_library *library, const struct tn__o
 }
 
 static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn__promise *keeps,
-                         struct tn__journal *journal, struct tn_error *err)
+                         struct tn__journal *journal, struct tn_error *err) TN__LOCKED
 {
     bool has_aliases = false;
     uint32_t owed = 0; /* of the promised symbols, in groups of which other copies are kept */
@@ -441,7 +440,7 @@ __attribute__((cold)) void tn__object_reclaim_groups(const struct tn_library *li
 
 /* Enters a definition again if its name is undefined, or has a weaker definition in a pending object. What the client
  * defined or a materializer promised meanwhile stays: at this point a clash could not be reported to any caller. */
-static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index)
+static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index) TN__LOCKED
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     struct tn__entry *entry = symbol->entry;
@@ -462,7 +461,7 @@ static void reenter(struct tn_library *library, struct tn__object *object, uint3
         merge_common(entry, symbol);
 }
 
-__attribute__((cold)) static void reenter_symbols(struct tn_library *library, struct tn__object *object)
+__attribute__((cold)) static void reenter_symbols(struct tn_library *library, struct tn__object *object) TN__LOCKED
 {
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         struct tn__symbol *symbol = &object->data->symbols[i];

@@ -82,7 +82,10 @@ struct tn__supplier *tn__generator_drop(struct tn__supplier *generator)
 
 void tn__library_free_names(struct tn_library *library)
 {
-    tn__suppliers_free(library->session->allocator, library->generators.first);
+    for (struct tn__supplier *generator = library->generators.first, *next; generator; generator = next) {
+        next = generator->next;
+        tn__free(library->session->allocator, generator); /* only one that the client has removed has to be closed */
+    }
     library->generators.first = NULL;
     tn__symtab_free(&library->symtab);
 }

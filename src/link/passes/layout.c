@@ -97,8 +97,9 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
                 tn__arena_array(&link->arena, object->data->symbol_count, sizeof *object->plan->common_offset);
         if (!object->plan->common_offset)
             return tn__no_memory(link->err, object->name);
-        if (!append(object, TN_ZONE_DATA, entry ? entry->common_size : symbol->size,
-                    entry ? 1ULL << entry->common_shift : symbol->value, &object->plan->common_offset[i]))
+        if (!append(object, symbol->type == TN__TYPE_TLS ? TN__PART_TLS : TN_ZONE_DATA,
+                    entry ? entry->common_size : symbol->size, entry ? 1ULL << entry->common_shift : symbol->value,
+                    &object->plan->common_offset[i]))
             return tn__fail(link->err, TN_ENOMEM, "%s: common symbol '%s' fits no window", object->name, symbol->name);
     }
     return 0;

@@ -16,12 +16,12 @@ static int each_object(struct tn__link *link, object_phase *run)
     return code;
 }
 
-static int strip(struct tn__link *link)
+static int strip(struct tn__link *link) TN__LOCKED
 {
     return link->request->roots ? link->request->roots->strip(link) : 0;
 }
 
-static int bind_all(struct tn__link *link)
+static int bind_all(struct tn__link *link) TN__LOCKED
 {
     link->low_window = link->session->memory.windows[TN__WINDOW_LOW].end != 0;
     return each_object(link, tn__object_bind);
@@ -81,7 +81,7 @@ static struct sums sum_up(const struct tn__link *link)
     return sums;
 }
 
-static void begin_runs(struct tn__link *link)
+static void begin_runs(struct tn__link *link) TN__LOCKED
 {
     struct tn__codemem *memory = &link->session->memory;
     const struct sums sums = sum_up(link);
@@ -95,7 +95,7 @@ static void begin_runs(struct tn__link *link)
         }
 }
 
-static void end_runs(struct tn__link *link)
+static void end_runs(struct tn__link *link) TN__LOCKED
 {
     for (int i = 0; i < TN__WINDOWS; i++)
         for (int zone = 0; zone < TN_ZONES; zone++)
@@ -121,7 +121,7 @@ static bool is_large(const struct tn__link *link)
     return sum >= TN__LARGE_LINK;
 }
 
-static int take_all(struct tn__link *link)
+static int take_all(struct tn__link *link) TN__LOCKED
 {
     link->large = is_large(link);
     if (link->large)
@@ -201,8 +201,8 @@ static int protect_all(struct tn__link *link)
     return code;
 }
 
-/* Nothing is written to the objects' code and constants any more. Under the lock. */
-static int settle_all(struct tn__link *link)
+/* Nothing is written to the objects' code and constants any more. */
+static int settle_all(struct tn__link *link) TN__LOCKED
 {
     int code = 0;
     for (struct tn__gathering *g = link->gatherings; !code && g; g = g->next)
@@ -232,7 +232,7 @@ static int publish_tls(struct tn__link *link)
 
 /* Makes space for what registering the objects needs, so that nothing can fail halfway. They may belong to several
  * libraries. */
-static int reserve_lists(struct tn__link *link)
+static int reserve_lists(struct tn__link *link) TN__LOCKED
 {
     size_t tables = 0, bytes = 0;
     bool reserved = true;
@@ -271,7 +271,8 @@ static uint64_t code_of(const struct tn__object *object)
     return lowest;
 }
 
-static void register_unwind(struct tn__link *link, struct tn__object *object, const struct tn__input_section *section)
+static void register_unwind(struct tn__link *link, struct tn__object *object,
+                            const struct tn__input_section *section) TN__LOCKED
 {
     uint64_t code = code_of(object);
     if (!code)
@@ -290,7 +291,7 @@ static void register_unwind(struct tn__link *link, struct tn__object *object, co
 }
 
 static void register_calls(struct tn__calls_list *list, struct tn_library *library, struct tn__object *object,
-                           const struct tn__input_section *section)
+                           const struct tn__input_section *section) TN__LOCKED
 {
     tn__calls_add(list, object, section, ++library->sequence);
     if (!tn__session_is_elsewhere(library->session))
@@ -300,7 +301,7 @@ static void register_calls(struct tn__calls_list *list, struct tn_library *libra
         object->first_call = library->sequence;
 }
 
-static void register_sections(struct tn__link *link, struct tn__object *object)
+static void register_sections(struct tn__link *link, struct tn__object *object) TN__LOCKED
 {
     struct tn_library *library = object->owner->library;
     const bool is_elsewhere = tn__session_is_elsewhere(link->session); /* nothing of it runs here */
@@ -359,7 +360,7 @@ static int agree(struct tn__link *link)
     return steps && steps->agree ? steps->agree(link) : 0;
 }
 
-static int publish_all(struct tn__link *link)
+static int publish_all(struct tn__link *link) TN__LOCKED
 {
     int code = agree(link);
     if (!code)
@@ -427,8 +428,8 @@ static const struct phase {
     {"publish", PUBLISH, ALWAYS, true, TN__LINK_PUBLISH, publish_all},
 };
 
-/* Under the lock, which is released meanwhile. */
-static int run_stage(struct tn__link *link, enum stage stage)
+/* Releases the lock for phases that do without it, and takes it again at the end. */
+static int run_stage(struct tn__link *link, enum stage stage) TN__LOCKED TN__LOCK_UNCHECKED
 {
     const struct tn__detached *detached = link->session->detached;
     bool locked = true;
@@ -456,7 +457,7 @@ static void unstrip(struct tn__object_data *data)
             data->sections[i].discarded = data->sections[i].stripped = false;
 }
 
-static void undo(struct tn__link *link)
+static void undo(struct tn__link *link) TN__LOCKED
 {
     for (size_t i = 0; link->request->roots && i < link->count; i++)
         unstrip(link->objects[i]->data);
@@ -500,7 +501,7 @@ static void open_link(struct tn__link *link, const struct tn__request *request, 
 }
 
 /* Undone if it has failed. */
-static void close_link(struct tn__link *link, int code)
+static void close_link(struct tn__link *link, int code) TN__LOCKED
 {
     struct tn_session *session = link->session;
     if (code)

@@ -118,36 +118,39 @@ struct tn__link {
     struct tn_error *err;
 };
 
-/* Links what is requested and everything it needs. Under the lock, which is released meanwhile. TN__WAIT: nothing was
- * linked, and `needs` says what for. */
-int tn__link_run(const struct tn__request *request, struct tn__needs *needs, struct tn_error *err);
+/* Links what is requested and everything it needs. Releases the lock meanwhile. TN__WAIT: nothing was linked, and
+ * `needs` says what for. */
+int tn__link_run(const struct tn__request *request, struct tn__needs *needs, struct tn_error *err) TN__LOCKED;
 
 /* resolve.c */
-int tn__link_resolve(struct tn__link *link);
+int tn__link_resolve(struct tn__link *link) TN__LOCKED;
 /* The link has to contain the object; what the entry leads to, for a reference of these flags (TN__NEED_...). Errors of
  * tn__link_run. */
-int tn__link_need_object(struct tn__link *link, struct tn__object *object);
-int tn__link_need_entry(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how);
-/* Under the lock: TN_EUNDEF with all names of the request that are hidden or not defined, except those for which
- * `needs` has a generator. Called before anything is linked for the other names. */
-int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err);
+int tn__link_need_object(struct tn__link *link, struct tn__object *object) TN__LOCKED;
+int tn__link_need_entry(struct tn__link *link, struct tn_library *library, struct tn__entry *entry,
+                        unsigned how) TN__LOCKED;
+/* TN_EUNDEF with all names of the request that are hidden or not defined, except those for which `needs` has a
+ * generator. Called before anything is linked for the other names. */
+int tn__request_check(const struct tn__request *request, const struct tn__needs *needs,
+                      struct tn_error *err) TN__LOCKED;
 
 /* members.c */
 /* True if the link has loaded the member that the entry, of kind LAZY, stands for. */
 bool tn__link_has_loaded(const struct tn__link *link, const struct tn__entry *entry);
 /* Such an entry's member has to be loaded, for the reference `open` that has led to it. TN_ENOMEM. */
 int tn__link_want_member(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
-                         struct tn__entry *entry);
+                         struct tn__entry *entry) TN__LOCKED;
 /* Wants the members that come before what defines a symbol of the object so far, in the archives behind it: for a
  * common symbol those with a value, for a reference those that stand before a definition that is not strong, or that
  * would only be in an archive before the object. *any: there may be some, and the entry is looked at again after them.
  * TN_EFORMAT, TN_EIO, TN_ENOMEM. */
-int tn__link_want_before(struct tn__link *link, const struct tn__object *object, struct tn__entry *entry, bool *any);
+int tn__link_want_before(struct tn__link *link, const struct tn__object *object, struct tn__entry *entry,
+                         bool *any) TN__LOCKED;
 /* True if members come before the object's references: it is of a later input than their archive. */
-bool tn__link_members_are_due(const struct tn__link *link, const struct tn__object *object);
+bool tn__link_members_are_due(const struct tn__link *link, const struct tn__object *object) TN__LOCKED;
 /* Loads the next member that is wanted, if it still is, ahead of the link's object number `at`, and goes on with the
  * references that wanted it. Errors of tn__link_run. */
-int tn__link_load_member_before(struct tn__link *link, size_t at);
+int tn__link_load_member_before(struct tn__link *link, size_t at) TN__LOCKED;
 
 /* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
 struct tn__supplier *tn__generator_for(const struct tn__missing *missing);
@@ -155,7 +158,7 @@ struct tn__supplier *tn__generator_for(const struct tn__missing *missing);
  * search order, and makes the entry lead there. Names that generators have to be asked for are added to the link's
  * needs. `first` is the entry from which aliases led here. TN_ENOMEM. */
 int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how,
-                    const struct tn__entry *first);
+                    const struct tn__entry *first) TN__LOCKED;
 
 /* gather.c */
 enum {
@@ -187,9 +190,10 @@ struct tn__bound {
     bool kept;        /* the sections are, see strip.c */
 };
 /* If an undefined name is such a symbol, records it and sets *noted. TN_ENOMEM. */
-int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted);
+int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry,
+                        bool *noted) TN__LOCKED;
 /* Asks the resolvers for those whose sections occur in no object of the link. */
-int tn__link_settle_bounds(struct tn__link *link);
+int tn__link_settle_bounds(struct tn__link *link) TN__LOCKED;
 /* Calls `visit` for these sections by name, those of a name in link order. */
 typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__input_section *section);
 void tn__each_gathered(const struct tn__link *link, const struct tn__gather_pattern *wanted, tn__visit_gathered *visit,
@@ -206,7 +210,7 @@ static inline bool tn__section_may_be_gathered(const struct tn__input_section *s
 /* What an entry of kind TN__ENTRY_BOUND stands for. */
 struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__entry *entry);
 /* At the end of resolving: resets their entries, because the next link has bounds of its own. */
-void tn__link_forget_bounds(struct tn__link *link);
+void tn__link_forget_bounds(struct tn__link *link) TN__LOCKED;
 /* One range of gathered sections. The objects share it. */
 struct tn__gathering {
     struct tn__gathering *next;       /* in the link that made it */
@@ -225,18 +229,17 @@ void tn__link_place_gathered(struct tn__link *link);
 /* The same again, when sections of code have become shorter. */
 void tn__link_place_gathered_code(struct tn__link *link);
 void tn__link_clear_gathered(const struct tn__link *link);
-void tn__object_leave_gathered(struct tn__object *object);
+void tn__object_leave_gathered(struct tn__object *object) TN__LOCKED;
 /* Steps through the shared ranges of an object, from object->gathered to NULL. */
 const struct tn__gathering *tn__gathered_next(const struct tn__gathered **next);
 
 /* bind.c */
-/* Under the lock: creates the object's plan with everything known about its global symbols before placement.
- * TN_ENOMEM. */
-int tn__object_bind(struct tn__link *link, struct tn__object *object);
+/* Creates the object's plan with everything known about its global symbols before placement. TN_ENOMEM. */
+int tn__object_bind(struct tn__link *link, struct tn__object *object) TN__LOCKED;
 /* Does the same for its local symbols; needs no lock. */
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object);
 /* Undoes both. */
-void tn__object_unbind(struct tn__object *object);
+void tn__object_unbind(struct tn__object *object) TN__LOCKED;
 /* Computes the address of every symbol, once all objects of the link are placed. */
 void tn__object_find_addresses(struct tn__link *link, struct tn__object *object);
 
@@ -254,12 +257,12 @@ void tn__object_fill_ifuncs(const struct tn__object *object);
 /* In this order: computes what an object occupies in each zone; takes the memory, under the lock; sets the places of
  * sections; copies their bytes, also those of pinned ones. Or gives the memory back. */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
-int tn__object_take(struct tn__link *link, struct tn__object *object);
+int tn__object_take(struct tn__link *link, struct tn__object *object) TN__LOCKED;
 int tn__object_place(struct tn__link *link, struct tn__object *object);
 /* Places its code and stubs again, when sections of code have become shorter. */
 void tn__object_place_code(struct tn__object *object);
 void tn__object_copy(struct tn__object *object);
-void tn__object_give_back(struct tn__object *object);
+void tn__object_give_back(struct tn__object *object) TN__LOCKED;
 /* Counts a gap ahead of a section. TN_ENOTSUP: they are out of proportion to the object's file. */
 int tn__object_count_gap(struct tn__link *link, const struct tn__object *object,
                          const struct tn__input_section *section, uint64_t gap);

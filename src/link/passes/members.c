@@ -159,7 +159,7 @@ static int note_member(struct tn__link *link, const struct tn__archive *archive,
 }
 
 /* Loads the one at which the link is. */
-static int load_member(struct tn__link *link, struct tn_library *library)
+static int load_member(struct tn__link *link, struct tn_library *library) TN__LOCKED
 {
     struct tn__archive *archive = link->scanned;
     uint64_t offset = archive->at;
@@ -209,7 +209,7 @@ static int is_still_wanted(const struct tn__link *link, const struct wanted *wan
 }
 
 /* Loads it, unless it is not needed any more, and goes on with the references that wanted it. */
-static int load_next(struct tn__link *link)
+static int load_next(struct tn__link *link) TN__LOCKED
 {
     const struct wanted *wanted = next_wanted(link);
     int code = 0;

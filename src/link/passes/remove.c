@@ -30,7 +30,7 @@ void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
     entry->address = 0;
 }
 
-static void forget_definitions(const struct tn__object *object)
+static void forget_definitions(const struct tn__object *object) TN__LOCKED
 {
     struct tn_library *library = object->owner->library;
     for (uint32_t i = 0; i < object->entry_count; i++) {

@@ -39,7 +39,8 @@ static int wait_for(struct tn__link *link, struct tn__entry *entry)
 
 /* Goes on from an alias to its target. A stale alias is reset instead, to be searched again, unless the last search has
  * made it. */
-static void follow_alias(struct tn_library **library, struct tn__entry **at, const struct tn__entry *searched)
+static void follow_alias(struct tn_library **library, struct tn__entry **at,
+                         const struct tn__entry *searched) TN__LOCKED
 {
     struct tn__entry *entry = *at;
     if (entry != searched && tn__entry_is_stale(entry)) {
@@ -53,7 +54,7 @@ static void follow_alias(struct tn_library **library, struct tn__entry **at, con
 /* Looks an undefined entry up, to which the reference `open` led. If it is still undefined afterwards, nothing defines
  * it. */
 static int find_definition(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
-                           struct tn__entry *entry)
+                           struct tn__entry *entry) TN__LOCKED
 {
     bool noted;
     if (library->removed)
@@ -128,7 +129,7 @@ static bool may_be_before(const struct tn__object *object, const struct tn__symb
                                          : entry->strength && entry->strength < TN__STRENGTH_STRONG;
 }
 
-static int resolve_object(struct tn__link *link, struct tn__object *object)
+static int resolve_object(struct tn__link *link, struct tn__object *object) TN__LOCKED
 {
     struct tn_library *library = object->owner->library;
     for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
@@ -163,7 +164,7 @@ static bool is_requested(const struct tn__request *request, const struct tn__obj
     return any;
 }
 
-static int need_queue(struct tn__link *link)
+static int need_queue(struct tn__link *link) TN__LOCKED
 {
     int code = 0;
     const struct tn__list *queue = &link->library->queue;
@@ -175,13 +176,13 @@ static int need_queue(struct tn__link *link)
     return code;
 }
 
-static int need_name(struct tn__link *link, const char *name)
+static int need_name(struct tn__link *link, const char *name) TN__LOCKED
 {
     struct tn__entry *entry = tn__symtab_intern(&link->library->symtab, name);
     return entry ? tn__link_need_entry(link, link->library, entry, 0) : tn__no_memory(link->err, NULL);
 }
 
-static int need_open(struct tn__link *link)
+static int need_open(struct tn__link *link) TN__LOCKED
 {
     int code = 0;
     for (size_t i = 0; !code && i < link->needs->resume_count; i++) {
@@ -192,7 +193,7 @@ static int need_open(struct tn__link *link)
     return code;
 }
 
-static int need_request(struct tn__link *link)
+static int need_request(struct tn__link *link) TN__LOCKED
 {
     if (link->needs->resume)
         return need_open(link);

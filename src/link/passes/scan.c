@@ -80,7 +80,7 @@ static const char *why_undefined(const char *name)
     return NULL;
 }
 
-/* Needed by the relocation at `site`; NULL: by the object itself. Called without the lock. */
+/* Needed by the relocation at `site`; NULL: by the object itself. */
 __attribute__((cold)) static void report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index,
                                                    const struct tn__site *site)
 {

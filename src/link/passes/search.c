@@ -85,7 +85,7 @@ void tn__entry_lead(struct tn__entry *alias, struct tn_library *library, struct 
 
 /* Searches where another library would search. The name gets an entry there only if something there may define it. */
 static int ask(struct tn__link *link, struct tn_library *library, const char *name, unsigned how,
-               struct tn__entry **found)
+               struct tn__entry **found) TN__LOCKED
 {
     bool noted = false;
     *found = NULL;
@@ -204,7 +204,7 @@ int tn_add_generator(struct tn_library *library, tn_generate *function, void *co
 }
 
 static int check_search(const struct tn_library *library, const struct tn_search *others, size_t count,
-                        struct tn_error *err)
+                        struct tn_error *err) TN__LOCKED
 {
     int code = tn__library_check(library, err);
     for (size_t i = 0; !code && i < count; i++) {

@@ -77,7 +77,7 @@ struct tn__reloc *tn__relocs_in_order(struct tn__link *link, const struct tn__in
 int tn__compare_copies(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
                        const struct tn__journal *journal, bool *larger, struct tn_error *err);
 int tn__drop_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
-                  struct tn_error *err);
+                  struct tn_error *err) TN__LOCKED;
 
 /* When everything in the link has an address: shortens code sections. `place` gives everything its address again, after
  * the sizes of sections have changed; NULL: as the phases of link.c do. Afterwards sections have other bytes and

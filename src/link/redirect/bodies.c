@@ -26,7 +26,7 @@ static bool is_one_of(const char *name, const struct tn__lazy_bodies *f, size_t 
 }
 
 /* The function's, unless another module has defined it anew, or it has the name already. */
-static struct tn__cell *cell_of(const struct bodies *b, size_t i)
+static struct tn__cell *cell_of(const struct bodies *b, size_t i) TN__LOCKED
 {
     const struct tn__lazy_bodies *f = &b->functions[i];
     struct tn__cell *cell = tn__cell_find(b->library, f->name);
@@ -34,7 +34,7 @@ static struct tn__cell *cell_of(const struct bodies *b, size_t i)
     return name && is_one_of(name, f, b->old_count) && strcmp(name, f->best) != 0 ? cell : NULL;
 }
 
-static int check_function(const struct bodies *b, size_t i, struct tn_error *err)
+static int check_function(const struct bodies *b, size_t i, struct tn_error *err) TN__LOCKED
 {
     const struct tn__cell *cell = cell_of(b, i);
     const char *name = b->functions[i].name;
@@ -45,7 +45,7 @@ static int check_function(const struct bodies *b, size_t i, struct tn_error *err
     return 0;
 }
 
-static bool may_go(const struct tn__object *object)
+static bool may_go(const struct tn__object *object) TN__LOCKED
 {
     return !object->has_constants && !object->has_calls && !object->thread_exits && !object->gathered &&
            !object->link && !object->owner->hidden && !object->owner->exits && !tn__callbacks_of(object->owner);
@@ -59,7 +59,7 @@ static bool is_taken(const struct bodies *b, const struct tn__object *object)
     return false;
 }
 
-static int note_object(struct bodies *b, const char *name, struct tn_error *err)
+static int note_object(struct bodies *b, const char *name, struct tn_error *err) TN__LOCKED
 {
     const struct tn__entry *entry = tn__symtab_find(&b->library->symtab, name);
     struct tn__object *object = entry && entry->kind == TN__ENTRY_LINKED ? entry->object : NULL;
@@ -72,7 +72,7 @@ static int note_object(struct bodies *b, const char *name, struct tn_error *err)
     return 0;
 }
 
-static void look_up_best(struct bodies *b, size_t i)
+static void look_up_best(struct bodies *b, size_t i) TN__LOCKED
 {
     struct tn__cell *cell = cell_of(b, i);
     if (!cell)
@@ -88,8 +88,7 @@ static void give(struct tn__object *object, struct tn_tracker *owner)
     object->owner = owner;
 }
 
-/* Under the lock. */
-static int take(void *context, struct tn_tracker *tracker, struct tn_error *err)
+static int take(void *context, struct tn_tracker *tracker, struct tn_error *err) TN__LOCKED
 {
     struct bodies *b = context;
     int code = tn__library_check(b->library, err);

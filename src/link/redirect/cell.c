@@ -14,7 +14,7 @@ static struct tn_session *session_of(const struct tn__cell *cell)
 
 /* True if a call of `address` would reach this cell, possibly through other stubs of the session, and entries of
  * images. Stubs form no cycle so far. */
-static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const struct tn__cell *cell)
+static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const struct tn__cell *cell) TN__LOCKED
 {
     struct tn__onward_walk walk = {0};
     while (address && !tn__onward_again(&walk, address)) {
@@ -27,13 +27,13 @@ static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const s
     return false;
 }
 
-static bool has_function(const struct tn__cell *cell)
+static bool has_function(const struct tn__cell *cell) TN__LOCKED
 {
     return tn__cell_word(cell) != (uintptr_t)tn__lazy_machine.removed;
 }
 
 /* The cell of the function whose stub has this address; NULL: there is none. */
-static struct tn__cell *find_function(const struct tn__lazy_pool *pool, uint64_t address)
+static struct tn__cell *find_function(const struct tn__lazy_pool *pool, uint64_t address) TN__LOCKED
 {
     struct tn__cell *cell = tn__cell_at(pool, address);
     return cell && has_function(cell) ? cell : NULL;
@@ -48,7 +48,7 @@ static bool holds(const struct tn__places *places, uint64_t address)
 }
 
 /* Whether a stub with this target leads to code at one of the places, or to a stub that goes as well. */
-static bool leads_there(const struct tn__lazy_pool *pool, uint64_t target, const struct tn__places *places)
+static bool leads_there(const struct tn__lazy_pool *pool, uint64_t target, const struct tn__places *places) TN__LOCKED
 {
     const struct tn__cell *next = tn__cell_at(pool, target);
     return next ? has_function(next) && next->facts->batch->hidden : holds(places, target);
@@ -64,7 +64,7 @@ void tn__cell_note_target(const struct tn_session *session, uint64_t target)
 
 /* Every address that is stored in a word goes through here, and is noted if it is on its way out: whoever calls the
  * stub from now on may not be waited for yet. */
-static void lead(struct tn__cell *cell, uint64_t address, enum tn__claim_kind kind)
+static void lead(struct tn__cell *cell, uint64_t address, enum tn__claim_kind kind) TN__LOCKED
 {
     tn__cell_note_target(session_of(cell), address);
     atomic_store_explicit(&cell->word, address, memory_order_release);
@@ -72,7 +72,7 @@ static void lead(struct tn__cell *cell, uint64_t address, enum tn__claim_kind ki
 }
 
 /* The highest stored claim of this state that does not lead back here. */
-static struct tn__claim *find_claim(const struct tn__cell *cell, int state)
+static struct tn__claim *find_claim(const struct tn__cell *cell, int state) TN__LOCKED
 {
     const struct tn__lazy_pool *pool = tn__lazy_pool_of(session_of(cell));
     struct tn__claim *claim = cell->facts->top;
@@ -82,14 +82,14 @@ static struct tn__claim *find_claim(const struct tn__cell *cell, int state)
 }
 
 /* Where nothing else is left, calls try again what has failed. NULL: the function is looked up. */
-static const struct tn__claim *find_leader(const struct tn__cell *cell)
+static const struct tn__claim *find_leader(const struct tn__cell *cell) TN__LOCKED
 {
     const struct tn__claim *claim = find_claim(cell, TN__CLAIM_HOLDS);
     return claim || cell->facts->looks_up ? claim : find_claim(cell, TN__CLAIM_HAS_FAILED);
 }
 
 /* Ends the client's claim, if there is one. */
-static void settle(struct tn__cell *cell)
+static void settle(struct tn__cell *cell) TN__LOCKED
 {
     const struct tn__claim *leader = find_leader(cell);
     if (leader)
@@ -98,7 +98,7 @@ static void settle(struct tn__cell *cell)
         lead(cell, tn__lazy_pool_of(session_of(cell))->entry, TN__CLAIM_FIRST);
 }
 
-static bool is_led_by(const struct tn__cell *cell, const struct tn__claim *claim)
+static bool is_led_by(const struct tn__cell *cell, const struct tn__claim *claim) TN__LOCKED
 {
     return cell->facts->led_by == claim->kind && tn__cell_word(cell) == claim->address;
 }
@@ -233,7 +233,7 @@ void tn__cell_claim(struct tn__cell *cell, struct tn__claim *claim)
 }
 
 /* Whether a call would find anything then. */
-static bool may_be_reset(const struct tn__cell *cell)
+static bool may_be_reset(const struct tn__cell *cell) TN__LOCKED
 {
     return cell->facts->batch->on_failure || find_leader(cell);
 }
@@ -303,7 +303,7 @@ struct tn__cell *tn__cell_fail(struct tn__cell *cell)
 
 /* A hidden stub is left as it is: it works as long as its target is there. So is a stub with nothing below and without
  * a function for failures: only the client knows another target. */
-static bool lead_cell_away(const struct tn__lazy_pool *pool, struct tn__cell *cell, const void *context)
+static bool lead_cell_away(const struct tn__lazy_pool *pool, struct tn__cell *cell, const void *context) TN__LOCKED
 {
     const struct tn__places *places = context;
     if (!has_function(cell) || cell->facts->batch->hidden)
@@ -327,8 +327,9 @@ bool tn__cells_lead_away(struct tn_session *session, const struct tn__places *pl
 
 /* ---- for entries of images (base/onward.h) ---- */
 
-/* Without the end of an operation: that would call the client. */
-static struct tn_session *next_session(struct tn_session *session)
+/* Without the end of an operation: that would call the client. The caller holds the lock of the session, if there is
+ * one. */
+static struct tn_session *next_session(struct tn_session *session) TN__LEAVES_LOCKED TN__LOCK_UNCHECKED
 {
     if (session)
         tn__session_pause(session);
@@ -393,7 +394,7 @@ struct tn_tracker *const *tn__cells_owner(const struct tn_session *session, uint
 
 /* ---- the client's claim ---- */
 
-static int redirect(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)
+static int redirect(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err) TN__LOCKED
 {
     struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
     entry = entry ? tn__entry_target(entry) : NULL;

@@ -99,8 +99,7 @@ struct tn__cell {
     };
 };
 
-/* Under the session's lock, like all functions of cells. */
-static inline uint64_t tn__cell_word(const struct tn__cell *cell)
+static inline uint64_t tn__cell_word(const struct tn__cell *cell) TN__LOCKED
 {
     return atomic_load_explicit(&cell->word, memory_order_relaxed);
 }
@@ -118,7 +117,7 @@ static inline bool tn__claims_are_gone(const struct tn__claims *claims)
     return atomic_load(&claims->users) == 1;
 }
 /* Takes all of them back. */
-void tn__claims_drop(struct tn__claims *claims);
+void tn__claims_drop(struct tn__claims *claims) TN__LOCKED;
 
 /* A claim for tn__cell_claim, or for tn__claim_free; NULL: out of memory. */
 struct tn__claim *tn__claim_new(const struct tn_session *session, enum tn__claim_kind kind, uint64_t address,
@@ -126,35 +125,35 @@ struct tn__claim *tn__claim_new(const struct tn_session *session, enum tn__claim
 void tn__claim_free(const struct tn_session *session, struct tn__claim *claim);
 
 /* The cell of a symbol's stub; NULL if it is another definition, perhaps one with the address of a stub. */
-struct tn__cell *tn__cell_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry);
+struct tn__cell *tn__cell_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry) TN__LOCKED;
 /* That of the lazy or redirectable function of this name; NULL: there is none. */
-struct tn__cell *tn__cell_find(const struct tn_library *library, const char *name);
+struct tn__cell *tn__cell_find(const struct tn_library *library, const char *name) TN__LOCKED;
 /* Whether a version claims it that rests on nothing. */
-bool tn__cell_has_version(const struct tn__cell *cell);
+bool tn__cell_has_version(const struct tn__cell *cell) TN__LOCKED;
 /* TN_EINVAL: the address leads back to it. */
-int tn__cell_check(const struct tn__cell *cell, uint64_t address, struct tn_error *err);
+int tn__cell_check(const struct tn__cell *cell, uint64_t address, struct tn_error *err) TN__LOCKED;
 /* Leads it by the first claim, or by the client's. TN_EINVAL as before. */
-int tn__cell_lead(struct tn__cell *cell, uint64_t address, enum tn__claim_kind kind, struct tn_error *err);
+int tn__cell_lead(struct tn__cell *cell, uint64_t address, enum tn__claim_kind kind, struct tn_error *err) TN__LOCKED;
 /* Lays a claim to it. A version takes the place of all others, a tier that of the one before. */
-void tn__cell_claim(struct tn__cell *cell, struct tn__claim *claim);
+void tn__cell_claim(struct tn__cell *cell, struct tn__claim *claim) TN__LOCKED;
 /* Ends the client's claim, and that of a tier. */
-void tn__cell_reset(struct tn__cell *cell);
+void tn__cell_reset(struct tn__cell *cell) TN__LOCKED;
 /* The name, memory of the session's allocator, is looked up from now on, in place of what a tier claims: its body. No
  * call may be looking up such a name. */
-void tn__cell_look_up_as(struct tn__cell *cell, char *name);
-bool tn__cell_may_look_up_as(const struct tn__cell *cell);
+void tn__cell_look_up_as(struct tn__cell *cell, char *name) TN__LOCKED;
+bool tn__cell_may_look_up_as(const struct tn__cell *cell) TN__LOCKED;
 /* A call could not be led on from here: claims of other cells that lead here have failed. Returns the cell where such a
  * call goes on, at what lies below; NULL: there is none. */
-struct tn__cell *tn__cell_fail(struct tn__cell *cell);
+struct tn__cell *tn__cell_fail(struct tn__cell *cell) TN__LOCKED;
 /* Frees all claims on cells of the batch, and those that lead there: their stubs are about to be given back. */
-void tn__cells_forget(struct tn__lazy_batch *batch);
+void tn__cells_forget(struct tn__lazy_batch *batch) TN__LOCKED;
 /* Notes that a word leads to this address from now on: removals that are under way may have to wait again. */
-void tn__cell_note_target(const struct tn_session *session, uint64_t target);
+void tn__cell_note_target(const struct tn_session *session, uint64_t target) TN__LOCKED;
 
 /* For the hooks (model/hooks.h). */
-bool tn__cells_lead_away(struct tn_session *session, const struct tn__places *places);
-bool tn__cells_have(const struct tn_session *session, const struct tn__entry *entry);
-struct tn_tracker *const *tn__cells_owner(const struct tn_session *session, uint64_t address);
+bool tn__cells_lead_away(struct tn_session *session, const struct tn__places *places) TN__LOCKED;
+bool tn__cells_have(const struct tn_session *session, const struct tn__entry *entry) TN__LOCKED;
+struct tn_tracker *const *tn__cells_owner(const struct tn_session *session, uint64_t address) TN__LOCKED;
 /* Tells images that there are stubs (base/onward.h). */
 void tn__cells_announce(void);
 
@@ -180,10 +179,8 @@ static inline struct tn__lazy_pool *tn__lazy_pool_of(const struct tn_session *se
     return tn__container_of(session->lazy, struct tn__lazy_pool, hooks);
 }
 
-/* All under the session's lock. */
-
 /* Ensures that `count` stubs are free. TN_ENOMEM, TN_EPERM. */
-int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *err);
+int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *err) TN__LOCKED;
 /* Takes a free stub, which must exist, for a function. Returns its address. */
 uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__cell_facts *facts, uint64_t target);
 void tn__lazy_give(struct tn__lazy_pool *pool, uint64_t stub);
@@ -196,7 +193,7 @@ bool tn__cells_each(const struct tn__lazy_pool *pool, tn__cell_visit *visit, con
 /* ---- first calls (first_call.c) ---- */
 
 /* Frees what is known of functions that were removed; their libraries may be gone afterwards. */
-void tn__lazy_free_batch(struct tn__lazy_batch *batch);
+void tn__lazy_free_batch(struct tn__lazy_batch *batch) TN__LOCKED;
 
 /* ---- bodies of one function (raise.c) ---- */
 
@@ -217,8 +214,8 @@ struct tn__lazy_better {
 int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err);
 
-/* Where a symbol is linked; 0: it is not, or is not this library's. Under the lock. */
-uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name);
+/* Where a symbol is linked; 0: it is not, or is not this library's. */
+uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name) TN__LOCKED;
 
 /* ---- bodies that are not called any more (bodies.c) ---- */
 

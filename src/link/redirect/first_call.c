@@ -20,7 +20,7 @@ void tn__lazy_free_batch(struct tn__lazy_batch *batch)
         tn__library_release(targets);
 }
 
-static void end_call(struct tn__lazy_batch *batch)
+static void end_call(struct tn__lazy_batch *batch) TN__LOCKED
 {
     if (--batch->calls || !batch->removed)
         return;
@@ -28,8 +28,8 @@ static void end_call(struct tn__lazy_batch *batch)
     tn__lazy_free_batch(batch);
 }
 
-/* Under the lock. The names of a removed library may be gone before its stubs. */
-static const char *name_of(const struct tn__cell_facts *facts)
+/* The names of a removed library may be gone before its stubs. */
+static const char *name_of(const struct tn__cell_facts *facts) TN__LOCKED
 {
     const char *own = facts->batch->hidden ? "a removed function" : facts->entry->name;
     return facts->looks_up ? facts->looks_up : own;
@@ -46,8 +46,8 @@ static int look_up(const struct tn__lazy_batch *batch, const char *name, uint64_
     return code;
 }
 
-/* Under the lock, which is given up meanwhile. */
-static int find_target(const struct tn__cell_facts *facts, uint64_t *address, struct tn_error *err)
+/* Releases the lock meanwhile. */
+static int find_target(const struct tn__cell_facts *facts, uint64_t *address, struct tn_error *err) TN__LOCKED
 {
     struct tn_session *session = facts->batch->library->session;
     const char *name;
@@ -61,10 +61,10 @@ static int find_target(const struct tn__cell_facts *facts, uint64_t *address, st
     return code;
 }
 
-/* Under the lock, after a lookup that answered `code`: leads the cell to what was found, unless it leads elsewhere by
- * now. *address is where the call continues. */
+/* Leads the cell to what a lookup that answered `code` has found, unless it leads elsewhere by now. *address is where
+ * the call continues. */
 static int lead(struct tn__cell *cell, const struct tn__lazy_batch *batch, int code, uint64_t *address,
-                struct tn_error *err)
+                struct tn_error *err) TN__LOCKED
 {
     if (batch->removed) /* its stub may have another function by now; this call still has the one it was meant for */
         return code;
@@ -74,10 +74,10 @@ static int lead(struct tn__cell *cell, const struct tn__lazy_batch *batch, int c
     return 0;
 }
 
-static uint64_t resolve(struct tn__cell *cell);
+static uint64_t resolve(struct tn__cell *cell) TN__LOCKED;
 
-/* Under the lock, which is given up meanwhile: where a call goes on whose function cannot be had. */
-static uint64_t go_on_below(struct tn__cell *cell, const struct tn__cell_facts *facts, struct tn_error *err)
+/* Where a call goes on whose function cannot be had. Releases the lock meanwhile. */
+static uint64_t go_on_below(struct tn__cell *cell, const struct tn__cell_facts *facts, struct tn_error *err) TN__LOCKED
 {
     const struct tn__lazy_batch *batch = facts->batch;
     struct tn_session *session = batch->library->session;
@@ -89,7 +89,7 @@ static uint64_t go_on_below(struct tn__cell *cell, const struct tn__cell_facts *
     return below ? resolve(below) : batch->on_failure;
 }
 
-/* Under the lock, which is given up meanwhile. Answers where a call of this function goes on. */
+/* Where a call of this function goes on. Releases the lock meanwhile. */
 static uint64_t resolve(struct tn__cell *cell)
 {
     const struct tn__cell_facts *facts = cell->facts;

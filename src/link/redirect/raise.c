@@ -20,7 +20,8 @@ static bool looks_up(const struct tn__cell_facts *facts, const struct tn__lazy_b
     return false;
 }
 
-static int claim(struct tn__cell *cell, const struct tn_session *session, uint64_t best, struct tn_error *err)
+static int claim(struct tn__cell *cell, const struct tn_session *session, uint64_t best,
+                 struct tn_error *err) TN__LOCKED
 {
     struct tn__claim *tier = tn__claim_new(session, TN__CLAIM_TIER, best, NULL);
     if (!tier)
@@ -31,7 +32,8 @@ static int claim(struct tn__cell *cell, const struct tn_session *session, uint64
 
 /* What the best body needs was linked by this thread, which initialises nothing: so the next call looks it up, and
  * does. A call that is looking a name up must find it where it is. */
-static int look_up_next(struct tn__cell *cell, const struct tn_session *session, const char *best, struct tn_error *err)
+static int look_up_next(struct tn__cell *cell, const struct tn_session *session, const char *best,
+                        struct tn_error *err) TN__LOCKED
 {
     size_t size = strlen(best) + 1;
     if (!tn__cell_may_look_up_as(cell))
@@ -45,7 +47,7 @@ static int look_up_next(struct tn__cell *cell, const struct tn_session *session,
 }
 
 static int raise_cell(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
-                      struct tn_error *err)
+                      struct tn_error *err) TN__LOCKED
 {
     struct tn__cell *cell = tn__cell_find(library, better->name);
     const char *best = better->bodies[better->count - 1];

@@ -96,7 +96,7 @@ static void write_stubs(struct block *block)
     }
 }
 
-static int make_block(struct tn_session *session, struct block *block, struct tn_error *err)
+static int make_block(struct tn_session *session, struct block *block, struct tn_error *err) TN__LOCKED
 {
     struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
     size_t cells = block->count * sizeof *block->cells, data = cells + UNWIND_TABLE;
@@ -130,7 +130,7 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
     return 0;
 }
 
-static void give_block(struct tn_session *session, struct block *block)
+static void give_block(struct tn_session *session, struct block *block) TN__LOCKED
 {
     struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
     tn__unwind_remove(&session->unwind, block->unwind);
@@ -140,7 +140,7 @@ static void give_block(struct tn_session *session, struct block *block)
         tn__codemem_give(window, block->code);
 }
 
-static int add_block(struct tn_session *session, size_t count, struct tn_error *err)
+static int add_block(struct tn_session *session, size_t count, struct tn_error *err) TN__LOCKED
 {
     struct tn__lazy_pool *pool = tn__lazy_pool_of(session);
     struct block made = {.count = count}, *block = NULL;

@@ -43,7 +43,7 @@ static __thread struct run *innermost __attribute__((tls_model("initial-exec")))
 
 /* ---- running ---- */
 
-/* Under the lock, which is released meanwhile. False if the callback has gone. */
+/* Under the lock of this file, which is released meanwhile. False if the callback has gone. */
 static bool run(struct tn__callback *callback, enum phase phase)
 {
     struct run run = {.callback = callback, .outer = innermost};
@@ -183,8 +183,7 @@ struct what {
     struct tn__callback values;
 };
 
-/* Under the session's lock. */
-static int keep(void *context, struct tn__object *object, struct tn_tracker *const *owner)
+static int keep(void *context, struct tn__object *object, struct tn_tracker *const *owner) TN__LOCKED
 {
     (void)object;
     const struct what *what = context;

@@ -21,7 +21,7 @@ void tn__sessions_lock(void);
 void tn__sessions_unlock(void);
 struct tn_session *tn__sessions_next(const struct tn_session *session);
 /* tn_quiesce for a removal in this session; no lock may be held. */
-void tn__session_quiesce(const struct tn_session *session);
+void tn__session_quiesce(const struct tn_session *session) TN__UNLOCKED;
 /* Code instances of the process; NULL until some are used. */
 const struct tn__instances *tn__instances(void);
 void tn__instances_announce(const struct tn__instances *instances);
@@ -31,16 +31,16 @@ void tn__instances_announce(const struct tn__instances *instances);
 bool tn__is_own_name(const char *name);
 /* True for the entry of such a name, unless a client or an object has defined it. */
 bool tn__entry_is_own(const struct tn__entry *entry);
-/* Under the lock: waits until no object of the library is part of a link. */
-void tn__library_wait_for_links(struct tn_library *library);
-/* Under the lock, when all objects are gone or hidden: removes its other names. */
-void tn__library_forget_names(struct tn_library *library);
-/* The last step of removing a library, under the lock: nothing in the session leads there any more. *resolvers is for
+/* Waits until no object of the library is part of a link. */
+void tn__library_wait_for_links(struct tn_library *library) TN__LOCKED;
+/* Removes its other names, when all objects are gone or hidden. */
+void tn__library_forget_names(struct tn_library *library) TN__LOCKED;
+/* The last step of removing a library: nothing in the session leads there any more. *resolvers is for
  * tn__suppliers_free, without the lock. */
-void tn__library_close(struct tn_library *library, struct tn__supplier **resolvers);
+void tn__library_close(struct tn_library *library, struct tn__supplier **resolvers) TN__LOCKED;
 /* Removes the contents of a library at the end of its session. */
-void tn__library_empty(struct tn_library *library);
-void tn__library_free(struct tn_library *library);
+void tn__library_empty(struct tn_library *library) TN__LOCKED;
+void tn__library_free(struct tn_library *library) TN__UNLOCKED;
 
 /* tracker.c */
 void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library);
@@ -51,17 +51,17 @@ struct tn_tracker *tn__tracker_make_hidden(struct tn_library *library);
 /* Frees one that owns nothing. */
 void tn__tracker_free(struct tn_tracker *tracker);
 /* True if an object of it is part of a link. */
-bool tn__tracker_is_busy(const struct tn_tracker *tracker);
-/* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */
-void tn__tracker_wait(struct tn_tracker *tracker);
+bool tn__tracker_is_busy(const struct tn_tracker *tracker) TN__LOCKED;
+/* Waits until none is. Releases the lock meanwhile, but not after the last look. */
+void tn__tracker_wait(struct tn_tracker *tracker) TN__LOCKED;
 /* tn_tracker_remove. `instead` may be NULL: it is called under the lock, which has not been given up since the names of
  * the tracker were removed. */
 int tn__tracker_remove(struct tn_tracker *tracker, void (*instead)(void *context), void *context, struct tn_error *err);
-/* Under the lock: tn_tracker_transfer between two trackers of one library. */
-void tn__tracker_transfer(struct tn_tracker *from, struct tn_tracker *to);
+/* tn_tracker_transfer between two trackers of one library. */
+void tn__tracker_transfer(struct tn_tracker *from, struct tn_tracker *to) TN__LOCKED;
 /* Moves its objects, what these have registered to run at exit, and stubs to another tracker. */
-void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);
-void tn__tracker_empty(struct tn_tracker *tracker);
+void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to) TN__LOCKED;
+void tn__tracker_empty(struct tn_tracker *tracker) TN__LOCKED;
 
 /* input.c */
 /* Copies and checks an input given by the client. */
@@ -73,7 +73,7 @@ int tn__library_add_object(struct tn_library *library, const struct tn_input *in
 int tn__library_add_archive(struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
                             struct tn_error *err);
 /* Enters what was read, once no link uses the names that it defines. Takes the lock. */
-int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
+int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err) TN__UNLOCKED;
 
 /* responsibility.c: what a thread adds to the library of a responsibility takes the place of the symbols that are owed,
  * between begin and end. */
@@ -120,26 +120,25 @@ struct tn__retirement {
     struct tn__places places;
     struct tn__calls_list finalizers;
 };
-/* Under the lock: leaves the lists. */
-static inline void tn__retirement_leave(struct tn__retirement *r)
+/* Leaves the lists. */
+static inline void tn__retirement_leave(struct tn__retirement *r) TN__LOCKED
 {
     tn__list_remove(&r->of_tracker);
     tn__list_remove(&r->of_session);
 }
-/* Under the lock, which is given up while links need some of it: takes all names away. TN_EREMOVED, TN_ENOMEM: nothing
- * has changed. */
-int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err);
-/* tracker.c. Under the lock: leads away what still leads to the code. True if threads may have its address: then they
- * have to be quiescent before the next look. False: they had been before this one, and none has it any more. */
-bool tn__retirement_look(struct tn__retirement *r);
+/* Takes all names away. Releases the lock while links need some of them. TN_EREMOVED, TN_ENOMEM: nothing has
+ * changed. */
+int tn__retirement_begin(struct tn__retirement *r, struct tn_error *err) TN__LOCKED;
+/* tracker.c. Leads away what still leads to the code. True if threads may have its address: then they have to be
+ * quiescent before the next look. False: they had been before this one, and none has it any more. */
+bool tn__retirement_look(struct tn__retirement *r) TN__LOCKED;
 /* Looks until that is false; the lock is given up while it waits. Without the first step the names stay, and only code
  * instances are led away. */
-void tn__retirement_wait(struct tn__retirement *r);
-/* Without the lock: runs what the code runs at its end. */
-void tn__retirement_finalize(struct tn__retirement *r);
-/* Under the lock: frees the code, unless threads need it until they end. *resolvers is for tn__suppliers_free, without
- * the lock. */
-void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers);
+void tn__retirement_wait(struct tn__retirement *r) TN__LOCKED;
+/* Runs what the code runs at its end. */
+void tn__retirement_finalize(struct tn__retirement *r) TN__UNLOCKED;
+/* Frees the code, unless threads need it until they end. *resolvers is for tn__suppliers_free, without the lock. */
+void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers) TN__LOCKED;
 
 /* reclaim.c: tn_tracker_retire_start of a new tracker, for what `take` puts there. `give_back` undoes that if the
  * removal cannot begin. Both are called under the lock. */
@@ -155,23 +154,24 @@ int tn__tracker_retire_these(struct tn_tracker *tracker, const struct tn__taking
 /* Makes a name that no link uses an absolute symbol, whose address the caller fills in. *taken is false if it is weak
  * and there is another definition. TN_EDUP, TN_ENOMEM. */
 int tn__entry_define(struct tn__entry *entry, uint64_t flags, struct tn__journal *journal, bool *taken,
-                     struct tn_error *err);
+                     struct tn_error *err) TN__LOCKED;
 /* Creates an object of absolute symbols, with references to the symbols they need (inject.c). */
 int tn__inject_addresses(const struct tn_library *library, const char *name, const struct tn_definition *definitions,
                          size_t count, const char *const *needs, size_t need_count, struct tn__object_data *data,
                          struct tn_error *err);
 
 /* init.c */
-/* Under the lock: moves the finalizers of a tracker's objects to `taken`. False when memory is out. */
-bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken);
+/* Moves the finalizers of a tracker's objects to `taken`. False when memory is out. */
+bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken) TN__LOCKED;
 /* The same for all of a library. */
-struct tn__calls_list tn__calls_take_all(struct tn_library *library);
-/* Runs them and frees the list. Called without the lock. */
-void tn__calls_run(struct tn__calls_list *taken);
+struct tn__calls_list tn__calls_take_all(struct tn_library *library) TN__LOCKED;
+/* Runs them and frees the list. */
+void tn__calls_run(struct tn__calls_list *taken) TN__UNLOCKED;
 
-/* ending.c: runs, without the lock, what the code of a tracker (NULL: all of the library) runs at its end. `finalizers`
+/* ending.c: runs what the code of a tracker (NULL: all of the library) runs at its end. `finalizers`
  * were taken before and are left empty; NULL: they are taken from the library when it is their turn. */
-void tn__ending_run(struct tn_library *library, struct tn_tracker *owner, struct tn__calls_list *finalizers);
+void tn__ending_run(struct tn_library *library, struct tn_tracker *owner,
+                    struct tn__calls_list *finalizers) TN__UNLOCKED;
 /* If one of these functions calls exit, the rest runs within that call. True if it will get the status of exit. */
 bool tn__ending_knows_status(void);
 
@@ -181,64 +181,62 @@ int tn__atexit(void (*function)(void));
 int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
 int tn__on_exit(void (*function)(int status, void *argument), void *argument);
 int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
-/* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without
- * the lock. */
-void tn__exits_run(struct tn_library *library, struct tn_tracker *owner);
+/* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. */
+void tn__exits_run(struct tn_library *library, struct tn_tracker *owner) TN__UNLOCKED;
 /* callbacks.c: at_quick_exit, pthread_atfork, and what C libraries make of them, as seen by loaded code. Return 0, or
  * -1, or ENOMEM, if memory is out or none of the functions, the handle and the caller is in loaded code. */
 int tn__at_quick_exit(void (*function)(void));
 int tn__cxa_at_quick_exit(void (*function)(void), void *handle);
 int tn__pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 int tn__register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *handle);
-/* Without the lock: forgets those of a tracker (NULL: of all of the library), after waiting for other threads that are
- * running one. */
-void tn__callbacks_end(struct tn_library *library, struct tn_tracker *owner);
-/* Under the lock: the same without waiting; moves those of a tracker to another one; and true if it has any. */
-void tn__callbacks_forget(struct tn_tracker *tracker);
-void tn__callbacks_give(struct tn_tracker *from, struct tn_tracker *to);
-bool tn__callbacks_of(const struct tn_tracker *tracker);
+/* Forgets those of a tracker (NULL: of all of the library), after waiting for other threads that are running one. */
+void tn__callbacks_end(struct tn_library *library, struct tn_tracker *owner) TN__UNLOCKED;
+/* Forgets those of a tracker without waiting; moves them to another one; tells whether there are any. */
+void tn__callbacks_forget(struct tn_tracker *tracker) TN__LOCKED;
+void tn__callbacks_give(struct tn_tracker *from, struct tn_tracker *to) TN__LOCKED;
+bool tn__callbacks_of(const struct tn_tracker *tracker) TN__LOCKED;
 
 /* itself.c: dladdr (whose second argument is a Dl_info *) and dl_iterate_phdr as seen by loaded code. The second one
  * also returns -1 if memory is out. */
 int tn__dladdr(const void *address, void *info);
 int tn__dl_iterate_phdr(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 
-/* Under the lock: the linked object that an address lies in, or NULL. False when memory is out. */
-bool tn__session_find_object(struct tn_session *session, uint64_t address, struct tn__object **object);
+/* The linked object that an address lies in, or NULL. False when memory is out. */
+bool tn__session_find_object(struct tn_session *session, uint64_t address, struct tn__object **object) TN__LOCKED;
 /* Calls `keep` for the first of the addresses (NULL: none) that lies in loaded code, with the object that contains it,
- * or NULL for a stub, and with where the current owner is found. Under the lock of the session. `keep` returns 0, -1,
- * or 1: the next address is tried. Returns 0, or -1: memory is out, or no address is in loaded code. */
+ * or NULL for a stub, and with where the current owner is found. `keep` is called under the session's lock, and returns
+ * 0, -1, or 1: the next address is tried. Returns 0, or -1: memory is out, or no address is in loaded code. */
 typedef int tn__keep(void *context, struct tn__object *object, struct tn_tracker *const *owner);
 int tn__keep_with_owner(const void *const *clues, size_t count, tn__keep *keep, void *context);
 /* In a function that loaded code calls: where it returns to. */
 #define TN__CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-/* Under the lock: moves what was registered to another tracker; forgets it. */
-void tn__exits_give(struct tn_tracker *from, struct tn_tracker *to);
-void tn__exits_forget(struct tn_tracker *tracker);
+/* Moves what was registered to another tracker, or forgets it. */
+void tn__exits_give(struct tn_tracker *from, struct tn_tracker *to) TN__LOCKED;
+void tn__exits_forget(struct tn_tracker *tracker) TN__LOCKED;
 
 /* thread_exits.c */
-/* Under the lock: has a function called when the calling thread ends. Returns 0, or -1 when memory is out. */
-int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit *what);
+/* Has a function called when the calling thread ends. Returns 0, or -1 when memory is out. */
+int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit *what) TN__LOCKED;
 /* Runs what the calling thread would run at its end, as tn__exits_run does. */
 void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *owner);
 
-/* linger.c; all under the lock */
+/* linger.c */
 void tn__session_init_thread_exits(struct tn_session *session);
 /* Moves what a tracker owns to `going` and removes its names and promises, and objects that are not linked. */
-void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going);
+void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going) TN__LOCKED;
 /* True if the code of a hidden tracker has to stay until threads have ended; it is freed after that, and `going` with
  * it. */
-bool tn__tracker_linger(struct tn_tracker *going);
+bool tn__tracker_linger(struct tn_tracker *going) TN__LOCKED;
 /* Removes what one tracker, or NULL: any tracker of the library, owns; the code stays if it has to. TN_ENOMEM: nothing
  * has changed. */
-int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err);
+int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err) TN__LOCKED;
 /* Iterates over what a removal of one tracker, or of the library (`only` is NULL), has to look at: not over trackers
  * that are hidden, unless the session ends. NULL starts and ends the iteration. */
 struct tn_tracker *tn__library_next_owner(struct tn_library *library, struct tn_tracker *only,
                                           const struct tn_tracker *previous);
 /* Frees what stayed for threads that a fork has left behind. */
-void tn__session_sweep_lost(struct tn_session *session);
-void tn__session_count_lingering(const struct tn_session *session, struct tn_stats *stats);
+void tn__session_sweep_lost(struct tn_session *session) TN__LOCKED;
+void tn__session_count_lingering(const struct tn_session *session, struct tn_stats *stats) TN__LOCKED;
 
 #pragma GCC visibility pop
 #endif

@@ -43,7 +43,7 @@ static void enter_definition(const struct definition *d, struct tn__object *owne
 
 /* It is not taken if it is weak and there is a definition already. */
 static int define_entry(const struct definition *d, struct tn__object *owner, struct tn__journal *journal, bool *taken,
-                        struct tn_error *err)
+                        struct tn_error *err) TN__LOCKED
 {
     int code = tn__entry_yields(d->entry, d->strength, "the client", taken, err);
     if (code || !*taken)
@@ -59,7 +59,7 @@ static int define_entry(const struct definition *d, struct tn__object *owner, st
 
 /* Each is checked against the ones entered before it, so that duplicates among them are found. */
 static int enter_each(const struct definitions *all, struct tn__object *owner, struct tn__journal *journal,
-                      struct tn_error *err)
+                      struct tn_error *err) TN__LOCKED
 {
     bool taken;
     int code = 0;
@@ -82,8 +82,8 @@ static struct tn__object *new_owner(struct tn_tracker *tracker, size_t count)
     return object;
 }
 
-/* Under the lock, which is released while a link holds one of the names. All or none. */
-static int enter_all(const struct definitions *all, struct tn_error *err)
+/* Enters all or none. Releases the lock while a link holds one of the names. */
+static int enter_all(const struct definitions *all, struct tn_error *err) TN__LOCKED
 {
     struct tn_session *session = all->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
@@ -138,7 +138,7 @@ static int check_description(const struct description *d, struct tn_error *err)
 }
 
 static int fill(struct definition *out, const struct description *d, struct tn_library *library,
-                struct tn_library *source, struct tn_error *err)
+                struct tn_library *source, struct tn_error *err) TN__LOCKED
 {
     out->kind = source ? TN__ENTRY_ALIAS : TN__ENTRY_ABSOLUTE;
     out->strength = tn__strength_of_flags(d->flags);
@@ -165,7 +165,7 @@ static int note_source(struct tn_library *library, struct tn_library *source, st
     return 0;
 }
 
-static int define(struct definitions *all, describe *describe_one, const void *array, struct tn_error *err)
+static int define(struct definitions *all, describe *describe_one, const void *array, struct tn_error *err) TN__LOCKED
 {
     int code = tn__libraries_check(all->library, all->source, err);
     for (size_t i = 0; !code && i < all->count; i++) {

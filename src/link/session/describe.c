@@ -85,7 +85,7 @@ static const struct tn__entry *follow(const struct tn_library **library, const s
 }
 
 /* In a library of the search order. */
-static uint64_t describe_there(const struct tn_search *search, const char *name)
+static uint64_t describe_there(const struct tn_search *search, const char *name) TN__LOCKED
 {
     const struct tn_library *library = search->library;
     const struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
@@ -97,7 +97,8 @@ static uint64_t describe_there(const struct tn_search *search, const char *name)
 
 /* What was found in the search order earlier is searched again, because it may have gone. The target of an alias may be
  * what its library has to search for, too; an alias found by that search is followed, but not searched for. */
-static uint64_t describe_entry(const struct tn_library *library, const struct tn__entry *entry, const char *name)
+static uint64_t describe_entry(const struct tn_library *library, const struct tn__entry *entry,
+                               const char *name) TN__LOCKED
 {
     const struct tn__entry *target = entry ? follow(&library, entry) : NULL;
     uint64_t flags = entry ? describe(library->session, entry, target) : 0;
@@ -136,7 +137,7 @@ static bool is_listed(const struct tn__entry *entry)
 
 /* Copies the names, because entries may go once the lock is released. */
 static int list_symbols(const struct tn_library *library, struct tn__arena *arena, struct tn_known **out, size_t *count,
-                        struct tn_error *err)
+                        struct tn_error *err) TN__LOCKED
 {
     *out = tn__arena_array(arena, library->symtab.count, sizeof **out);
     if (!*out)

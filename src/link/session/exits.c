@@ -42,8 +42,8 @@ bool tn__session_find_object(struct tn_session *session, uint64_t address, struc
     return true;
 }
 
-/* Under the session's lock. 1: the address is in none of this session's objects, and not that of a stub. */
-static int keep_in(struct tn_session *session, const void *address, tn__keep *keep, void *context)
+/* 1: the address is in none of this session's objects, and not that of a stub. */
+static int keep_in(struct tn_session *session, const void *address, tn__keep *keep, void *context) TN__LOCKED
 {
     struct tn__object *object;
     if (tn__session_is_elsewhere(session))
@@ -113,7 +113,7 @@ static int keep_exit(void *context, struct tn__object *object, struct tn_tracker
     return 0;
 }
 
-static int keep_thread_exit(void *context, struct tn__object *object, struct tn_tracker *const *owner)
+static int keep_thread_exit(void *context, struct tn__object *object, struct tn_tracker *const *owner) TN__LOCKED
 {
     (void)owner;
     return object ? tn__object_add_thread_exit(object, context) : 1;

@@ -28,7 +28,7 @@ int tn__library_take_input(const struct tn_library *library, const struct tn_inp
     return 0;
 }
 
-static int enter_object(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
+static int enter_object(struct tn_library *library, struct tn__object_data *data, struct tn_error *err) TN__LOCKED
 {
     struct tn__journal journal = {.arena.from = library->session->allocator};
     struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
@@ -93,7 +93,7 @@ static bool gives_way(const struct tn__entry *entry)
            entry->object->data->symbols[entry->symbol].after_archives;
 }
 
-static int define_lazy(void *context, const char *symbol, uint64_t member, struct tn_error *err)
+static int define_lazy(void *context, const char *symbol, uint64_t member, struct tn_error *err) TN__LOCKED
 {
     const struct lazy_context *c = context;
     struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
@@ -116,7 +116,7 @@ static int define_lazy(void *context, const char *symbol, uint64_t member, struc
 }
 
 static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
-                         struct tn_error *err)
+                         struct tn_error *err) TN__LOCKED
 {
     const struct tn_allocator *from = library->session->allocator;
     struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);

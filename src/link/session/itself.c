@@ -81,8 +81,7 @@ static bool add_range(void *context, int part, const struct tn__mem_range *range
     return true;
 }
 
-/* Under the session's lock. */
-static bool add_libraries(struct snapshot *s, const struct tn_session *session)
+static bool add_libraries(struct snapshot *s, const struct tn_session *session) TN__LOCKED
 {
     bool ok = true;
     for (struct tn_library *library = session->libraries; ok && library; library = library->next) {

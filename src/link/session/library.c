@@ -93,7 +93,7 @@ bool tn__entry_is_own(const struct tn__entry *entry)
 }
 
 /* Removes definitions without an owner, the promises of archives' indexes, and what was found elsewhere. */
-static void forget_entries(struct tn_library *library)
+static void forget_entries(struct tn_library *library) TN__LOCKED
 {
     for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
         struct tn__entry *entry = library->symtab.slots[i];
@@ -108,8 +108,8 @@ void tn__library_forget_names(struct tn_library *library)
     free_archives(library);
 }
 
-/* Under the lock, which is released while links need some of it. TN_ENOMEM: nothing was removed. */
-static int clear(struct tn_library *library, struct tn_error *err)
+/* Releases the lock while links need some of it. TN_ENOMEM: nothing was removed. */
+static int clear(struct tn_library *library, struct tn_error *err) TN__LOCKED
 {
     tn__library_wait_for_links(library);
     int code = tn__library_dispose(library, NULL, err);
@@ -133,7 +133,6 @@ static void free_lists(struct tn_library *library)
     tn__free(from, library->sources);
     library->sources = NULL;
     library->source_count = library->source_capacity = 0;
-    tn__library_set_pending(library, false);
     tn__free(from, library->initializers.items);
     tn__free(from, library->finalizers.items);
     tn__free(from, library->waiting.items);
@@ -197,7 +196,7 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
 }
 
 /* Nothing in this library leads to `removed` any more. */
-static void cut(struct tn_library *library, const struct tn_library *removed)
+static void cut(struct tn_library *library, const struct tn_library *removed) TN__LOCKED
 {
     size_t kept = 0;
     for (size_t i = 0; i < library->search_count; i++)
@@ -225,6 +224,7 @@ void tn__library_close(struct tn_library *library, struct tn__supplier **resolve
         tn__session_wait(session);
     for (struct tn_library *other = session->libraries; other; other = other->next)
         cut(other, library);
+    tn__library_set_pending(library, false);
     free_lists(library);
     library->resolvers.first = NULL;
     library->is_being_removed = false;
@@ -267,7 +267,7 @@ static bool is_missing(const struct tn_library *library, uint8_t flags)
            (flags & OWN_ON_EXIT && !tn__has_on_exit());
 }
 
-static int define_own_names(struct tn_library *library, struct tn_error *err)
+static int define_own_names(struct tn_library *library, struct tn_error *err) TN__LOCKED
 {
     for (size_t i = 0; i < TN_COUNT(own_names); i++) {
         if (is_missing(library, own_names[i].flags))
@@ -284,7 +284,8 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
     return 0;
 }
 
-static int create_library(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+static int create_library(struct tn_session *session, const char *name, struct tn_library **out,
+                          struct tn_error *err) TN__LOCKED
 {
     size_t name_size = strlen(name) + 1;
     struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library + name_size);
@@ -307,7 +308,7 @@ static int create_library(struct tn_session *session, const char *name, struct t
     int code = define_own_names(library, err);
     if (code) {
         tn__library_empty(library);
-        tn__library_free(library);
+        tn__session_defer(session, &library->deferred);
         return code;
     }
     library->number = session->library_count++;

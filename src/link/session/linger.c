@@ -14,7 +14,7 @@ static void wait_for(struct tn_tracker *tracker, enum tn__acknowledgement what)
     tn__list_append(&tracker->library->session->later[what], &tracker->lingering);
 }
 
-static void free_tracker(struct tn_tracker *tracker)
+static void free_tracker(struct tn_tracker *tracker) TN__LOCKED
 {
     struct tn_library *library = tracker->library;
     tn__list_remove(&tracker->lingering);
@@ -32,7 +32,7 @@ static bool count_down(struct tn__object *object)
 
 /* In the thread that has run it. In the child of a fork, locks of other subsystems are not ready yet, so the memory is
  * freed later. */
-static bool ended(struct tn__thread_ends *owner, void *part, bool ran)
+static bool ended(struct tn__thread_ends *owner, void *part, bool ran) TN__LOCK_UNCHECKED
 {
     struct tn_session *session = tn__container_of(owner, struct tn_session, thread_exits);
     struct tn__object *object = part;
@@ -57,7 +57,7 @@ void tn__session_init_thread_exits(struct tn_session *session)
 /* ---- removal ---- */
 
 /* Objects that are not linked are not in use anywhere, and are removed at once. */
-static void hide_objects(struct tn_tracker *tracker)
+static void hide_objects(struct tn_tracker *tracker) TN__LOCKED
 {
     for (TN_EACH_TO_REMOVE(struct tn__object, object, &tracker->objects, owned))
         if (object->data)
@@ -66,7 +66,7 @@ static void hide_objects(struct tn_tracker *tracker)
             tn__object_hide(object);
 }
 
-static void hide_stubs(struct tn_tracker *tracker)
+static void hide_stubs(struct tn_tracker *tracker) TN__LOCKED
 {
     for (TN_EACH(struct tn__lazy_batch, batch, &tracker->lazy, owned)) {
         batch->hidden = true;

@@ -27,14 +27,14 @@ static void before_fork(void)
 }
 
 /* Those of threads that the child does not have lay in their frames. What they have hidden goes with the session. */
-static void retirements_after_fork(struct tn_session *session)
+static void retirements_after_fork(struct tn_session *session) TN__LOCKED
 {
     for (TN_EACH_TO_REMOVE(struct tn__retirement, r, &session->retirements, of_session))
         if (r->waits && !pthread_equal(r->caller, pthread_self()))
             tn__retirement_leave(r);
 }
 
-static void after_fork(bool in_child)
+static void after_fork(bool in_child) TN__LOCKED
 {
     for (TN_EACH(struct tn_session, session, &all_sessions, listed)) {
         if (in_child) { /* which has one thread, and that does not wait */

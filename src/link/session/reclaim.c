@@ -24,9 +24,9 @@ struct tn__removal {
     bool finalized; /* its finalizers run, or have run */
 };
 
-/* ---- the thread's steps, under the lock ---- */
+/* ---- the thread's steps ---- */
 
-static struct tn__removal *take_first(struct tn_session *session, enum tn__acknowledgement what)
+static struct tn__removal *take_first(struct tn_session *session, enum tn__acknowledgement what) TN__LOCKED
 {
     struct tn__list *list = &session->later[what];
     if (tn__list_is_empty(list))
@@ -36,14 +36,14 @@ static struct tn__removal *take_first(struct tn_session *session, enum tn__ackno
     return removal;
 }
 
-static void wait_for(struct tn__removal *removal, enum tn__acknowledgement what)
+static void wait_for(struct tn__removal *removal, enum tn__acknowledgement what) TN__LOCKED
 {
     tn__list_remove(&removal->listed);
     tn__list_append(&removal->retirement.library->session->later[what], &removal->listed);
 }
 
-/* The lock is given up at the end. False if the session is gone then. */
-static bool finish(struct tn_session *session, struct tn__removal *removal)
+/* False if the session is gone afterwards. */
+static bool finish(struct tn_session *session, struct tn__removal *removal) TN__UNLOCKS
 {
     struct tn__reclaimer *reclaimer = &session->reclaimer;
     const struct tn_allocator *from = session->allocator;
@@ -66,8 +66,8 @@ static bool finish(struct tn_session *session, struct tn__removal *removal)
     return !gone;
 }
 
-/* False if it has to stop; the lock is given up meanwhile. What was begun meanwhile comes after this. */
-static bool wait_for_threads(struct tn_session *session)
+/* False if the thread has to stop. Releases the lock meanwhile; what was begun then comes after this. */
+static bool wait_for_threads(struct tn_session *session) TN__LOCKED
 {
     struct tn__list *waiting = &session->later[TN__ACK_QUIESCENCE];
     tn__session_pause(session);
@@ -82,8 +82,8 @@ static bool wait_for_threads(struct tn_session *session)
     return passed;
 }
 
-/* One step, after which the lock was given up at least once. False: the session is gone, or the thread has to stop. */
-static bool step(struct tn_session *session)
+/* One step. False: the session is gone, or the thread has to stop. */
+static bool step(struct tn_session *session) TN__UNLOCKS
 {
     struct tn__removal *removal;
     if ((removal = take_first(session, TN__ACK_NONE))) {
@@ -117,7 +117,7 @@ static void *work(void *argument)
 /* ---- the life of the thread ---- */
 
 /* In the child, the removals of which finalizers were running go on without these. */
-static void reclaimer_after_fork(struct tn_session *session)
+static void reclaimer_after_fork(struct tn_session *session) TN__LOCKED
 {
     struct tn__reclaimer *reclaimer = &session->reclaimer;
     pthread_cond_init(&reclaimer->wanted, NULL);
@@ -173,8 +173,7 @@ static void close_reclaimer(struct tn_session *session)
     pthread_cond_destroy(&session->reclaimer.wanted);
 }
 
-/* Under the lock. */
-static int start_thread(struct tn_session *session, struct tn_error *err)
+static int start_thread(struct tn_session *session, struct tn_error *err) TN__LOCKED
 {
     static const struct tn__reclaim_hooks hooks = {reclaimer_after_fork, stop_reclaimer, close_reclaimer};
     struct tn__reclaimer *reclaimer = &session->reclaimer;
@@ -192,8 +191,8 @@ static int start_thread(struct tn_session *session, struct tn_error *err)
 
 /* ---- public ---- */
 
-/* Under the lock, which `take` does not give up; it is given up in between only while links need what was taken. */
-static int begin(struct tn__retirement *r, const struct tn__taking *taking, struct tn_error *err)
+/* Releases the lock only between `take` and the end, while links need what was taken. */
+static int begin(struct tn__retirement *r, const struct tn__taking *taking, struct tn_error *err) TN__LOCKED
 {
     int code = taking ? taking->take(taking->context, r->tracker, err) : 0;
     if (code)

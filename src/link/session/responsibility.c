@@ -63,7 +63,7 @@ int tn_responsibility_define(struct tn_responsibility *promise, const struct tn_
 
 /* ---- handing on ---- */
 
-static struct tn__entry *find_owed(const struct tn_responsibility *promise, const char *name)
+static struct tn__entry *find_owed(const struct tn_responsibility *promise, const char *name) TN__LOCKED
 {
     struct tn__entry *entry = tn__symtab_find(&promise->library->symtab, name);
     return entry && entry->kind == TN__ENTRY_PROMISED && entry->promise == &promise->seen ? entry : NULL;
@@ -100,9 +100,9 @@ bool tn__responsibility_has_staged(const struct tn_responsibility *promise, cons
     return false;
 }
 
-/* Under the lock: these symbols belong to `to` from now on; threads that wait for them look again. All or none. */
+/* These symbols belong to `to` from now on; threads that wait for them look again. All or none. */
 static int hand_on(struct tn_responsibility *promise, struct tn_responsibility *to, const char *const *names,
-                   size_t count, struct tn_error *err)
+                   size_t count, struct tn_error *err) TN__LOCKED
 {
     if (!promise->owner)
         return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->seen.name);

@@ -61,7 +61,7 @@ static bool find_places(struct tn__retirement *r)
 
 /* ---- the steps ---- */
 
-static void wait_for_links(const struct tn__retirement *r)
+static void wait_for_links(const struct tn__retirement *r) TN__LOCKED
 {
     if (r->tracker)
         tn__tracker_wait(r->tracker);
@@ -70,7 +70,7 @@ static void wait_for_links(const struct tn__retirement *r)
 }
 
 /* What the hiding needs memory for. */
-static bool prepare(struct tn__retirement *r)
+static bool prepare(struct tn__retirement *r) TN__LOCKED
 {
     r->finalizers.from = r->library->session->allocator;
     if (!(r->going = tn__tracker_make_hidden(r->library)) || !find_places(r))
@@ -81,7 +81,7 @@ static bool prepare(struct tn__retirement *r)
     return true;
 }
 
-static void free_parts(struct tn__retirement *r)
+static void free_parts(struct tn__retirement *r) TN__LOCKED
 {
     const struct tn_allocator *from = r->library->session->allocator;
     tn__retirement_leave(r);

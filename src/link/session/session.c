@@ -147,9 +147,11 @@ void tn_session_destroy(struct tn_session *session)
         if (session->observers.items[i].closed)
             session->observers.items[i].closed(session->observers.items[i].context);
     tn__free(session->allocator, session->observers.items);
+    tn__session_lock(session);
     tn__unwind_remove(&session->unwind, session->tables);
     for (const struct tn__kept *kept = session->kept; kept; kept = kept->next)
         tn__codemem_give(&session->memory.windows[TN__WINDOW_NEAR], kept->range);
+    tn__session_unlock(session);
     tn__unwind_close(&session->unwind);
     tn__codemem_close(&session->memory);
     tn__arena_free(&session->arena);

@@ -42,7 +42,7 @@ static void mark_section(struct marker *marker, struct place place)
 
 /* ---- references ---- */
 
-static struct place place_of(const struct tn__object *object, uint32_t index)
+static struct place place_of(const struct tn__object *object, uint32_t index) TN__LOCKED
 {
     struct place none = {0};
     if (index >= object->data->symbol_count)
@@ -61,7 +61,7 @@ static struct place place_of(const struct tn__object *object, uint32_t index)
 }
 
 /* What a symbol leads to if nothing defines it: it is not known yet whether something does. */
-static struct place stand_in_of(const struct tn__object *object, uint32_t index)
+static struct place stand_in_of(const struct tn__object *object, uint32_t index) TN__LOCKED
 {
     const struct tn__symbol *symbol = index < object->data->symbol_count ? &object->data->symbols[index] : NULL;
     return symbol && symbol->stand_in == TN__STAND_IN_SLOT ? place_of(object, symbol->section) : (struct place){0};
@@ -82,7 +82,8 @@ static void mark_gathered(void *marker, const struct tn__object *object, struct 
     mark_section(marker, (struct place){object, section});
 }
 
-static void follow(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *unused)
+static void follow(struct marker *marker, const struct place *from, const struct tn__reloc *reloc,
+                   void *unused) TN__LOCKED
 {
     (void)unused;
     struct tn__entry *entry =
@@ -162,7 +163,8 @@ static bool find_record(const struct tn__input_section *section, uint64_t offset
 }
 
 /* An unreadable table keeps everything that it refers to. */
-static void note_unwind(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context)
+static void note_unwind(struct marker *marker, const struct place *from, const struct tn__reloc *reloc,
+                        void *context) TN__LOCKED
 {
     struct record *record = context;
     struct place to = place_of(from->object, reloc->symbol);
@@ -177,13 +179,14 @@ static void note_unwind(struct marker *marker, const struct place *from, const s
 }
 
 /* What an earlier link has placed is kept. */
-static bool is_linked(const struct tn__object *object, uint32_t index)
+static bool is_linked(const struct tn__object *object, uint32_t index) TN__LOCKED
 {
     struct tn__entry *entry = index < object->data->symbol_count ? object->data->symbols[index].entry : NULL;
     return entry && tn__entry_target(entry)->kind == TN__ENTRY_LINKED;
 }
 
-static void note_support(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *unused)
+static void note_support(struct marker *marker, const struct place *from, const struct tn__reloc *reloc,
+                         void *unused) TN__LOCKED
 {
     (void)unused;
     struct place to = place_of(from->object, reloc->symbol);
@@ -234,7 +237,7 @@ static void mark_kept(struct marker *marker, const struct tn__object *object)
     }
 }
 
-static int mark_roots(struct marker *marker, const struct tn__roots *roots)
+static int mark_roots(struct marker *marker, const struct tn__roots *roots) TN__LOCKED
 {
     struct tn__link *link = marker->link;
     for (size_t i = 0; i < roots->count; i++) {
@@ -266,7 +269,7 @@ static void strip_sections(struct tn__object *object)
 }
 
 /* Removes the definitions that lay in stripped sections. */
-static int strip_symbols(struct tn__link *link, struct tn__object *object)
+static int strip_symbols(struct tn__link *link, struct tn__object *object) TN__LOCKED
 {
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
@@ -295,7 +298,7 @@ static void mark_all(struct marker *marker)
     follow_all(marker);
 }
 
-static int strip(struct tn__link *link)
+static int strip(struct tn__link *link) TN__LOCKED
 {
     struct marker marker = {.link = link};
     int code = mark_roots(&marker, link->request->roots);

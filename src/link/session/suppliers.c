@@ -4,8 +4,9 @@
 
 #include "link/session/contents.h"
 
-/* Under the lock. NULL: it is not there. */
-static struct tn__supplier *take(struct tn__suppliers *list, const struct tn__supplier *wanted, bool generates)
+/* NULL: it is not there. */
+static struct tn__supplier *take(struct tn__suppliers *list, const struct tn__supplier *wanted,
+                                 bool generates) TN__LOCKED
 {
     struct tn__supplier **at = &list->first, *found;
     while ((found = *at) && (found->context != wanted->context ||
@@ -26,7 +27,7 @@ static int not_there(const struct tn_library *library, const char *what, struct 
 }
 
 /* What resolvers were found to know is looked for again. */
-static void forget_answers(struct tn_library *library)
+static void forget_answers(struct tn_library *library) TN__LOCKED
 {
     for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
         struct tn__entry *entry = library->symtab.slots[i];

@@ -5,7 +5,6 @@
 
 #include "link/session/contents.h"
 
-/* Under the session's lock. */
 int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit *what)
 {
     struct tn_tracker *owner = object->owner;

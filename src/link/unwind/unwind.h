@@ -7,6 +7,7 @@
 #define TENON_UNWIND_H
 
 #include "base/base.h"
+#include "base/locked.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -63,11 +64,13 @@ int tn__unwind_encoding(const uint8_t *common, const uint8_t *end);
 
 /* Prepares a list of `count` tables, with `bytes` in all, at *tables; false when memory is out. They are registered, or
  * removed, before others are prepared. */
-bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, size_t bytes, struct tn__unwind_table **tables);
+bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, size_t bytes,
+                        struct tn__unwind_table **tables) TN__LOCKED;
 /* Registers a prepared table with the values of `as`, except for its place in the list. */
-void tn__unwind_register(struct tn__unwind *unwind, struct tn__unwind_table *table, struct tn__unwind_table as);
+void tn__unwind_register(struct tn__unwind *unwind, struct tn__unwind_table *table,
+                         struct tn__unwind_table as) TN__LOCKED;
 /* Deregisters and frees a list of tables, registered or not. No thread runs their functions or unwinds through them. */
-void tn__unwind_remove(struct tn__unwind *unwind, struct tn__unwind_table *tables);
+void tn__unwind_remove(struct tn__unwind *unwind, struct tn__unwind_table *tables) TN__LOCKED;
 /* Adds a free block: one that no thread reads any more, or memory of the caller's, which is not freed. */
 void tn__unwind_give(struct tn__unwind *unwind, void *block);
 /* Frees everything; all tables are deregistered. */

@@ -169,6 +169,24 @@ static void sizes_are_those_of_the_definition_in_use(void **state)
         }
 }
 
+static void a_common_symbol_may_be_weak(void **state)
+{
+    (void)state;
+    enum { SIZE = 40, ALIGNMENT = 32 };
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    elf_symbol(&elf, "x", STB_WEAK, STT_OBJECT, SHN_COMMON, ALIGNMENT, SIZE);
+    elf_symbol(&elf, "y", STB_WEAK, STT_OBJECT, SHN_COMMON, ALIGNMENT, SIZE);
+    struct bytes object = elf_finish(&elf);
+    struct fixture f = open_fixture(NULL);
+    add_bytes(&f, "weak.o", object.at, object.size);
+    const uint8_t *x = lookup(&f, "x"), *y = lookup(&f, "y");
+    assert_true(x - y >= SIZE || y - x >= SIZE);
+    assert_int_equal((uintptr_t)x % ALIGNMENT, 0);
+    close_fixture(&f);
+    free(object.at);
+}
+
 /* What is linked has no sizes any more, and the client's symbols never had. */
 static void a_size_that_is_not_known_is_not_taken_for_zero(void **state)
 {
@@ -222,6 +240,7 @@ int main(void)
         cmocka_unit_test(an_object_without_symbols),
         cmocka_unit_test(a_branch_to_a_far_absolute_symbol_goes_through_a_stub),
         cmocka_unit_test(sizes_are_those_of_the_definition_in_use),
+        cmocka_unit_test(a_common_symbol_may_be_weak),
         cmocka_unit_test(a_size_that_is_not_known_is_not_taken_for_zero),
         cmocka_unit_test(a_label_may_lie_a_little_behind_its_section),
     };

@@ -27,10 +27,12 @@ static const struct winner winners[] = {
     {"undefined, strong", {UNDEFINED, "x"}, {STRONG, "x", 2}, 0, 2},
     {"strong, undefined", {STRONG, "x", 1}, {UNDEFINED, "x"}, 0, 1},
     {"unique, weak", {UNIQUE, "x", 1}, {WEAK, "x", 2}, 0, 1},
-    {"weak, unique", {WEAK, "x", 1}, {UNIQUE, "x", 2}, 0, 1},
-    {"unique, unique", {UNIQUE, "x", 1}, {UNIQUE, "x", 2}, 0, 1},
-    {"unique, strong", {UNIQUE, "x", 1}, {STRONG, "x", 2}, 0, 2},
-    {"strong, unique", {STRONG, "x", 1}, {UNIQUE, "x", 2}, 0, 1},
+    {"weak, unique", {WEAK, "x", 1}, {UNIQUE, "x", 2}, 0, 2},
+    {"unique, common", {UNIQUE, "x", 1}, {COMMON, "x", 4, 4}, 0, 1},
+    {"common, unique", {COMMON, "x", 4, 4}, {UNIQUE, "x", 2}, 0, 2},
+    {"unique, unique", {UNIQUE, "x", 1}, {UNIQUE, "x", 2}, TN_EDUP, 1},
+    {"unique, strong", {UNIQUE, "x", 1}, {STRONG, "x", 2}, TN_EDUP, 1},
+    {"strong, unique", {STRONG, "x", 1}, {UNIQUE, "x", 2}, TN_EDUP, 1},
     {"weak undefined, weak", {WEAK_UNDEFINED, "x"}, {WEAK, "x", 2}, 0, 2},
 };
 

@@ -40,7 +40,7 @@ int tn__compare_copies(const struct tn__object *object, const struct tn__group *
 
 /* Discards what the object had of groups of which a better copy has come, and its definitions there. */
 static int drop_lost(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
-                     struct tn_error *err)
+                     struct tn_error *err) TN__LOCKED
 {
     object->has_lost = false;
     tn__object_reclaim_groups(library, object);
@@ -59,7 +59,7 @@ static int drop_lost(struct tn_library *library, struct tn__object *object, stru
 }
 
 static int drop_lost_of(struct tn_library *library, const struct tn__list *objects, struct tn__journal *journal,
-                        struct tn_error *err)
+                        struct tn_error *err) TN__LOCKED
 {
     int code = 0;
     for (struct tn__list *node = objects->next; !code && node != objects; node = node->next) {

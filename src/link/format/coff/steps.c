@@ -79,7 +79,7 @@ static void take_alias(const struct tn__object *object, const struct tn__symbol 
 }
 
 static int enter_aliases(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
-                         struct tn_error *err)
+                         struct tn_error *err) TN__LOCKED
 {
     int code = 0;
     for (uint32_t i = object->data->first_global; !code && i < object->data->symbol_count; i++)

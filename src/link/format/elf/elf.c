@@ -202,11 +202,11 @@ static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t secti
 static int check_thread_local(const struct tn__elf_reader *r, uint32_t index, struct tn__symbol *symbol)
 {
     const struct tn__input_section *section = &r->object->sections[symbol->section];
-    bool is_tls = symbol->type == TN__TYPE_TLS;
-    bool in_tls = symbol->place == TN__PLACE_SECTION &&
-                  (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO);
-    bool unloaded = symbol->place == TN__PLACE_SECTION && section->kind == TN__SECTION_UNLOADED;
-    if (is_tls == in_tls || symbol->place == TN__PLACE_UNDEFINED || unloaded || symbol->type == TN__TYPE_SECTION)
+    bool is_tls = symbol->type == TN__TYPE_TLS, in_section = symbol->place == TN__PLACE_SECTION;
+    bool in_tls = in_section && (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO);
+    bool may_be_either = in_section ? section->kind == TN__SECTION_UNLOADED || symbol->type == TN__TYPE_SECTION
+                                    : symbol->place == TN__PLACE_UNDEFINED || symbol->place == TN__PLACE_COMMON;
+    if (is_tls == in_tls || may_be_either)
         return 0;
     if (is_tls || symbol->type != TN__TYPE_OTHER)
         return FAIL(r, "%s: symbol %u (%s) is %s", r->object->name, index, symbol->name,
@@ -236,18 +236,17 @@ static int read_symbol(struct tn__elf_reader *r, uint32_t index, const uint8_t *
     uint16_t section = tn__get16(bytes + offsetof(Elf64_Sym, st_shndx));
     if (name >= r->strings_size)
         return FAIL(r, "%s: symbol %u: its name lies outside the string table", r->object->name, index);
-    /* Of a variable that every object that needs it defines: as good as any other copy, whatever their bindings. */
-    bool is_one_copy = bind == STB_GNU_UNIQUE && section != SHN_UNDEF;
     unsigned visibility = ELF64_ST_VISIBILITY(bytes[offsetof(Elf64_Sym, st_other)]);
     *symbol = (struct tn__symbol){
         .name = r->strings + name,
         .value = tn__get64(bytes + offsetof(Elf64_Sym, st_value)),
         .size = tn__get64(bytes + offsetof(Elf64_Sym, st_size)),
         .type = types[ELF64_ST_TYPE(info)],
-        .binding = bind == STB_LOCAL                 ? TN__BIND_LOCAL
-                   : bind == STB_WEAK || is_one_copy ? TN__BIND_WEAK
-                                                     : TN__BIND_GLOBAL,
+        .binding = bind == STB_LOCAL  ? TN__BIND_LOCAL
+                   : bind == STB_WEAK ? TN__BIND_WEAK
+                                      : TN__BIND_GLOBAL,
         .hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL,
+        .is_copy = bind == STB_GNU_UNIQUE,
     };
     int code = place_symbol(r, index, section, symbol);
     if (!code && (r->has_tls || symbol->type >= TN__TYPE_TLS))
