@@ -34,7 +34,7 @@ static bool add_chunk(struct tn__arena *arena, size_t total)
     return true;
 }
 
-/* Inserted behind the first chunk, which remains the current one. */
+/* The large chunk is inserted after the first one, which remains the current one. */
 static void *alloc_large(struct tn__arena *arena, size_t total)
 {
     struct tn__arena_chunk *chunk = new_chunk(arena, total);

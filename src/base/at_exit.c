@@ -63,7 +63,7 @@ static void run_with_status(int status, void *unused)
     run();
 }
 
-/* What on_exit is given stays in the list of glibc when a shared library that contains us is closed. */
+/* A function that is given to on_exit stays in glibc's list when a shared library that contains this code is closed. */
 bool tn__exit_tells_status(void)
 {
     return on_exit && tn__os_is_part_of_program();
@@ -170,7 +170,8 @@ void tn__at_exit_renew(void)
     tn__mutex_unlock(&lock);
 }
 
-/* For the handle of ours, the C library does not notice that a shared library that contains us is closed. */
+/* The handle is not that of a shared library that contains this code, so the C library does not notice when that is
+ * closed. */
 __attribute__((destructor)) static void leave(void)
 {
     if (!is_listed && !is_anchored)

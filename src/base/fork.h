@@ -20,8 +20,8 @@ struct tn__fork_hooks {
     void (*after)(bool in_child);
 };
 
-/* A number that changes, in both parent and child, at each fork: while all these locks are held, so what is under one
- * of them is of one generation. */
+/* A number that changes at each fork, in both parent and child, while all these locks are held. So what one of them
+ * guards is of one generation. */
 uint64_t tn__fork_generation(void);
 
 /* From now on forks call these hooks at their level, so each function that takes a lock calls this first. Calls after

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What os.h says of the processor, on AArch64. */
+/* The functions of os.h that depend on the processor, for AArch64. */
 
 #include <ucontext.h>
 

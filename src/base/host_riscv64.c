@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What os.h says of the processor, on RISC-V. */
+/* The functions of os.h that depend on the processor, for RISC-V. */
 
 #include <ucontext.h>
 
@@ -33,5 +33,6 @@ void tn__os_flush_code(uint64_t address, size_t size)
 
 void tn__os_relax(void)
 {
-    __asm__ volatile(".4byte 0x0100000f"); /* pause (Zihintpause), a fence of nothing for others */
+    /* Pause (Zihintpause); other processors take it for a fence that orders nothing. */
+    __asm__ volatile(".4byte 0x0100000f");
 }

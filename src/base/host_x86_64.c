@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What os.h says of the processor, on x86-64. */
+/* The functions of os.h that depend on the processor, for x86-64. */
 
 #include <ucontext.h>
 

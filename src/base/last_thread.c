@@ -19,7 +19,8 @@
 
 /* ---- counting ---- */
 
-/* Under the lock of threads: of which process these are, since a child of a fork has none of them. */
+/* The threads of the library, and in which process: the child of a fork has none of them. Guarded by the lock of
+ * threads. */
 static struct {
     uint32_t process, count;
 } own;

@@ -14,7 +14,7 @@
  * of the library waits for their ends. Without memory, a key, or a system that counts threads, the process stays. */
 void tn__last_thread_watch(void);
 
-/* Around what a thread of the library does; what `begin` returns is for `end`. */
+/* Called before and after what a thread of the library does; what `begin` returns is for `end`. */
 uint32_t tn__own_thread_begin(void);
 void tn__own_thread_end(uint32_t process);
 

@@ -41,7 +41,7 @@ enum tn__level {
     TN__LEVEL_SOURCES,     /* debug information */
     TN__LEVEL_MODULES,     /* the list of modules of JITs; at a fork also those that are not being compiled */
     TN__LEVEL_MODULE,      /* a module of a JIT */
-    TN__LEVEL_BUILD,       /* what the threads share that make an image */
+    TN__LEVEL_BUILD,       /* what threads that make an image together share */
     TN__LEVEL_JITS,        /* lists of JITs */
     TN__LEVEL_TIERS,       /* what JITs compile again */
     TN__LEVEL_CACHES,      /* lists of what caches have to write */
@@ -85,7 +85,7 @@ void tn__mutex_check_wait(const struct tn__mutex *mutex); /* before it is releas
 void tn__mutex_note_made(struct tn__mutex *mutex, enum tn__level level, bool is_recursive);
 void tn__mutex_note_taken(struct tn__mutex *mutex);
 void tn__mutex_note_given(struct tn__mutex *mutex);
-/* In the child of a fork: before a lock that this thread may hold is made anew. */
+/* In the child of a fork: before a lock that this thread may hold is initialised anew. */
 void tn__mutex_forget(struct tn__mutex *mutex);
 #else
 #define TN__MUTEX(level)                                                                                               \
@@ -146,7 +146,7 @@ static inline bool tn__mutex_try(struct tn__mutex *mutex)
     return true;
 }
 
-/* The same for callers that wait for it then. */
+/* The same for callers that then wait for the lock: it is taken in order. */
 static inline bool tn__mutex_lock_at_once(struct tn__mutex *mutex)
 {
     tn__mutex_check(mutex);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Where calls go on that come to a stub of a session, or to the entry of an image's function (doc/REDIRECT.md). With
- * these, each finds circles through the other, and an image finds what leads to it, though neither contains the
+/* Where calls of a session's stub, or of the entry of an image's function, go on (doc/REDIRECT.md). By these functions
+ * stubs and images find circles through each other, and an image finds what leads to it, though neither contains the
  * other. */
 
 #ifndef TENON_ONWARD_H

@@ -369,7 +369,7 @@ void tn__os_seed(uint64_t numbers[2])
 
 /* Defined by every ELF linker for the file that holds this object. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden"))); /* of the file that this is linked into */
+extern const char _end[] __attribute__((visibility("hidden"))); /* the end of the file that this is linked into */
 
 void tn__os_program_range(uint64_t *start, uint64_t *end)
 {

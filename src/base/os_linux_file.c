@@ -76,7 +76,7 @@ static size_t pages_of(size_t size)
     return (size_t)tn__align_up(size, tn__os_page_size());
 }
 
-/* Of a file that becomes shorter meanwhile, what is left of it. */
+/* Copies a file into memory. If the file becomes shorter meanwhile, what is left of it is copied. */
 static int copy_file(int fd, size_t size, struct tn__os_file *file)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | (size <= READ_MOST ? MAP_POPULATE : 0);

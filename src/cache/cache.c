@@ -14,7 +14,8 @@
 #include "cache/description.h"
 #include "cache/digest.h"
 
-/* So much is written before a module ends, if it doubles the pack: each byte is written about twice at most. */
+/* If so many bytes are pending and would double the pack, they are written before the module ends. So each byte is
+ * written about twice at most. */
 enum { PENDING_MOST = 1 << 20 };
 
 struct cache {
@@ -43,7 +44,7 @@ struct cached {
     struct tn__list listed;
     struct cache *cache;
     const struct tn_compile_options *options;
-    bool is_excluded; /* the compiler behind has it, and no store */
+    bool is_excluded; /* the compiler behind has it, but no store does */
     uint8_t key[TN__SHA256_SIZE];
     struct tn_buffer bytes; /* of the pack, as it was read */
     struct tn__pack pack;
@@ -240,8 +241,8 @@ static void take_module(struct cached *c, void *module)
         c->cache->behind->close(module);
 }
 
-/* In a pack that is not what it says it is, a description may be another module's. What it names was promised, so this
- * is an error; with the right description in the pack it is one of this run only. */
+/* A pack with wrong contents may have another module's description. Names in it were promised, so this is an error. The
+ * right description replaces it in the pack, so later runs do not see the error. */
 static int reopen(struct cached *c, const char *name, struct tn_error *err)
 {
     struct tn_buffer made = {0};
@@ -419,7 +420,7 @@ static struct cache *of(const struct tn_compiler *compiler)
     return compiler && compiler->open == open_module ? compiler->context : NULL;
 }
 
-/* What a compiler says of itself, or the client in its place, with a NUL. */
+/* What a compiler says of itself, or the client in its place; ends with a NUL. */
 static int take_identity(struct cache *cache, const struct tn_cache_options *options, struct tn_error *err)
 {
     struct tn_buffer text = {0};

@@ -69,7 +69,7 @@ struct tn__pack_item {
     uint32_t kind, part;
     const void *bytes;
     size_t size;
-    const uint8_t *digest; /* of the bytes, with kind and part: not yet compared if it is not NULL */
+    const uint8_t *digest; /* of bytes, kind and part; not NULL: it was not yet compared with them */
 };
 
 struct tn__pack {

@@ -110,7 +110,8 @@ const struct tn__variant_row tn__variant_rows[] = {
     MEMBER(counters, TN__VARIANT_IS_SET, 1, 16),
     NO_MEMBER(is_idle),
     NO_MEMBER(cancelled), /* there is no object then */
-    /* An object that was kept and lacks one is refused, and made anew; the new one serves those who need fewer. */
+    /* A kept object that lacks one of these symbols is refused, and made anew; the new object also serves requests that
+     * need fewer. */
     NO_MEMBER(needed),
     NO_MEMBER(needed_count),
 };

@@ -44,7 +44,7 @@ struct tn__pack_item tn__pack_item(const struct tn__pack *pack, uint32_t index)
                                   .digest = row + DIGEST_AT};
 }
 
-/* By which rows are ordered: the kind, then the part. */
+/* The order of rows: by kind, then by part. */
 static uint64_t place_of(uint32_t kind, uint32_t part)
 {
     return (uint64_t)kind << 32 | part;

@@ -14,7 +14,8 @@ struct tn__ahead_object tn__ahead_taken;
 
 enum { PARTS = 256, BYTES = 64 << 20 };
 
-/* Of the gap, in its units: the most, and what one part that was overtaken adds, and one that was not takes away. */
+/* The gap, in its units: its upper bound; what it grows by when a caller overtakes a part; what it shrinks by when a
+ * part was not overtaken. */
 enum { GAP_MOST = 48 * TN__AHEAD_GAP_UNIT, GAP_MORE = 4 * TN__AHEAD_GAP_UNIT, GAP_LESS = 1 };
 
 static void run(void *context, int is_cancelled);
@@ -80,7 +81,7 @@ static void free_event(struct tn__ahead_event *event)
 
 /* ---- modules ---- */
 
-/* What was compiled ahead waits for a call; it waits no more. */
+/* What was compiled ahead waits for a call, or does not wait any more. */
 static void count_waiting(struct tn__ahead *ahead, const struct tn__ahead_object *object)
 {
     atomic_fetch_add(&ahead->waiting_parts, 1);
@@ -419,7 +420,7 @@ static void end(struct tn__ahead *ahead)
     atomic_store(&ahead->ended, true);
 }
 
-/* By the last user of the JIT: no task is under way. */
+/* Called by the last user of the JIT, when no task is under way. */
 static void free_ahead(struct tn__ahead *ahead)
 {
     if (ahead->process != tn__os_process_id())

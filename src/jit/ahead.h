@@ -97,7 +97,7 @@ struct tn__ahead {
     struct tn__ahead_candidate *waiting; /* by rank */
     size_t waiting_count, waiting_space;
     uint64_t event_number;
-    /* So many of the first candidates are left to the callers, who are about to compile them; in units. */
+    /* how many of the first candidates are left to callers, which are about to compile them; in units */
     unsigned gap;
     atomic_uint_fast64_t waiting_parts, waiting_bytes, waiting_ns; /* compiled and not called yet */
     struct tn_ahead_stats counters;
@@ -110,14 +110,14 @@ void tn__ahead_called(struct tn__ahead *ahead, struct tn__ahead_module *module, 
                       const struct tn_buffer *bytes);
 /* Notes what an object refers to. */
 void tn__ahead_look(struct tn__ahead_module *module, uint32_t part, const void *bytes, size_t length);
-/* What a part refers to becomes candidates; `generation`: of these. */
+/* Makes candidates of what a part refers to; `generation` is theirs. */
 void tn__ahead_guess(struct tn__ahead *ahead, struct tn__ahead_module *module, uint32_t part, unsigned generation);
 void tn__ahead_prefetch(struct tn__ahead *ahead, const struct tn_buffer *names, struct tn_prefetch *handle);
 /* All of the last order. */
 void tn__ahead_follow(struct tn__ahead *ahead, struct tn__ahead_module *module);
 /* Takes the next one off. False: there is none, for now. */
 bool tn__ahead_next(struct tn__ahead *ahead, struct tn__ahead_candidate *next);
-/* Of a module; NULL: of all. */
+/* Forgets the candidates of a module; NULL: all candidates. */
 void tn__ahead_forget(struct tn__ahead *ahead, const struct tn__ahead_module *module);
 void tn__ahead_release(struct tn_prefetch *handle); /* NULL is ignored */
 

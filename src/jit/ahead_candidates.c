@@ -6,8 +6,8 @@
 #include "jit/ahead.h"
 #include "link/model/object.h"
 
-/* So many wait at most, guesses upon guesses go so deep, and the processor time of guesses that were compiled and not
- * yet called may be this share of all that was spent, and so much at the beginning. */
+/* The limits: how many candidates wait; how deep guesses upon guesses go; which share of all processor time may be that
+ * of guesses that were compiled and not yet called, and how much of it at the beginning. */
 enum { WAITING_MOST = 4096, DEPTH_MOST = 3, UNUSED_PERCENT = 25, UNUSED_FREE_NS = 5000000 };
 
 enum { RANK_NAMED = 1, RANK_ORDER, RANK_CALLED };
@@ -167,14 +167,14 @@ static bool is_full(struct tn__ahead *ahead)
            (options->ns && ahead->counters.spent_ns >= options->ns);
 }
 
-/* True if calls have gone on behind its place in the last order: then it may not be needed this time. */
+/* True if calls have passed its place in the last order: then it may not be needed this time. */
 static bool is_passed(const struct tn__ahead_candidate *c)
 {
     return c->rank >> 56 == RANK_ORDER && c->module->parts[c->part].place <= c->module->placed;
 }
 
-/* The first candidates are what callers are about to compile themselves: when that has happened, more of them are left
- * to the callers. */
+/* Callers are about to compile the first candidates themselves. When a caller has overtaken the thread, more candidates
+ * are left to callers. */
 bool tn__ahead_next(struct tn__ahead *ahead, struct tn__ahead_candidate *next)
 {
     size_t kept = 0, chosen = SIZE_MAX, late = SIZE_MAX;

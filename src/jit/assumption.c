@@ -217,8 +217,8 @@ static void lead_away(struct tn__resting *r)
     give_lock();
 }
 
-/* A second thread that breaks the same does what the first one has not done yet, and again what it is doing. So when
- * either returns, all is done. */
+/* If a second thread breaks the same assumption, it does what the first one has not done yet, and repeats what the
+ * first one is doing. So when either returns, all is done. */
 int tn_assumption_break(struct tn_assumption *assumption, struct tn_error *err)
 {
     if (!assumption)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a module rests on (doc/TIERS.md, "Assumptions"). All of its code does, at every tier. When one of its
- * assumptions is broken, what calls it from elsewhere is led away: stubs to code that tn_jit_replace has found below it
- * (replace.c), code instances to their generic entries.
+/* The assumptions that a module rests on (doc/TIERS.md, "Assumptions"): all of its code rests on them, at every tier.
+ * When one of them is broken, calls from elsewhere are led away from the module: stubs to code that tn_jit_replace has
+ * found below it (replace.c), code instances to their generic entries.
  *
  * Only assumption.c creates assumptions, and all of its functions are reached through these: a program that does not
  * call tn_assumption_create has none of it. */
@@ -46,7 +46,7 @@ struct tn_assumption {
     struct tn__list resting;          /* struct tn__rest */
 };
 
-/* Of a module. It uses the JIT, the libraries and the assumptions. */
+/* What is known of a module that rests on assumptions. It uses the JIT, the libraries and the assumptions. */
 struct tn__resting {
     const struct tn__assumption_hooks *hooks;
     atomic_size_t users;

@@ -11,8 +11,8 @@
 #include "base/at_exit.h"
 #include "base/os.h"
 
-/* The process in the upper half, in the lower one how many are in the compiler. After a fork, those of the parent do
- * not count. */
+/* The upper half is the number of the process; the lower half counts the threads that are in the compiler. After a
+ * fork, those of the parent do not count. */
 static uint64_t running;
 static uint32_t ended, left;                       /* `left` changes after `running` */
 static __thread uint32_t inside, entered, process; /* that in which this thread counts, or 0 */

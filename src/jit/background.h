@@ -2,7 +2,7 @@
 
 /* Compilations that no call waits for, and the end of the program. At exit, the objects of the compiler in this process
  * are destroyed (LLVM's static ones), perhaps long before the process has ended, and a thread that is compiling then
- * reads what is gone. Threads of the program that do so are its own affair; these are ours. */
+ * reads what is gone. The program is responsible for its own threads, the library for these. */
 
 #ifndef TENON_JIT_BACKGROUND_H
 #define TENON_JIT_BACKGROUND_H

@@ -16,14 +16,14 @@
 #define TN__COUNTER_TOLD   "tenon.told."   /* the function that is called */
 
 struct tn__counter {
-    int32_t calls, loops; /* that are left; the code decrements them, relaxed, and calls when one is negative */
+    int32_t calls, loops; /* how many are left: the code decrements them, relaxed, and calls when one is negative */
     uint64_t limits;      /* the first symbol */
     uint64_t module;      /* the second one */
     uint32_t part, level;
     uint32_t told, padding; /* how often the function was called; 0: the counters have not been set */
 };
 
-/* By what the counters of a part differ from those of others. */
+/* What distinguishes the counters of a part from those of others. */
 struct tn__counters {
     const char *tag;
     uint32_t part;

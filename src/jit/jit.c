@@ -234,7 +234,7 @@ static void ask_for_initializers(struct tn__request *request, const struct tn__j
             request->everything = true;
 }
 
-/* In one link: what one of several has linked, no definition of the others could override. */
+/* Links in one step: what a first link of several had linked, no definition of the others could override. */
 static int link_with(struct tn_library *library, const struct tn__jit_initializer *all, const char *const *names,
                      size_t count, struct tn_error *err)
 {

@@ -67,7 +67,7 @@ struct tn__ahead_hooks {
                                       const struct tn_ir *ir);
     /* A part is needed for the first time. True: it was compiled ahead, and the object is the caller's. */
     bool (*take)(struct tn__ahead_module *module, size_t part, struct tn_buffer *object);
-    /* It is there; NULL: it had been compiled ahead. `begin`: when it was needed. */
+    /* The part's object is there; NULL: it had been compiled ahead. `begin`: when it was needed. */
     void (*made)(struct tn__ahead_module *module, size_t part, const struct tn_input *object, uint64_t begin);
     void (*closing)(struct tn__ahead_module *module);
     void (*end)(struct tn__ahead *ahead);  /* the client destroys the JIT */
@@ -112,7 +112,7 @@ struct tn__jit_kept {
 /* A module, until the last symbol that it promised is materialized or removed; with tiers, until it is removed. */
 struct tn__added_module {
     atomic_size_t users;  /* of this struct */
-    atomic_size_t makers; /* of these, those that may compile: materializers, and the thread that adds it */
+    atomic_size_t makers; /* of the users, those that may compile: materializers, and the thread that adds the module */
     struct tn_jit *jit;
     void *module;              /* the compiler's, as long as there are makers */
     struct tn__tiered *tiered; /* NULL: it has no tiers (tiers.h) */
@@ -143,7 +143,7 @@ static inline uint64_t tn__jit_hash(uint64_t seed, const char *text)
 
 enum { TN__JIT_NAME_SIZE = 300 };
 
-/* What a part is called: as a member of an archive would be, without what lazy compilation has added to the name. */
+/* The name of a part: as a member of an archive would be called, without what lazy compilation has added. */
 void tn__jit_name_part(const struct tn__added_module *module, size_t part, char name[TN__JIT_NAME_SIZE]);
 
 void tn__jit_use(struct tn_jit *jit);

@@ -51,7 +51,8 @@ void tn__jit_name_part(const struct tn__added_module *m, size_t part, char name[
         snprintf(name, TN__JIT_NAME_SIZE, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
 }
 
-/* What the object of a whole module may leave out, and must not this time: only it can define it. */
+/* Finds what the object of a whole module may leave out, but must not this time, because only this object can define
+ * it. */
 static int find_needed(const struct tn__added_module *m, struct tn_responsibility *responsibility,
                        struct tn__arena *arena, struct tn__jit_how *how, struct tn_error *err)
 {
@@ -67,7 +68,7 @@ static int find_needed(const struct tn__added_module *m, struct tn_responsibilit
     return how->needed ? 0 : tn__no_memory(err, m->name);
 }
 
-/* Of an object that was not made now. What is wrong with it shows when it is tried. */
+/* Tries an object that an earlier run has made. What is wrong with it shows then. */
 static int try(struct tn_responsibility *responsibility, const struct tn__jit_how *how, struct tn_error *err)
 {
     for (size_t i = 0; i < how->needed_count; i++)
@@ -366,7 +367,8 @@ static int define_stubs(struct adding *a)
 
 /* ---- adding ---- */
 
-/* So that tn_jit_run_initializers finds them. The module's own symbols may give way to those of others. */
+/* Notes the initializers for tn_jit_run_initializers. The module's own symbols may give way to those of other modules.
+ * */
 static int note_initializers(struct adding *a)
 {
     static uint64_t notes; /* atomic */
@@ -419,7 +421,7 @@ static int promise_tiers(struct adding *a)
     return tiering ? tiering->promise(a->m, a->library, a->owner, a->err) : 0;
 }
 
-/* What they add belongs to one owner, by which all of it is undone. */
+/* The steps of adding a module. What they add belongs to one owner, by which all of it is undone. */
 static int (*const phases[])(struct adding *a) = {
     enter_types, promise_assumptions, note_initializers, promise_parts, promise_tiers, define_stubs,
 };

@@ -30,7 +30,7 @@ struct replacing {
     struct tn__jit_version *version;
     struct tn__resting *rests; /* NULL: on nothing */
     struct tn__arena arena;
-    struct function *symbols; /* of the version; then its functions only */
+    struct function *symbols; /* all symbols of the version; then its functions only */
     size_t count, space;
     struct tn_tracker *stubs; /* owns new ones, until all is well */
     bool was_seen;            /* threads may have called the version, or may have the address of a new stub */
@@ -89,8 +89,8 @@ static int open_version(struct replacing *r)
  * later call. */
 static bool remove_version(struct tn_jit *jit, struct tn__jit_version *version, bool waits)
 {
-    /* Not the wait of tn_tracker_retire: that one takes the names before it waits, and has to wait after that, for what
-     * a first call that ends meanwhile stores. So a replacement takes the time of two, if threads are attached. */
+    /* This is not the wait of tn_tracker_retire, which comes after the names were taken away, because a first call that
+     * ends meanwhile may still store an address. So a replacement waits twice if threads are attached. */
     if (waits)
         tn__session_quiesce(version->library->session);
     int code = waits ? tn_tracker_retire(tn_library_tracker(version->library), NULL) : 0;
@@ -252,7 +252,7 @@ static int prepare(const struct replacing *r, struct function *f)
     return f->claim ? 0 : tn__no_memory(r->err, f->name);
 }
 
-/* What may have changed since. */
+/* Checks what may have changed since `prepare`. */
 static int check(const struct replacing *r) TN__LOCKED
 {
     int code = tn__library_check(r->library, r->err);

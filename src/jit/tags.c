@@ -6,7 +6,7 @@
 
 #include "jit/jit.h"
 
-/* By what a tag begins with and by the library. */
+/* Found by the beginning of the module's digest, and by the library. */
 struct tn__jit_tag {
     struct tn__tree node;
     uint64_t modules; /* numbers that were given out */

@@ -2,9 +2,9 @@
 
 /* Compiling functions for higher tiers. One thread, for all JITs of the process, takes what counters tell. Where the
  * session has threads, it hands out an idle task for each function, one at a time for each JIT; otherwise it compiles
- * itself. Whoever compiles looks up the body of a tier, which a materializer promises (tiers_add.c), as any other
- * thread could: so a body belongs to the tracker of its module, goes with it, and fails once. Then the stub is led
- * there, if it still leads to a lower tier.
+ * itself. The thread that compiles looks up the body of a tier, which a materializer promises (tiers_add.c), as any
+ * other thread could: so a body belongs to the tracker of its module, goes with it, and fails once. Then the stub is
+ * led there, if it still leads to a lower tier.
  *
  * No function of a session is called under the lock here, because a session's lock is released with callbacks, which
  * take this one. */
@@ -39,7 +39,7 @@ static void after_fork(bool in_child)
     all.stops = 0;
     for (struct tn__list *at = all.is_ready ? all.jits.next : &all.jits; at != &all.jits; at = at->next) {
         struct tn__tiers *tiers = tn__container_of(at, struct tn__tiers, listed);
-        tiers->uses = 0; /* those threads are not here */
+        tiers->uses = 0; /* the threads that used it are not in the child */
         tiers->left = tiers->busy ? tiers->busy : tiers->left;
         tiers->busy = NULL;
         tiers->has_task = false;

@@ -25,7 +25,7 @@ struct tn__tiers {
     unsigned share;      /* percent */
     bool retires;        /* bodies that have given way */
     bool is_open;
-    unsigned uses;                /* of threads that are at work for it; the end waits for them */
+    unsigned uses;                /* threads that work for it; its end waits for them */
     bool has_task;                /* to compile; it may not have begun */
     uint64_t rests_until;         /* then the next one may be handed out (`share`) */
     struct tn__tiered_part *busy; /* what is being compiled: it has a use of the module, the library and the JIT */
@@ -97,7 +97,7 @@ static inline size_t tn__tiered_number(const struct tn__tiered_part *part)
 {
     return (size_t)(part - part->of->parts);
 }
-/* Those of a part that have stubs and bodies. */
+/* Iterates over the symbols of a part that have stubs and bodies. */
 #define TN__EACH_BODY(s, tiered_part)                                                                                  \
     size_t count_of_##s;                                                                                               \
     for (const struct tn_module_symbol *                                                                               \

@@ -10,7 +10,8 @@
 
 enum { CELLS = 1024 };
 
-/* `turn` minus the cell's index: n * CELLS, free for the n-th round; one more, filled in. */
+/* `turn` minus the cell's index is n * CELLS if the cell is free for the n-th round, and one more if it is filled in.
+ * */
 static struct {
     atomic_size_t turn;
     struct tn__told told;

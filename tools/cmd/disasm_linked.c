@@ -108,7 +108,7 @@ static bool name_field(void *context, uint64_t at, uint64_t end, const char **na
     return false;
 }
 
-/* Of several names the one that programs use: libc's own begin with an underscore. */
+/* Of several names, the one that programs use: names that begin with an underscore are libc's own. */
 static const char *host_name(uint64_t address)
 {
     const char *best = NULL;
@@ -128,7 +128,8 @@ static bool is_linked(uint64_t address, uint64_t size)
     return false;
 }
 
-/* In this order: symbols of what was linked; functions, of which stubs have no symbols; symbols of the host. */
+/* Looks in this order: symbols of what was linked; functions, among them stubs, which have no symbols; symbols of the
+ * host. */
 static const char *name_of(char *text, uint64_t address)
 {
     const struct label *label = is_linked(address, 1) ? tool_find_label(&view.labels, address) : NULL;

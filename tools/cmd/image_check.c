@@ -168,7 +168,7 @@ static void try(struct check *c, struct entry *entry)
            tn_image_target(entry->image, tn_image_chosen(entry->image))->name);
 }
 
-/* As often as that opens one more: it may be what others have to wait for. */
+/* Goes on as long as one more image is opened: others may have to wait for it. */
 static void try_all(struct check *c)
 {
     for (size_t before = SIZE_MAX; before != c->open_count;) {

@@ -68,7 +68,8 @@ static bool read_places(const struct settings *settings)
 
 /* ---- libraries ---- */
 
-/* In the order of their first mention; the first one is the program. What none of them has is looked for in `host`. */
+/* The libraries in the order of their first mention; the first one is the program. Names that none of them has are
+ * looked for in `host`. */
 static struct {
     struct tn_library **items, *host;
     size_t count;

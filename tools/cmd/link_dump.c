@@ -55,7 +55,7 @@ static void put_field(FILE *out, const char *key, const char *text, size_t lengt
     fputs(", ", out);
 }
 
-/* Of "dir/lib.a(member.o)", "lib.a(member.o)". */
+/* Prints "lib.a(member.o)" for "dir/lib.a(member.o)". */
 static void put_file(FILE *out, const char *name)
 {
     size_t end = strcspn(name, "(");

@@ -50,7 +50,7 @@ bool tool_compile_options(const struct settings *settings, struct tn_compile_opt
 #define RUSTC   "rustc -O --emit=llvm-bc"
 #define CC      "cc -c"
 
-/* What makes IR, or an object, of sources that are often given instead. */
+/* Programs that make IR, or an object, of sources that are often given by mistake. */
 static const struct source {
     const char *suffix, *language, *compiler, *made;
 } sources[] = {

@@ -69,7 +69,7 @@ static bool write_line(const char *line, size_t length)
     do {
         errno = ENOSPC; /* if a part of the line fits */
         written = write(log_file, line, length);
-    } while (written < 0 && errno == EINTR); /* by a handler of the program's */
+    } while (written < 0 && errno == EINTR); /* interrupted by one of the program's handlers */
     return written == (ssize_t)length;
 }
 

@@ -29,7 +29,7 @@ static const struct {
     {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
 };
 
-/* What else the file of an ordinary build may be. */
+/* Other kinds of files that an ordinary build has. */
 static const struct {
     const char *bytes;
     size_t length;

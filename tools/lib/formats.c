@@ -26,7 +26,7 @@ static const struct tn_format *const *formats_of(const struct tn__arch *arch)
     return count ? chosen : NULL;
 }
 
-/* Those for the machine of --triple, which Apple may call arm64; all of them if it is not given. */
+/* The formats for the machine of --triple, which Apple may call arm64; without --triple, all of them. */
 static const struct tn_format *const *wanted_formats(const struct settings *settings)
 {
     static const char arm64[] = "arm64";
@@ -41,8 +41,8 @@ static const struct tn_format *const *wanted_formats(const struct settings *sett
     return tool_fail(STATUS_USAGE, "unknown architecture '%s'", settings->triple), NULL;
 }
 
-/* That of the first file that is an object, or has a part that is one, for the machine of --triple; *format is NULL if
- * none is. False: an error has been reported. */
+/* The format of the first file that is an object, or has a part that is one, for the machine of --triple; *format is
+ * NULL if there is none. False: an error has been reported. */
 static bool find_format(const struct settings *settings, const struct tn_format **format)
 {
     const struct tn_format *const *formats = wanted_formats(settings);

@@ -22,7 +22,7 @@ const struct tn_cpu *tool_host(void)
     return NULL;
 }
 
-/* What the tables do not know is left to LLVM, which will say so. */
+/* A CPU that the tables do not know is left to LLVM, which will say so. */
 bool tool_check_cpu(const struct settings *settings)
 {
     char wish[4096], missing[4096];

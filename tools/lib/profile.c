@@ -38,7 +38,7 @@ static void sample(int number, siginfo_t *info, void *context)
     errno = kept;
 }
 
-/* Of functions that were called: those have code. */
+/* Keeps functions that were called: these have code. */
 static int keep(void *context, const struct tn_jit_function *function)
 {
     (void)context;

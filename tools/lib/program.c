@@ -253,7 +253,7 @@ static void end_program(void)
     exit(STATUS_FAILURE);
 }
 
-/* Not closed: what the program compiles at its very end goes there too. NULL: that was reported. */
+/* The folder is not closed: what the program compiles at its very end goes there too. NULL: an error was reported. */
 static struct tn_store *open_folder(const char *option, const char *path)
 {
     enum { LIMIT = 1 << 30 };
@@ -275,7 +275,7 @@ static bool use_cache(struct tn_store *store)
                      (tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false));
 }
 
-/* What the options' value other than "none" mean. */
+/* Sets up what a value of the option other than "none" means. */
 static bool look_ahead(int kind, const struct tn_store *store)
 {
     struct tn_error error;

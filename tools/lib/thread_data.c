@@ -112,7 +112,7 @@ bool tool_thread_data_start(void)
     return set_size(ROOM) || (tool_fail(STATUS_FAILURE, "out of memory"), false);
 }
 
-/* What the program uses now, and something for code that is linked later. */
+/* The size is what the program uses now, and something for code that is linked later. */
 static bool fix_size(void)
 {
     size_t size = self.area.used;
@@ -181,7 +181,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attributes, thread_fu
     return error;
 }
 
-/* What functions of glibc call, such as thrd_create. Their attributes need not be an address. */
+/* Functions of glibc, such as thrd_create, call this one. Their attributes need not be an address. */
 int __wrap___pthread_create(pthread_t *thread, const pthread_attr_t *given, thread_function *start, void *argument)
 {
     return is_fixed() ? create(thread, given, start, argument) : EAGAIN;

@@ -20,7 +20,7 @@ const struct tn_format *const *tool_formats_for(const struct settings *settings)
 bool tool_is_for_host(const struct settings *settings);
 /* The same for the first object in these bytes, which may be those of an archive. */
 const struct tn_format *const *tool_formats_in(const void *bytes, size_t size);
-/* What the names of C begin with in the files that are given; 0: nothing. */
+/* The character that names of C begin with in the files that are given; 0: none. */
 char tool_c_prefix(const struct settings *settings);
 
 enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
@@ -326,7 +326,7 @@ bool tool_next_image(const struct file *file, size_t *place, struct tn__arena *a
 /* The same, for the first one. */
 bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn__image_view *view,
                      struct tn_error *err);
-/* What its machine is called in src/cpu; NULL: nothing. */
+/* The architecture of its machine in src/cpu; NULL: there is none. */
 const struct tn_cpu_arch *tool_image_arch(const struct tn__image_view *view);
 /* Its targets, as a target string; the caller frees it. NULL: memory is out, or the machine is unknown. */
 char *tool_image_targets(const struct tn__image_view *view);

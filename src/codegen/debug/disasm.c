@@ -13,7 +13,7 @@ struct tn__disasm {
 
 /* ---- architectures: those whose objects the linker reads ---- */
 
-/* Those that src/codegen/libs.mk names. */
+/* The targets that src/codegen/libs.mk names. */
 #define INIT(Target)                                                                                                   \
     static bool init_##Target(void)                                                                                    \
     {                                                                                                                  \

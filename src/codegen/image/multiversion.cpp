@@ -28,7 +28,8 @@
 
 using namespace llvm;
 
-/* What the function itself asks for comes behind the target's features: it was written to be called where they are. */
+/* The features that the function itself asks for come after the target's: the function was written to be called where
+ * they are. */
 static void compile_for(Function &function, const tn__mv_target &target)
 {
     std::string features = target.features;

@@ -337,7 +337,8 @@ static int check_name(struct tn__image_build *b)
                     b->options.name);
 }
 
-/* Or a linker that keeps another's copy drops versions, too. */
+/* Takes functions out of their COMDAT groups: a linker that keeps another file's copy of a group would drop versions,
+ * too. */
 static int leave_groups(struct tn__image_build *b)
 {
     tn__split_leave_groups(b->unit.module);
@@ -361,7 +362,7 @@ static int annotate(struct tn__image_build *b)
     b->is_managed = b->unit.managed;
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
-    /* A number in the names of what was local; it differs between images of one program. */
+    /* What was local gets this number in its name; it differs between images of one program. */
     char tag[16];
     snprintf(tag, sizeof tag, "%u", (unsigned)tn__image_checksum(b->options.name, strlen(b->options.name), 0));
     b->split = tn__split_create(b->unit.module, tag, false);

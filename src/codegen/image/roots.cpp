@@ -67,7 +67,7 @@ static void erase_all_but(Module &module, const DenseSet<const Value *> &marked)
     for (GlobalValue &global : module.global_values())
         if (!marked.contains(&global) && !tn__is_llvms(global))
             dead.push_back(&global);
-    for (GlobalValue *global : dead) /* what is dead may name one another, so first let go of everything */
+    for (GlobalValue *global : dead) /* dead globals may refer to each other: all references are dropped first */
         if (auto *function = dyn_cast<Function>(global))
             function->dropAllReferences();
         else

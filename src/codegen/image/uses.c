@@ -118,7 +118,7 @@ static int add_edge(struct tn__image_build *b, const struct tn__image_item *want
 
 /* ---- symbols ---- */
 
-/* What a declaration does not tell is as it is found. */
+/* What the declaration does not tell is taken from what is found. */
 static int use_symbol(struct tn__image_build *b, const struct tn__mv_symbol *symbol, enum tn__image_item_kind kind)
 {
     struct tn__image_item found;
@@ -169,7 +169,7 @@ static bool take_symbol(void *context, const struct tn__mv_symbol *symbol)
 
 enum { DIGEST = 17 };
 
-/* Of everything that the descriptor says. False: no memory. */
+/* Digests everything that the descriptor says. False: no memory. */
 static bool digest_type(const struct tn_type *type, char text[DIGEST])
 {
     struct tn_buffer bytes = {0};

@@ -20,7 +20,8 @@ llvm::Error tn__each_entry(llvm::BitstreamCursor &cursor,
 bool tn__each_block(llvm::StringRef bytes,
                     llvm::function_ref<llvm::Expected<bool>(llvm::BitstreamCursor &cursor, unsigned block)> visit);
 
-/* What the lengths of the file's blocks tell of it: that it is truncated, or has not one module. "": nothing. */
+/* What is wrong with a file, by the lengths of its blocks: it is truncated, or does not have one module. "": nothing.
+ * */
 std::string tn__bitcode_problem(llvm::StringRef bytes);
 
 /* LLVM's words about bitcode, after what the file says of its writer. */

@@ -44,7 +44,8 @@ uint64_t tn__llvm_count_instructions(LLVMModuleRef module)
     return count;
 }
 
-/* Also of what passes may compute: that has a type of an instruction or of one of its operands. */
+/* True for types of at most 256 bytes. Passes compute values of types that instructions and their operands have
+ * already, so checking those is enough. */
 static bool is_small(const Type &type, const DataLayout &layout)
 {
     static const uint64_t most_bits = 256 * 8;

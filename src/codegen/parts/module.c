@@ -128,8 +128,8 @@ static void before_fork(void)
         module->locked_for_fork = tn__mutex_try(&module->lock);
 }
 
-/* What another thread was compiling is as if LLVM had given up in it: it is read again when it is needed. The child
- * cannot unlock recursive locks, which know their owner by its number in the parent. */
+/* A module that another thread was compiling is treated as if LLVM had given up in it: it is read again when it is
+ * needed. The child cannot unlock recursive locks, which know their owner by its number in the parent. */
 static void after_fork(bool in_child)
 {
     for (TN_EACH(struct tn__module, module, &all.modules, listed)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Passes over arithmetic of floating point, which LLVM does not have:
- *     simdloop        loops that promise to bear another order of their sums, or independent accesses
+ *     simdloop        loops of which sums may be reordered, or of which accesses are independent
  *     muladd          products that may be fused with the sum that uses them
  *     demote-float16  arithmetic on half and bfloat in float, where the CPU has none */
 

@@ -22,7 +22,7 @@ using namespace llvm;
 
 namespace {
 
-/* What a compilation of ours would have for the passes. Errors are the context's in the end. */
+/* What the passes would get from a compilation by Tenon. Errors are the context's in the end. */
 class session {
     Module &module;
     tn_error err = {};

@@ -64,7 +64,8 @@ static void reach(struct tn__collecting *c, void **ephemeron)
     c->tracing->forward(c, &ephemeron[VALUE]);
 }
 
-/* Reaches the values of those whose keys are live; the others wait. Their number, or SIZE_MAX: none was reached. */
+/* Reaches the values of ephemerons whose keys are live; the others wait. Returns how many wait; SIZE_MAX: no value was
+ * reached. */
 static size_t look_at_all(struct tn__collecting *c, void *list, void **waiting)
 {
     size_t count = 0;

@@ -163,7 +163,8 @@ static void each_logged(const struct tn_heap *heap, void (*visit)(void *context,
 
 /* ---- roots ---- */
 
-/* Types' functions are not called while one of them runs, so what `forward` may lead to waits for its end. */
+/* A type's function must not be called while another one runs. So objects that `forward` may lead to wait for the end
+ * of that one. */
 static void gather(void *context, void **slot)
 {
     struct tn__collecting *c = context;

@@ -144,7 +144,7 @@ static bool is_of_other_thread(const struct tn__finalizer *finalizer, uintptr_t 
     return finalizer->runner != tn__this_thread();
 }
 
-/* Whether a longjmp or a throw has left it: the thread is in a frame now that its frame would be below. */
+/* True if a longjmp or a throw has left it: its frame would be below the one that the thread is in now. */
 static bool was_left(const struct tn__finalizer *finalizer, uintptr_t frame)
 {
     return finalizer->runner == tn__this_thread() && finalizer->frame <= frame;

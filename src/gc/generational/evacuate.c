@@ -10,7 +10,7 @@
 
 #include "gc/generational/generational.h"
 
-/* Blocks are told apart by sixteenths that live. MOST: those of which more lives stay. */
+/* Blocks are told apart by how many sixteenths of them live. MOST: if more of a block lives, its objects stay. */
 enum { PARTS = 16, PART = TN__BLOCK / PARTS, MOST_BY_LINES = PARTS / 2, MOST_BY_OBJECTS = PARTS * 3 / 4 };
 
 static bool is_small(const struct tn__generational *g, uint32_t block)

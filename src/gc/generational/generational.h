@@ -177,7 +177,7 @@ struct tn__generational {
     uint64_t tables;     /* address of all tables */
     uint8_t *units;      /* committed ones */
     uint8_t *blocks;     /* their states; those of young addresses are FULL */
-    uint8_t *moving;     /* of blocks, not 0: their objects are being moved */
+    uint8_t *moving;     /* by block; not 0: its objects are being moved */
     uint32_t block_count, block_end, first_free, next_hole; /* from `block_end` on, no block has ever been used */
     struct tn__cursor direct;                               /* of threads that allocate in holes */
     uint64_t used, large, budget; /* bytes of the old space; `used` at which it is collected */
@@ -336,8 +336,8 @@ void tn__gen_sweep(struct tn__generational *g, const uint16_t *counts);
 
 /* ---- space for objects (copies.c) ---- */
 
-/* For an object of this size in the old space, whose start it marks; the address of its payload. NULL: none. The heap
- * has no running workers. */
+/* Makes space for an object of this size in the old space, and marks its start. Returns the address of its payload;
+ * NULL: there is no space. The heap has no running workers. */
 void *tn__gen_space(struct tn__generational *g, uint64_t size, const struct tn_type *type);
 /* Copies the object, whose header was `header`, to the old space and leaves its new address in its header, unless
  * another worker did (`is_mine`); the address. NULL: there is no memory, so that the object stays (TN__STAYS). */
@@ -403,7 +403,8 @@ bool tn__gen_is_object(const struct tn__generational *g, const void *address);
 
 /* ---- what barriers remember (log.c) ---- */
 
-/* In the thread's buffer, by the thread itself; or, if that is NULL, in one of the heap's. */
+/* Logs an entry in the thread's buffer, called by the thread itself; or, if `mutator` is NULL, in one of the heap's
+ * buffers. */
 void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintptr_t entry);
 /* The thread's buffer becomes the heap's. */
 void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator);

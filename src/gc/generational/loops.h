@@ -75,8 +75,8 @@ static inline bool tn__is_fixed(const struct tn_type *type)
     return type->kind == TN_KIND_FIXED && !type->offsets;
 }
 
-/* Those of an object of such a type. Mostly they follow each other in it; the first one of such a row is at the top of
- * the stack afterwards. (Some processors are slow to find the highest bit.) */
+/* Pushes the references of an object of such a type. Most references follow each other in it; the first one of such a
+ * row is at the top of the stack afterwards. (Some processors are slow to find the highest bit.) */
 static inline __attribute__((always_inline)) void **tn__push_fixed(struct tn__worker *w, const struct tn__view *v,
                                                                    void **top, void *object, const struct tn_type *type,
                                                                    tn__push *push,

@@ -77,7 +77,7 @@ static inline void mark_lines(const struct tn__view *v, void *object, uint64_t s
     while (++line < last);
 }
 
-/* Of a marked object with this header. Objects that were allocated in holes become unlogged now. */
+/* Prepares a marked object with this header: one that was allocated in a hole becomes unlogged now. */
 static inline void prepare_object(const struct tn__view *v, void *object, uint64_t header)
 {
     if (!(header & TN_GC_UNLOGGED) && tn__type_in(header)->kind != TN_KIND_LEAF)
@@ -125,8 +125,8 @@ static inline void push(struct tn__worker *w, void *entry)
     w->entries[w->count++] = entry;
 }
 
-/* Of an object in a block or piece that is to become empty. Another worker may have updated the slot
- * meanwhile, and look at the copy. */
+/* Moves an object out of a block or piece that is to become empty. Another worker may have updated the slot meanwhile,
+ * and look at the copy. */
 static void move_object(struct tn__worker *w, void **slot, void *object)
 {
     uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_ACQUIRE);
@@ -210,7 +210,7 @@ static inline __attribute__((always_inline)) void **push_fixed(struct tn__worker
     return tn__push_fixed(w, v, top, object, type, push_slot, sift_stack);
 }
 
-/* Of any kind, also while some objects move. */
+/* Scans an object of any kind, also while some objects move. */
 static __attribute__((noinline)) void scan(struct tn__worker *w, void *object, const struct tn_type *type)
 {
     if (tn__is_fixed(type) && !w->g->any_moving) {

@@ -10,7 +10,7 @@
 
 enum { TN__PART_ITEMS = 512 };
 
-/* Those of an array; the last one is at the top of the stack afterwards. */
+/* Pushes the references of an array; the last one is at the top of the stack afterwards. */
 static inline __attribute__((always_inline)) void tn__push_items(struct tn__worker *w, void **items, uint64_t count,
                                                                  tn__push *push,
                                                                  void (*make_space)(struct tn__worker *w))

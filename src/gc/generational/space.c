@@ -97,9 +97,9 @@ void tn__gen_make_huge(struct tn__generational *g, uint64_t bytes)
     g->next_huge++;
 }
 
-/* Of a unit that is about to be filled. Large pages make objects faster to be found, and take less time than as many
- * small ones; but not in a virtual machine whose host has taken back what was free, as it takes back large pages only.
- * So the first access is timed. */
+/* Tries a large page for a unit that is about to be filled. Large pages make objects faster to be found, and take less
+ * time than as many small ones. But this is not so in a virtual machine whose host has taken back free memory, because
+ * hosts take back large pages only. So the first access is timed. */
 static void try_huge(struct tn__generational *g, uint64_t unit)
 {
     uint64_t address = g->base + (unit << TN__UNIT_SHIFT), start = tn__os_thread_ns();

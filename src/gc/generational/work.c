@@ -237,7 +237,7 @@ static bool start_worker(struct tn__generational *g)
     return runs;
 }
 
-/* In the child of a fork there are none. */
+/* In the child of a fork, the team has no threads. */
 static void forget_after_fork(struct tn__team *team, const struct tn_heap *heap)
 {
     if (team->forks == heap->forks)
@@ -308,7 +308,7 @@ static void note_work(const struct tn__generational *g, enum tn_collection_phase
     }
 }
 
-/* In several threads, of which the caller is one. */
+/* Runs the team in several threads, of which the caller is one. */
 static void run_team(struct tn__generational *g)
 {
     struct tn__team *team = &g->team;

@@ -143,7 +143,7 @@ static int enter_types(const struct tn_linked_object *object, const struct secti
     return code;
 }
 
-/* Of the whole object, before anything of it is entered. */
+/* Checks the whole object, before anything of it is entered. */
 static int check_abi(const struct tn_linked_object *object, struct tn_error *err)
 {
     struct section section;

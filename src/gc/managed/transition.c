@@ -43,7 +43,7 @@ void tn__gc_after_call(void *const results[TN__RESULTS])
 
 /* ---- transitions ---- */
 
-/* In stress mode references that the callee got without telling are stale at once. */
+/* In stress mode, references that the callee has got without telling are stale at once. */
 void tn__gc_begin_transition(void)
 {
     TN__KEEP_ERRNO;
@@ -72,8 +72,8 @@ void tn__gc_after_jump(void)
     tn__come_back(mutator, mutator->block->top, mutator->block->top);
 }
 
-/* The level with this stack pointer. Entries drop levels below the one that they are called from, so that moves
- * then. */
+/* Finds the level with this stack pointer. An entry drops levels below the one that it is called from, so this level
+ * may move then. */
 static struct tn_gc_anchor *find_level(const struct tn__mutator *mutator, uintptr_t sp)
 {
     struct tn_gc_anchor *level = mutator->block->top;

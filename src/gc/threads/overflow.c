@@ -84,7 +84,7 @@ static bool is_in_level(const struct walk *w)
 
 static void on_access(const struct tn__os_access *access)
 {
-    enum { BELOW = 1 << 20, ABOVE = 4096 }; /* of the stack pointer: the largest frame, and a push */
+    enum { BELOW = 1 << 20, ABOVE = 4096 }; /* distances from the stack pointer: the largest frame, and a push */
     const struct tn__mutator *self = tn__self();
     if (!self || access->address + BELOW < access->stack || access->address >= access->stack + ABOVE)
         return;

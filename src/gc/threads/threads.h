@@ -16,7 +16,7 @@
 
 /* ---- heaps ---- */
 
-/* What does not fit is not noted. Used while the world is stopped, or by the holder of `beside`. */
+/* A log of work. What does not fit is not noted. Used while the world is stopped, or by the holder of `beside`. */
 struct tn__work_log {
     struct tn_collection_work rows[64];
     uint32_t count;

@@ -84,9 +84,9 @@ static inline struct tn__image_heap *tn__image_heap_of(const struct tn_image *im
 /* The word that the root is in; NULL: there is none. */
 void *const *tn__image_find_root(const struct tn_image *image, const char *name);
 
-/* What the one image of an executable cannot need: there is no other image that it patches, and no client that has
- * objects for others to give way to, or asks for checks; its types were compared when it was built. So executables do
- * not contain it. */
+/* What executables do not contain, because their one image cannot need it: there is no other image that it patches, and
+ * no client that has objects for others to give way to, or asks for checks; its types were compared when it was built.
+ * */
 struct tn__heap_parts {
     int (*check_unique)(const struct tn_image *image, struct tn_error *err);
     int (*give_way)(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);

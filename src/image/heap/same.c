@@ -158,7 +158,7 @@ static size_t add_changes(const struct tn_image *image, struct change *items, si
     return count;
 }
 
-/* Of its own types, and of those of the images that it depends on. */
+/* Lists the changes of its own types, and of those of the images that it depends on. */
 static size_t list_changes(const struct tn_image *image, struct change *items)
 {
     size_t count = add_changes(image, items, 0);

@@ -271,7 +271,7 @@ struct tn_image {
     bool *stale;                    /* by cell, in the arena; NULL: none is */
     void (*on_stale)(void);
     struct tn__opened_file *file;        /* in the arena; NULL: it is linked in */
-    const struct tn__image_files *files; /* how to look at it */
+    const struct tn__image_files *files; /* functions that look into it */
     /* Unloads the file, now or later, and frees the image. NULL: it is linked in, without a heap. A pointer, so that
      * programs that link images in contain no loader. */
     void (*unload)(struct tn_image *image);

@@ -23,7 +23,7 @@ static void compare(void *context, void **slot)
     search->found = true;
 }
 
-/* What is appended to a text of which `used` bytes are; returns how many are then. */
+/* Appends to a text of which `used` bytes are there; returns how many are there then. */
 static size_t append(char *path, size_t used, const char *text)
 {
     int length = used < TN__SAVE_PATH ? snprintf(path + used, TN__SAVE_PATH - used, "%s", text) : 0;

@@ -144,7 +144,7 @@ static void free_lists(struct tn_save *save)
     save->list_count = save->list_capacity = 0;
 }
 
-/* What is needed no longer when the objects have been copied. */
+/* Frees what is not needed any more when the objects have been copied. */
 static void forget_objects(struct tn_save *save)
 {
     for (size_t i = 0; i < save->root_count; i++) {

@@ -217,7 +217,7 @@ static void write_note(uint8_t *note)
     tn__put32(note + TN__IMAGE_NOTE_AT, TN__SAVE_HEADER);
 }
 
-/* Places follow the tables: one, that of the slots, of which there are none. */
+/* The places follow the tables. There is one place, that of the slots, though there are no slots. */
 static void write_all(struct writer *w, const size_t counts[TN__IMAGE_HEAP_TABLES])
 {
     const struct tn_save *save = w->save;

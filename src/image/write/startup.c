@@ -55,7 +55,7 @@ static void put_word(struct code *code, uint32_t word)
     code->size += 4;
 }
 
-/* Of what comes next, `distance` bytes on. */
+/* Adds a relocation of what comes next, `distance` bytes on. */
 static void relocate(struct code *code, uint32_t distance, uint32_t type, enum symbol symbol, int64_t addend)
 {
     uint32_t i = code->relocation_count++;

@@ -23,7 +23,7 @@ enum tn__value {
     TN__V_G_A_GOT, /* G + A - GOT */
     TN__V_GOT_A_P, /* GOT + A - P */
     TN__V_Z_A,
-    /* Those behind this one, and fields that are no whole bytes, are for formats with steps of their own
+    /* The values after this one, and fields that are not whole bytes, occur only in formats with steps of their own
      * (passes/steps.h): */
     TN__V_LAST_COMMON = TN__V_Z_A,
     TN__V_BRANCH,       /* S + A - P; to the next instruction (4) if S is an undefined weak symbol */
@@ -263,7 +263,7 @@ struct tn__arch {
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);
 };
 
-/* In nearly all fields of whole bytes 4 or 8: a store instead of a call. */
+/* Nearly all fields of whole bytes have 4 or 8 of them: for these, a store takes the place of a call. */
 static inline void tn__put_bytes(uint8_t *at, unsigned size, uint64_t value)
 {
     if (size == 4)
@@ -285,7 +285,7 @@ static inline void tn__field_put(const struct tn__arch *arch, const struct tn__r
 
 extern const struct tn__arch tn__arch_x86_64, tn__arch_aarch64, tn__arch_riscv64;
 
-/* That of this process, and the conventions of its code, as in struct tn__object_data. */
+/* The architecture of this process, and the conventions of its code, as in struct tn__object_data. */
 extern const struct tn__arch *const tn__arch_host;
 extern const uint32_t tn__variant_host;
 

@@ -19,7 +19,7 @@ struct tn_lookup_handle {
     enum state state;
     pthread_t answerer;      /* ANSWERING: the thread */
     pthread_cond_t answered; /* signalled with ANSWERED */
-    bool taken_back;         /* by `done` itself: the handle goes when that returns */
+    bool taken_back;         /* the client has given it back in `done`: it is freed when that returns */
 };
 
 /* A thread that waits for a callback which another thread is running. */

@@ -4,11 +4,12 @@
  * sorts them). A lookup runs those of what is linked in its library, and in the libraries that this one searches,
  * before it hands out an address. So does the first call of a lazy function.
  *
- * What is to be run at one time is a round. Rounds belong to the session, and each function is taken from one under the
- * session's lock and called without it: so objects can be removed meanwhile, and the child of a fork goes on with the
- * rounds of threads that it does not have. One thread at a time runs rounds: the initializer lock. That thread may come
- * again, from an initializer; then it does not wait for what it is running further down, as a circle of libraries does
- * not. Other threads wait if they need something of a round, or have to begin one. */
+ * Initializers that run together are a round. Rounds belong to the session. Each function is taken from its round under
+ * the session's lock and called without it: so objects can be removed meanwhile, and the child of a fork goes on with
+ * the rounds of threads that it does not have. One thread at a time runs rounds: it has the initializer lock. When an
+ * initializer makes that thread come here again, the thread does not wait for the rounds that it is running further
+ * down; so libraries may need each other in a circle. Other threads wait if they need something of a round, or have to
+ * begin one. */
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -273,7 +274,7 @@ int tn__library_initialize_now(struct tn_library *library, uint64_t deadline, st
 
 /* ---- on request ---- */
 
-/* The client decides when and in which order, and on which threads. */
+/* The client decides when initializers run, in which order, and on which threads. */
 static int run_manually(struct tn_library *library, const struct tn__arguments *arguments, struct tn_error *err)
 {
     struct tn_session *session = library->session;

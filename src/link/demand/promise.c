@@ -415,7 +415,7 @@ static void leave_behind(struct tn_responsibility *promise) TN__LOCKED
         return;
     promise->above = NULL;
     promise->on_stack = false;
-    promise->staged = NULL; /* the other thread may have been changing it; lost with that thread */
+    promise->staged = NULL; /* the other thread may have been changing it, so it is lost with that thread */
     tn__promise_drop(promise);
 }
 

@@ -40,7 +40,7 @@ struct tn_responsibility {
     struct tn_responsibility *above; /* the inner materializer of this session, which it has to wait for */
     pthread_t runner;                /* the thread that runs it, while on_stack */
     bool on_stack;                   /* the materializer has not returned yet */
-    bool left_behind;                /* by a fork: the thread that would end it may not exist in this process */
+    bool left_behind;                /* in a fork: the thread that would end it may not exist in this process */
     bool unneeded;                   /* the last query that waited for it was cancelled, or has failed */
     bool told_unneeded;              /* tn__promise_is_needed has returned false */
     struct tn_responsibility *visit; /* the worklist of searches for cycles */

@@ -15,7 +15,7 @@ static struct tn__output_link *output_of(const struct tn__link *link)
 
 /* ---- the link ---- */
 
-/* What the file says about its code: what all of that needs, or, where there is none, what the first object says. */
+/* What the file says about its code: what all code in it needs or, if there is no code, what the first object says. */
 static uint32_t variant_of(const struct tn__link *link)
 {
     uint32_t variant = 0;

@@ -87,7 +87,7 @@ struct tn__output_site {
 
 struct tn__output_object {
     uint32_t *pieces;   /* by section: the index of its piece plus 1; 0: not in the output */
-    uint32_t got_piece; /* the same for its GOT; 0: it has none */
+    uint32_t got_piece; /* the index of the piece of its GOT plus 1; 0: it has none */
 };
 
 struct tn__output_link {

@@ -133,8 +133,9 @@ static int find_in_reloc(const struct finder *f, const struct tn__input_section 
         return fail_variable(f, reloc->symbol);
     bool wide = row->field == TN__F_LE64, instruction = row->field >= TN__FIELDS;
     bool unchecked = row->bits > MOST_BITS || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
+    /* A value that is the same wherever the file is loaded. If it were not, its field would fail the range check. */
     if (row->flags & TN__R_TLS || row->bits <= PAGE_BITS || (!wide && !(instruction && unchecked)))
-        return 0; /* the same wherever the file is loaded, or else the field fails its range check */
+        return 0;
     if (row->value == TN__V_S_A_P || row->value == TN__V_S_A_GOT || row->value == TN__V_PAGE_S_A_P)
         return check_distance(f, section, reloc, row);
     if (row->value != TN__V_S_A)

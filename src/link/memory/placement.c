@@ -13,8 +13,8 @@ enum {
     STEP = 32 << 20,
     GRAIN = 64 << 10, /* of places at growing distance */
     PAGE = 4 << 10,   /* of random places */
-    GAP =
-        128 << 20, /* kept free behind a program for its brk heap, which begins up to 1 GiB away: before it is better */
+    /* Kept free after a program for its brk heap, which begins up to 1 GiB away; a place before it is better. */
+    GAP = 128 << 20,
     RANDOM_PLACES = 8, /* that the system is asked about, */
     RANDOM_DRAWS = 32, /* of so many */
 };

@@ -82,7 +82,7 @@ uint64_t tn__calls_function(const struct tn__calls *calls, uint64_t number)
 {
     uint64_t at = calls->address + (calls->reversed ? calls->count - 1 - number : number) * sizeof(uint64_t);
     uint64_t function = tn__get64((const void *)(uintptr_t)at);
-    return function != UINT64_MAX ? function : 0; /* what .ctors begins with; it ends with 0 */
+    return function != UINT64_MAX ? function : 0; /* .ctors begins with this value, and ends with 0 */
 }
 
 /* The last seven are passed on the stack, where functions in the calling convention of Windows store their arguments:

@@ -99,7 +99,8 @@ struct tn__lazy_batch {
     struct tn_library *library, *targets;
     uint64_t on_failure;
     size_t calls; /* that are looking one of its functions up */
-    size_t size;  /* of this struct, with the names to look up that it was defined with; others are freed with it */
+    /* Of this struct with the names that its functions were defined to look up; later names are freed with it. */
+    size_t size;
     bool removed;
     bool hidden;    /* the names are gone, but the stubs still work */
     bool of_object; /* the targets are an object's, and may be hidden (lazy_object.c) */

@@ -181,8 +181,8 @@ struct tn__object_data {
     struct tn__arena arena; /* holds the arrays */
 };
 
-/* The size of a symbol as far as it lies in its section. What the file says may be more than the section or the address
- * space has: whatever computes a symbol's end uses this one. */
+/* The size of a symbol, as far as it lies in its section. The file may claim more than the section or the address space
+ * has: whatever computes a symbol's end uses this size. */
 static inline uint64_t tn__symbol_size(const struct tn__object_data *data, const struct tn__symbol *symbol)
 {
     if (symbol->place != TN__PLACE_SECTION)

@@ -29,7 +29,7 @@ struct tn__reclaimer {
     bool runs;                             /* the thread exists */
     pthread_t thread;
     uint32_t stopped;            /* see tn__quiesce_unless */
-    bool *outlives;              /* in the thread: set if the session is destroyed in a callback there */
+    bool *outlives;              /* in the thread's frame: set if one of its callbacks destroys the session */
     pthread_cond_t wanted;       /* a removal was started, or the thread has to stop */
     struct tn__removal *current; /* in no list: the thread works on it without the lock */
 };

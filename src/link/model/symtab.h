@@ -42,7 +42,7 @@ static inline bool tn__strength_is_common(uint8_t strength)
     return strength == TN__STRENGTH_COMMON || strength == TN__STRENGTH_TENTATIVE;
 }
 
-/* That of a definition of the client, from its TN_SYMBOL_... flags. */
+/* The strength of a client's definition, by its TN_SYMBOL_... flags. */
 static inline uint8_t tn__strength_of_flags(uint64_t flags)
 {
     return flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;

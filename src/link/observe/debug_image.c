@@ -8,7 +8,7 @@
 #include "link/format/elf/writer.h"
 #include "link/observe/observer.h"
 
-/* What debuggers read. Indexes of names and addresses are omitted: debuggers build their own. */
+/* The sections that debuggers read. Indexes of names and addresses are omitted, because debuggers build their own. */
 enum {
     OUT_INFO,
     OUT_EH_FRAME,

@@ -177,7 +177,7 @@ static void discard_followers(const struct tn__object_data *data)
             data->sections[i].discarded = true;
 }
 
-/* True for a copy that comes with an earlier input than the one that is kept, and has only been made or loaded later.
+/* True if this copy comes with an earlier input than the copy that is kept, although it was made or loaded later.
  * Functions that have stubs stay. */
 static bool comes_first(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
                         const struct tn__journal *journal)
@@ -288,7 +288,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
                          struct tn__journal *journal, struct tn_error *err) TN__LOCKED
 {
     bool has_aliases = false;
-    uint32_t owed = 0; /* of the promised symbols, in groups of which other copies are kept */
+    uint32_t owed = 0; /* promised symbols, in groups of which other copies are kept */
     for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
         struct tn__symbol *symbol = &object->data->symbols[i];
         if (symbol->binding == TN__BIND_LOCAL)

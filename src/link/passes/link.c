@@ -27,7 +27,7 @@ static int bind_all(struct tn__link *link) TN__LOCKED
     return each_object(link, tn__object_bind);
 }
 
-/* What is missing may be the program's: a library sees nothing of it by itself. */
+/* Names that are missing may be the program's: a library does not see these by itself. */
 static int fail_undefined(struct tn__link *link)
 {
     const struct tn_library *library = link->library;
@@ -500,7 +500,7 @@ static void open_link(struct tn__link *link, const struct tn__request *request, 
     needs->promise_count = needs->missing_count = needs->open_count = 0;
 }
 
-/* Undone if it has failed. */
+/* Ends the link; undoes it if it has failed. */
 static void close_link(struct tn__link *link, int code) TN__LOCKED
 {
     struct tn_session *session = link->session;

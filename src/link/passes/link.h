@@ -254,8 +254,8 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object);
 void tn__object_fill_ifuncs(const struct tn__object *object);
 
 /* layout.c */
-/* In this order: computes what an object occupies in each zone; takes the memory, under the lock; sets the places of
- * sections; copies their bytes, also those of pinned ones. Or gives the memory back. */
+/* The steps of layout, in this order. They compute what an object occupies in each zone; take the memory; set the
+ * places of sections; and copy their bytes, also those of pinned ones. tn__object_give_back gives the memory back. */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
 int tn__object_take(struct tn__link *link, struct tn__object *object) TN__LOCKED;
 int tn__object_place(struct tn__link *link, struct tn__object *object);

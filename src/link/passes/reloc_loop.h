@@ -118,7 +118,7 @@ TN__INLINE int tn__for_each_reloc(struct tn__link *link, struct tn__object *obje
 
 /* ---- apply.c, for what only some formats have (steps.h) ---- */
 
-/* What is no value, or need not be stored. TN__TO_STORE: it has to be. */
+/* tn__apply_unusual stores what is no plain value. TN__TO_STORE: the caller has to store the value. */
 enum { TN__TO_STORE = 1 };
 int tn__apply_unusual(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P);
 /* When a value does not fit. */

@@ -33,7 +33,8 @@ int tn__scan_fields(const struct tn__site *site, uint8_t flags)
                          tn__site_symbol(site));
 }
 
-/* What the reader has checked is not checked again. Its relocations are arrays, often small ones: no blocks of them. */
+/* Scans a section of which the reader has checked the relocations and converted them to an array. Such arrays are often
+ * small, so they are not divided into blocks. */
 static int scan_section(struct tn__site *site, const uint8_t *symbol_flags)
 {
     const struct tn__row *rows = site->object->data->format->rows;

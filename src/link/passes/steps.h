@@ -38,9 +38,9 @@ struct tn__steps {
     void (*take_alias)(const struct tn__object *object, const struct tn__symbol *alias);
     int (*enter_aliases)(struct tn__object *object, const struct tn__promise *keeps, struct tn__journal *journal,
                          struct tn_error *err);
-    /* Compares a copy of a group with that of another object, which is kept. *larger: this one has to be kept instead.
-     * TN_EDUP. If it was so with one of them: discards what objects had of groups of which a better copy has come:
-     * those that wait, and those in the list `members`. TN_ENOMEM (copies.c). */
+    /* `compare_copies` compares a copy of a group with that of another object, which is kept; *larger: this one has to
+     * be kept instead. TN_EDUP. If any copy was larger, `drop_lost` then discards what other objects had of these
+     * groups: objects that wait, and those in the list `members`. TN_ENOMEM (copies.c). */
     int (*compare_copies)(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
                           const struct tn__journal *journal, bool *larger, struct tn_error *err);
     int (*drop_lost)(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,

@@ -30,8 +30,8 @@ static int claim(struct tn__cell *cell, const struct tn_session *session, uint64
     return 0;
 }
 
-/* What the best body needs was linked by this thread, which initialises nothing: so the next call looks it up, and
- * does. A call that is looking a name up must find it where it is. */
+/* This thread has linked what the best body needs, but initialises nothing. So the next call looks the body up, and
+ * initialises that. The name that a call is looking up must not change meanwhile. */
 static int look_up_next(struct tn__cell *cell, const struct tn_session *session, const char *best,
                         struct tn_error *err) TN__LOCKED
 {

@@ -197,8 +197,8 @@ static bool describe_tls(const struct library *library, struct dl_phdr_info *inf
     return true;
 }
 
-/* Of one library; a list can have UINT16_MAX segments, so a library may need several. There is space for one header
- * more. */
+/* Visits one library. A list can have UINT16_MAX segments, so a library may need several lists. There is space for one
+ * more header. */
 static int visit_library(const struct iteration *iteration, const struct piece *pieces, size_t count,
                          Elf64_Phdr *headers)
 {

@@ -178,7 +178,7 @@ static void note_unwind(struct marker *marker, const struct place *from, const s
         note_dependent(marker, record->function, to);
 }
 
-/* What an earlier link has placed is kept. */
+/* A section that an earlier link has placed is kept. */
 static bool is_linked(const struct tn__object *object, uint32_t index) TN__LOCKED
 {
     struct tn__entry *entry = index < object->data->symbol_count ? object->data->symbols[index].entry : NULL;

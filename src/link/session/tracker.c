@@ -135,7 +135,8 @@ void tn__tracker_empty(struct tn_tracker *tracker)
     tn__promises_remove(tracker);
 }
 
-/* Once no thread finds its code in a code instance. False when memory is out: no finalizer has run. */
+/* Runs the finalizers, once no thread finds the tracker's code in a code instance. False when memory is out: none has
+ * run. */
 static bool finalize(struct tn_tracker *tracker)
 {
     struct tn_library *library = tracker->library;

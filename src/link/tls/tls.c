@@ -64,9 +64,9 @@ static const Elf64_Phdr *find_segment(uint32_t type)
     return NULL;
 }
 
-/* The segment's image begins like every thread's block does, so the reserve lies as far into the one as into the other;
- * but where a block begins is known to the C library only. The magic number, which nothing else in the image has,
- * tells. */
+/* The segment's image begins like every thread's block does, so the reserve lies as far into the one as into the other.
+ * But only the C library knows where a block begins. The magic number, which nothing else in the image has, shows the
+ * place. */
 _Static_assert(sizeof(struct tn__tls_header) % TN__RANGE_GRANULE == 0, "ranges are aligned");
 
 static bool find_image(void)

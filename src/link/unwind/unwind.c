@@ -182,9 +182,9 @@ static const struct tn__unwind_way *first_way(void)
     return is_libgcc ? &few_tables : &single_entries;
 }
 
-/* Registers the few in sets as well and then takes them back as single tables, from the lowest code upwards: of those
- * that begin below an address libgcc looks into the nearest, and that must not be a single table below the one in
- * question. */
+/* Registers the few tables in sets as well, and then deregisters them as single tables, from the lowest code upwards.
+ * Of all that begins below an address, libgcc looks only into the nearest; that must not be a single table with lower
+ * code than the table in question. */
 static bool go_over_to_sets(struct tn__unwind *unwind)
 {
     if (!tn__unwind_sets_prepare(unwind, unwind->few_count, 0))

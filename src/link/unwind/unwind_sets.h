@@ -23,7 +23,8 @@ void tn__unwind_sets_close(struct tn__unwind *unwind);
 bool tn__unwind_reserve(struct tn__unwind *unwind, size_t count);
 /* A free block; there is one by tn__unwind_reserve. */
 void *tn__unwind_take(struct tn__unwind *unwind);
-/* Frees an object of libgcc's that was deregistered while threads run its functions, unless one may still read it. */
+/* Frees libgcc's object of what was deregistered. If threads that run its functions may still read the object, it is
+ * kept. */
 void tn__unwind_give_object(struct tn__unwind *unwind, void *object);
 
 #pragma GCC visibility pop

@@ -116,7 +116,7 @@ static bool is_reference(struct tn__bases *bases, LLVMValueRef value)
     return tn__space_of(value) == TRACKED && !tn__map_find(&bases->interior.known, value);
 }
 
-/* That lane of a vector which was put together from its lanes, or NULL. */
+/* The lane of a vector that was put together from its lanes; NULL: it was not. */
 static LLVMValueRef lane_of(LLVMValueRef vector, LLVMValueRef lane)
 {
     if (!LLVMIsAConstantInt(lane))

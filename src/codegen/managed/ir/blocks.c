@@ -39,7 +39,7 @@ LLVMValueRef tn__place_behind(LLVMValueRef value)
     return LLVMGetNextInstruction(value);
 }
 
-/* What an invoke of a safepoint returns normally has to be relocated in a block where only that way leads. */
+/* The result of an invoke of a safepoint has to be relocated in a block where only the normal way leads. */
 void tn__split_invokes(LLVMValueRef function)
 {
     for (TN__EACH_BLOCK(b, function)) {

@@ -135,7 +135,7 @@ bool tn__has_text(LLVMValueRef function, const char *key);
 void tn__set_text(LLVMValueRef function, const char *key, const char *value);
 /* The attribute of this name of a function or a call, or NULL. Parameters have their number + 1 as the index. */
 LLVMAttributeRef tn__attribute(LLVMValueRef of, LLVMAttributeIndex index, const char *name);
-/* The same of a call, or else of the function that it names. */
+/* The attribute of a call or, if it has none, of the function that it names. */
 LLVMAttributeRef tn__call_attribute(LLVMValueRef call, LLVMAttributeIndex index, const char *name);
 /* True if the call, or the function that it names, has this text. */
 bool tn__call_has_text(LLVMValueRef call, const char *key);
@@ -236,9 +236,9 @@ LLVMTypeRef tn__array_call_type(struct tn__gc *gc, LLVMValueRef call);
 /* Replaces one by an ordinary call; `array` is a variable with space for the arguments, NULL: there are none. */
 void tn__lower_array_call(struct tn__gc *gc, LLVMValueRef call, LLVMValueRef array);
 
-/* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that
- * they throw nothing, which of the contract's only `call`, `call2` and `call3` do: the others are called where they
- * were invoked. */
+/* Says of functions that are known by name what passes, and LLVM, may rely on: no collection happens in them, and they
+ * throw nothing. Of the contract's functions only `call`, `call2` and `call3` throw; an invoke of another one becomes a
+ * call. */
 void tn__annotate_functions(struct tn__gc *gc);
 
 #define TN__LEAF "gc-leaf-function" /* attribute of functions, and of calls, in which no collection happens */
@@ -294,7 +294,7 @@ LLVMValueRef tn__thread_block(struct tn__gc *gc);
 LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMValueRef function);
 /* In an entry: the number that levels are compared with. Those of callers that are still there have a greater `sp`. */
 LLVMValueRef tn__entry_frame(struct tn__gc *gc);
-/* What is stored to a new object so far is seen by other threads before what is stored from now on. */
+/* Other threads see what has been stored to a new object so far before they see what is stored from now on. */
 void tn__publish_object(struct tn__gc *gc);
 
 /* A variable at the beginning of the function. */
@@ -402,10 +402,10 @@ void tn__bases_simplify(struct tn__bases *bases);
 /* True for bases that were chosen among several, of which one may be none. */
 bool tn__bases_may_be_null(const struct tn__bases *bases, LLVMValueRef base);
 
-/* The one value that a phi or select chooses, or NULL. */
+/* The value that a phi or select chooses if it is the same on every way; NULL: there are several. */
 LLVMValueRef tn__only_choice(LLVMValueRef choice);
 
-/* Derived pointers in 10: each getelementptr there, and what passes them on. */
+/* Finds derived pointers in address space 10: each getelementptr there, and the instructions that pass them on. */
 void tn__find_interior(struct tn__gc *gc, LLVMValueRef function, struct tn__values *found);
 
 /* To be told of what others erase. */

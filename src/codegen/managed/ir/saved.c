@@ -36,7 +36,7 @@ struct places {
     struct tn__saved_references found;
 };
 
-/* Of derived pointers and loaded ones the caller pins the object. */
+/* For derived and loaded pointers, the caller pins the object. */
 enum { REFERENCES = IN_TRACKED | IN_CALLEE_ROOTED };
 
 static void take_words(struct places *p, uint64_t size, uint64_t alignment)

@@ -358,7 +358,7 @@ static uint64_t bytes_together(LLVMValueRef call)
     return (bytes ? (bytes + WORD - 1) / WORD * WORD : WORD) + TN_GC_HEADER_SIZE;
 }
 
-/* How many of the calls, of which the first is the first, one bump is for. */
+/* How many of the calls, from the first one on, one bump serves. */
 static size_t count_together(const struct tn__gc *gc, LLVMValueRef *calls, size_t count)
 {
     uint64_t total = bytes_together(*calls), more = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The client's own passes. What they must not change is looked at behind each call, because nothing later would notice:
- * the machine was made, and managed code was found, when the module was read; and of calls that are added before roots
- * are placed, no barrier, leaf or entry knows. */
+/* The client's own passes. After each call, what they must not change is compared, because nothing later would notice:
+ * the machine was made, and managed code was found, when the module was read; and barriers, leaves and entries know
+ * nothing of calls that are added before roots are placed. */
 
 #include <llvm-c/Analysis.h>
 

@@ -3,7 +3,7 @@
 /* Managed code for the rest of the code generator: from IR that keeps the contract (doc/IR.md) to IR that LLVM's
  * targets turn into code whose roots are known.
  *     passes.c       the table of passes, and the order they run in
- *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
+ *     keep.c         keeps results of functions that LLVM's passes would remove as unused
  *     hook.c         the client's own passes
  *     optimized.c    IR that was optimised before, and cannot be trusted
  * The passes themselves are in verify/, lower/ and roots/. */

@@ -234,8 +234,8 @@ static void store_incoming(struct moving *m, uint32_t variable)
     }
 }
 
-/* Behind the value's definition. Phis of one block are all stored in front of what follows them, and the references
- * among them first: a distance is computed from the reference that is stored. */
+/* Stores the value after its definition. Phis of one block are all stored in front of what follows them, and the
+ * references among them first: a distance is computed from the reference that is stored. */
 static void store_value(struct moving *m, uint32_t variable)
 {
     struct tn__gc *gc = m->roots->gc;

@@ -97,7 +97,7 @@ static bool find_allocated(struct tn__gc *gc, LLVMValueRef object, struct tn__de
     return tn__read_descriptor(gc->module, type, d);
 }
 
-/* Of a struct in C: what TN_TYPE says of that name, if it is about a struct of that size. */
+/* Finds what TN_TYPE says of a struct of C by its name, if that is about a struct of this size. */
 static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct tn__descriptor *d)
 {
     const char *name = type && LLVMGetTypeKind(type) == LLVMStructTypeKind && !LLVMIsOpaqueStruct(type)

@@ -43,8 +43,8 @@ static bool is_small(const struct tn__short *code)
     return code->permitted && fits_signed(code->S + (uint64_t)code->A, 12);
 }
 
-/* The assembler has put in padding for every place that the code may come to, in units of instructions. Behind bytes of
- * data in code, the place may be odd. */
+/* The assembler has inserted enough padding for any place at which the code may end up, in units of instructions. After
+ * bytes of data in code, that place may be odd. */
 static bool measure_padding(struct tn__short *code)
 {
     uint64_t most = (uint64_t)code->A, alignment = COMPRESSED;

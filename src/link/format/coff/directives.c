@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Sections .drectve ("PE Format", The .drectve Section): options for the linker, separated by spaces, as on its command
- * line. Quotes hold what has spaces together. Options that change what the code does are done or refused by name;
- * those that are about the file that a linker would write mean nothing here. */
+ * line. An option with spaces in it is quoted. Options that change what the code does are obeyed or refused by name.
+ * Options about the file that a linker would write mean nothing here. */
 
 #include "link/format/coff/reader.h"
 

@@ -85,8 +85,9 @@ enum { TN__COFF_RELOC = 10 }; /* bytes of one */
 /* What the reader has to know of an architecture: the details of its struct tn_format. */
 struct tn__coff_details {
     uint32_t types; /* numbers of types from here on do not occur in files */
-    /* Converts `count` relocations of a section, of which `records` are, to `out`: calls tn__coff_convert with the
-     * function that knows addends. Returns how many are sound; those behind are not converted. */
+    /* Converts `count` of a section's relocations, which are in `records`, to `out`: calls tn__coff_convert with the
+     * function that knows addends. Returns how many are sound; the first that is not, and those after it, are not
+     * converted. */
     uint64_t (*convert)(const struct tn__coff_records *records, struct tn__reloc *out);
 };
 

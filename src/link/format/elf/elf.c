@@ -143,8 +143,8 @@ static const uint8_t types[16] = {
     [STT_GNU_IFUNC] = TN__TYPE_IFUNC,
 };
 
-/* How far behind its section a symbol may lie. gcc addresses data by their distances from anchors of its own, which on
- * machines with signed distances may lie behind the data (gcc/varasm.c, "section anchors"). */
+/* How far past the end of its section a symbol may lie. gcc addresses data by their distances from anchors of its own;
+ * on machines with signed distances, an anchor may lie after the data (gcc/varasm.c, "section anchors"). */
 static uint64_t beyond(const struct tn__symbol *symbol)
 {
     bool anchor = symbol->binding == TN__BIND_LOCAL && symbol->type == TN__TYPE_OTHER && !symbol->size;

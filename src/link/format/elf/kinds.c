@@ -105,8 +105,8 @@ static uint8_t flags_kind(uint32_t type, uint64_t flags)
     return type == SHT_NOBITS ? kinds[row].zeros : kinds[row].bytes;
 }
 
-/* What each pair of role and kind is loaded as; where nothing is said, it is refused. What the linker and its observers
- * read is read-only once relocated. */
+/* How a section of each role and kind is loaded; a pair without an entry is refused. Sections that the linker and its
+ * observers read are read-only once relocated. */
 static const uint8_t loaded_as[TN__ROLES][TN__SECTION_KINDS] = {
     [TN__ROLE_NONE] = {[TN__SECTION_CODE] = TN__SECTION_CODE,
                        [TN__SECTION_RODATA] = TN__SECTION_RODATA,
@@ -181,8 +181,8 @@ static bool wants_executable_stack(const struct tn__input_section *section, uint
     return flags & SHF_EXECINSTR && !strcmp(section->name, ".note.GNU-stack");
 }
 
-/* What GCC writes with -flto and without -ffat-lto-objects. The section begins with two versions of 16 bits, then a
- * flag says that there is nothing else (GCC, struct lto_section; before version 10, there was a symbol instead). */
+/* True for what GCC writes with -flto and without -ffat-lto-objects. The section begins with two version numbers of 16
+ * bits; then a flag says that the object has no code (GCC, struct lto_section; before version 10, a symbol said so). */
 static bool has_no_code(const struct tn__input_section *section)
 {
     enum { SLIM = 4 };

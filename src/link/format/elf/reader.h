@@ -67,8 +67,8 @@ static inline Elf64_Shdr tn__elf_header_of(const struct tn__elf_reader *r, uint3
 #undef GET
 }
 
-/* Sets the kind and role of a section with SHF_ALLOC, and what follows from its name. False: it cannot be loaded; the
- * other function then says why. */
+/* Sets the kind and role of a section with SHF_ALLOC, and what follows from its name. False: it cannot be loaded; then
+ * tn__elf_fail_kind says why. */
 bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__input_section *section, uint32_t type, uint64_t flags);
 int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index);
 /* For the other sections: TN_ENOTSUP if loaded code needs what the section asks for. */

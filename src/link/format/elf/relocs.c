@@ -101,7 +101,8 @@ static int read_any(const struct tn__elf_reader *r, uint32_t index, struct tn__i
     return 0;
 }
 
-/* Of a section that is not loaded. These are read by observers only, which do without if they are malformed. */
+/* Reads the relocations of a section that is not loaded. Only observers need them; if they are malformed, observers do
+ * without. */
 static int read_unloaded(struct tn__elf_reader *r, uint32_t index, struct tn__input_section *target)
 {
     if (!r->object->with_unloaded && tn__elf_header_of(r, index).sh_type == TN__SHT_CREL)

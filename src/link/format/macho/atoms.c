@@ -7,8 +7,8 @@
 
 /* ---- sorting ---- */
 
-/* By keys: the number of the section, and the offset there in as many bits as the largest one needs. Stably by one byte
- * after the other, from the lowest one on. */
+/* Labels are sorted by keys: the number of the section, and the offset there in as many bits as the largest offset
+ * needs. The sort is stable; it goes by one byte of the keys after the other, from the lowest one on. */
 enum { BYTES = sizeof(uint64_t), VALUES = 256 };
 
 /* How many labels have a value in a byte; later, where those with the value are stored. */

@@ -151,8 +151,9 @@ __attribute__((noinline)) static bool is_record_described(struct table *table, c
     return is_next_described(table, &r->sections[number], target - r->sections[number].address);
 }
 
-/* Skips entries of functions that are described, as most are and as all are for x86-64: their records need not be
- * converted. Those of the others are copied to `rest`. Records stand in descending order, else nothing is skipped. */
+/* Skips entries of functions that have a description: their records need not be converted. Most functions have one; for
+ * x86-64, all do. Entries of the other functions are copied to `rest`. Records stand in descending order; if they do
+ * not, nothing is skipped. */
 static int skip_described(struct table *table, struct tn__macho_section *rest)
 {
     const struct tn__macho_section *section = table->section;

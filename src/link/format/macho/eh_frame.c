@@ -28,7 +28,8 @@ struct frames {
 };
 
 enum { PE_OMIT = 0xff, PE_RELATIVE = 0x10, PE_BASE = 0x70, PE_INDIRECT = 0x80, PE_FORMAT = 0x0f };
-enum { MOST = 128 }; /* what a common entry says about encodings lies within so many bytes: it may be read often */
+/* Bytes of a common entry that are read for its encodings: entries that refer to it read them again. */
+enum { MOST = 128 };
 
 /* The size of a value with this encoding; 0: it has no fixed one. */
 static unsigned size_of(uint8_t encoding)

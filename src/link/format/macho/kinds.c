@@ -5,7 +5,7 @@
 
 #include "link/format/macho/reader.h"
 
-/* By type: what such a section is, whatever its segment. */
+/* What a section of each type is, whatever its segment. */
 static const struct type {
     const char *refused; /* its name, if it cannot be loaded */
     uint8_t kind;        /* UNLOADED: the segment tells */

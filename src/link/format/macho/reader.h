@@ -118,7 +118,7 @@ struct tn__macho_label {
     bool kept, alternate; /* its atom is not to be stripped; it begins none */
 };
 
-/* What a record is that begins with a certain byte, if it can be converted at once (relocs.c). */
+/* How a record that begins with a certain byte is converted, if that can be done at once (relocs.c). */
 struct tn__macho_quick {
     uint8_t form; /* TN__MACHO_UNKNOWN: it cannot */
     uint8_t row, base, unused;

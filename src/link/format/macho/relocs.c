@@ -342,8 +342,8 @@ static const uint8_t *convert_run(struct output *out, const uint8_t *at, const u
     return at;
 }
 
-/* Converts the records at `at` and behind, if they are the difference of two symbols of which the first lies in the
- * atom of the place, as in unwind tables; returns what follows, or `at`. */
+/* Converts the records from `at` on, if they are the difference of two symbols and the first symbol lies in the atom of
+ * the place, as in unwind tables. Returns what follows these records; `at` if they are something else. */
 static const uint8_t *convert_near(struct output *out, const uint8_t *at, const uint8_t *end)
 {
     struct tn__macho_reader *r = out->r;

@@ -51,7 +51,8 @@ static void save(struct tn__macho_frame *frame, unsigned number, unsigned depth)
     frame->saved[frame->count++].depth = (uint16_t)depth;
 }
 
-/* The registers lie one behind the other, three bits for each, from so many words below %rbp on. */
+/* Registers are saved one after the other, from a number of words below %rbp on. Three bits say which register each one
+ * is. */
 static enum tn__macho_encoded decode_rbp(uint32_t encoding, struct tn__macho_frame *frame)
 {
     enum { FIELDS = 5, WORDS = 2 }; /* the return address and %rbp */
@@ -69,8 +70,8 @@ static enum tn__macho_encoded decode_rbp(uint32_t encoding, struct tn__macho_fra
     return TN__MACHO_FRAME;
 }
 
-/* Which registers are saved, and in which order, is the number of a permutation: each digit counts, among those that
- * are left. */
+/* `number` is that of a permutation: it says which registers are saved, and in which order. Each digit is an index into
+ * the registers that are left. */
 static bool decode_permutation(uint32_t number, unsigned count, struct tn__macho_frame *frame)
 {
     bool used[REGISTERS + 1] = {false};
