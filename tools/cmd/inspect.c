@@ -44,7 +44,8 @@ static const char *const roles[] = {[TN__ROLE_NONE] = "",
                                     [TN__ROLE_INIT] = "initializers",
                                     [TN__ROLE_FINI] = "finalizers",
                                     [TN__ROLE_UNWIND] = "unwind table",
-                                    [TN__ROLE_MANAGED] = "managed code"};
+                                    [TN__ROLE_MANAGED] = "managed code",
+                                    [TN__ROLE_STARTUP] = "startup; not linked"};
 static const char *const bindings[] = {
     [TN__BIND_LOCAL] = "local", [TN__BIND_WEAK] = "weak", [TN__BIND_GLOBAL] = "global"};
 static const char *const types[] = {

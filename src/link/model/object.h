@@ -37,6 +37,7 @@ enum tn__section_role {
     TN__ROLE_FINI, /* an array of finalizers */
     TN__ROLE_UNWIND,
     TN__ROLE_MANAGED, /* stack maps, root ranges, types and versions of the ABI, which observers read */
+    TN__ROLE_STARTUP, /* code that is a piece of a function which the C library's startup files begin, end and call */
     TN__ROLES,
 };
 
@@ -161,6 +162,7 @@ struct tn__object_data {
     uint32_t variant;            /* what the file says about its code besides: e_flags of ELF */
     bool any_machine;            /* it is looked at and not linked */
     bool may_change;             /* the bytes are those of a mapped file */
+    bool becomes_program;        /* code that would have to run by itself there, and would not, is refused */
     bool with_unloaded;          /* relocations of sections that are not loaded are wanted too */
     bool has_stand_ins;          /* among its symbols */
     bool has_ifuncs;             /* likewise: indirect functions */

@@ -366,12 +366,14 @@ static int show(const struct tn_session *session, struct tn__object_data *data, 
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
                      struct tn__object_data *data, struct tn_error *err)
 {
+    const struct tn__detached *detached = library->session->detached;
     *data = (struct tn__object_data){.name = input->name,
                                      .bytes = input->bytes,
                                      .size = input->length,
                                      .input = *input,
                                      .may_change = may_change,
-                                     .with_unloaded = library->session->detached,
+                                     .becomes_program = !detached || detached->lays_out,
+                                     .with_unloaded = detached,
                                      .arena.from = library->session->allocator};
     int code = library->session->on_object ? show(library->session, data, err) : 0;
     if (!code)

@@ -70,6 +70,7 @@ static struct bytes make_object(void)
     unsigned init = elf_section(&elf, ".init_array", SHT_INIT_ARRAY, SHF_ALLOC | SHF_WRITE, data, 8);
     unsigned fini = elf_section(&elf, ".fini_array", SHT_FINI_ARRAY, SHF_ALLOC | SHF_WRITE, data, 8);
     elf_section(&elf, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, "\x04\0\0\0\xff\xff\xff\xff", 8);
+    elf_section(&elf, ".init", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, code, 1);
     unsigned pinned = elf_section(&elf, ".pinned", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, data, 8);
     elf_section(&elf, ".tdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, data, 24);
     unsigned start = elf_function(&elf, "start", text, 0);

@@ -22,6 +22,7 @@ static void test_refuses(void **state)
         {".text", SHF_EXECINSTR, R_X86_64_64, TN_ERANGE, "section .text has addresses in it"},
         {".text", SHF_EXECINSTR, R_X86_64_TPOFF32, TN_ERANGE, "R_X86_64_TPOFF32 is for code of a program"},
         {".ctors", SHF_WRITE, R_X86_64_64, TN_ENOTSUP, "section .ctors"},
+        {".init", SHF_EXECINSTR, R_X86_64_PC32, TN_ENOTSUP, "(.init): a piece of a function"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         static struct elf elf;

@@ -29,14 +29,22 @@ struct naming {
     bool has_suffixes; /* name.anything is the same */
     bool reversed;
     bool counts_down; /* .ctors.N has priority 65535 - N */
+    bool is_code;     /* data of this name is as any other */
 };
 
 static const struct naming namings[] = {
-    {".eh_frame", TN__ROLE_UNWIND, false, false, false},    {"tenon_maps", TN__ROLE_MANAGED, false, false, false},
-    {"tenon_roots", TN__ROLE_MANAGED, false, false, false}, {"tenon_abi", TN__ROLE_MANAGED, false, false, false},
-    {"tenon_types", TN__ROLE_MANAGED, false, false, false}, {".preinit_array", TN__ROLE_INIT, true, false, false},
-    {".init_array", TN__ROLE_INIT, true, false, false},     {".ctors", TN__ROLE_INIT, true, true, true},
-    {".fini_array", TN__ROLE_FINI, true, true, false},      {".dtors", TN__ROLE_FINI, true, false, true},
+    {".eh_frame", TN__ROLE_UNWIND, false, false, false, false},
+    {"tenon_maps", TN__ROLE_MANAGED, false, false, false, false},
+    {"tenon_roots", TN__ROLE_MANAGED, false, false, false, false},
+    {"tenon_abi", TN__ROLE_MANAGED, false, false, false, false},
+    {"tenon_types", TN__ROLE_MANAGED, false, false, false, false},
+    {".preinit_array", TN__ROLE_INIT, true, false, false, false},
+    {".init_array", TN__ROLE_INIT, true, false, false, false},
+    {".ctors", TN__ROLE_INIT, true, true, true, false},
+    {".fini_array", TN__ROLE_FINI, true, true, false, false},
+    {".dtors", TN__ROLE_FINI, true, false, true, false},
+    {".init", TN__ROLE_STARTUP, false, false, false, true},
+    {".fini", TN__ROLE_STARTUP, false, false, false, true},
 };
 
 /* True for `name` itself and, with `suffixes`, for name.anything. */
@@ -75,10 +83,10 @@ static bool may_have_role(const char *name)
 }
 
 /* Not inlined, for few sections come here, and the path of all others needs no registers to be saved. */
-__attribute__((noinline)) static void set_named_role(struct tn__input_section *section)
+__attribute__((noinline)) static void set_named_role(struct tn__input_section *section, bool is_code)
 {
     for (size_t i = 0; i < TN_COUNT(namings); i++)
-        if (is_called(section->name, namings[i].name, namings[i].has_suffixes)) {
+        if (is_called(section->name, namings[i].name, namings[i].has_suffixes) && is_code >= namings[i].is_code) {
             section->role = namings[i].role;
             section->reversed = namings[i].reversed;
             if (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI)
@@ -118,6 +126,7 @@ static const uint8_t loaded_as[TN__ROLES][TN__SECTION_KINDS] = {
     [TN__ROLE_FINI] = {[TN__SECTION_RODATA] = TN__SECTION_RODATA, [TN__SECTION_DATA] = TN__SECTION_RODATA},
     [TN__ROLE_UNWIND] = {[TN__SECTION_RODATA] = TN__SECTION_RODATA, [TN__SECTION_DATA] = TN__SECTION_RODATA},
     [TN__ROLE_MANAGED] = {[TN__SECTION_RODATA] = TN__SECTION_RODATA, [TN__SECTION_DATA] = TN__SECTION_RODATA},
+    [TN__ROLE_STARTUP] = {[TN__SECTION_CODE] = TN__SECTION_CODE},
 };
 
 static const char *const role_names[TN__ROLES] = {
@@ -126,6 +135,7 @@ static const char *const role_names[TN__ROLES] = {
     [TN__ROLE_FINI] = "an array of finalizers",
     [TN__ROLE_UNWIND] = "an unwind table",
     [TN__ROLE_MANAGED] = "a table of managed code",
+    [TN__ROLE_STARTUP] = "a piece of a startup function",
 };
 
 static const char *const kind_names[TN__SECTION_KINDS] = {
@@ -141,6 +151,12 @@ __attribute__((noinline)) static bool is_constant_once_relocated(const struct tn
     return is_called(section->name, ".data.rel.ro", true);
 }
 
+/* True for code that would be loaded, and never run. */
+static bool is_never_run(const struct tn__elf_reader *r, const struct tn__input_section *section)
+{
+    return section->role == TN__ROLE_STARTUP && section->size && r->object->becomes_program;
+}
+
 bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__input_section *section, uint32_t type, uint64_t flags)
 {
     if (!is_loadable(r, type))
@@ -151,11 +167,11 @@ bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__input_section *
     if (type == r->object->format->unwind_type)
         section->role = TN__ROLE_UNWIND;
     else if (may_have_role(section->name))
-        set_named_role(section);
+        set_named_role(section, flags & SHF_EXECINSTR);
     section->kind = loaded_as[section->role][flags_kind(type, flags)];
     if (section->kind == TN__SECTION_DATA && is_constant_once_relocated(section))
         section->kind = TN__SECTION_RODATA;
-    return section->kind != TN__SECTION_UNLOADED && !section->compressed;
+    return section->kind != TN__SECTION_UNLOADED && !section->compressed && !is_never_run(r, section);
 }
 
 int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index)
@@ -166,6 +182,11 @@ int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index)
     if (!is_loadable(r, header.sh_type))
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): sections of type %#x cannot be loaded", file, index,
                         section->name, header.sh_type);
+    if (section->kind && is_never_run(r, section))
+        return tn__fail(r->err, TN_ENOTSUP,
+                        "%s: section %u (%s): a piece of a function that startup files of the C library begin, end and "
+                        "call; loaded code has none, so it would never run; use %s_array",
+                        file, index, section->name, section->name);
     if (section->kind)
         return TN__ELF_FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", file, index,
                             section->name);
