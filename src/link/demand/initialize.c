@@ -130,20 +130,6 @@ static void end_round(struct tn_session *session, struct tn__round *round) TN__L
     tn__free(session->allocator, round);
 }
 
-/* Releases the lock for each function. */
-static void run_round(struct tn_session *session, struct tn__round *round, const struct tn__arguments *own) TN__LOCKED
-{
-    for (uint64_t function; (function = next_function(round));) {
-        const struct tn__arguments arguments = own ? *own : session->initializers.arguments;
-        __atomic_store_n(&session->initializers.running, function, __ATOMIC_RELAXED);
-        tn__session_unlock(session);
-        tn__call_initializer(function, arguments.count, arguments.values,
-                             arguments.are_given ? arguments.environment : environ);
-        tn__session_lock(session);
-    }
-    end_round(session, round);
-}
-
 static void begin_round(struct tn_session *session, struct tn__round *round) TN__LOCKED
 {
     tn__session_count_unfinished(session, 1);
@@ -184,6 +170,35 @@ static void give_lock(struct tn_session *session)
     release_postponed(session);
     __atomic_add_fetch(&state->given, 1, __ATOMIC_RELAXED);
     tn__os_wake(&state->given);
+}
+
+/* The calling thread ends in an initializer. As after a fork, the next one that needs something of the round goes on
+ * with it. */
+static void leave(void *context)
+{
+    struct tn_session *session = context;
+    if (session->initializers.are_manual)
+        return;
+    tn__session_lock(session);
+    give_lock(session);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+}
+
+/* Releases the lock for each function. */
+static void run_round(struct tn_session *session, struct tn__round *round, const struct tn__arguments *own) TN__LOCKED
+{
+    for (uint64_t function; (function = next_function(round));) {
+        const struct tn__arguments arguments = own ? *own : session->initializers.arguments;
+        __atomic_store_n(&session->initializers.running, function, __ATOMIC_RELAXED);
+        tn__session_unlock(session);
+        pthread_cleanup_push(leave, session);
+        tn__call_initializer(function, arguments.count, arguments.values,
+                             arguments.are_given ? arguments.environment : environ);
+        pthread_cleanup_pop(0);
+        tn__session_lock(session);
+    }
+    end_round(session, round);
 }
 
 /* Waits until the other thread has given back the lock of initializers; the session's is released meanwhile.

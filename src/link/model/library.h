@@ -140,6 +140,7 @@ struct tn_library {
     const char *name; /* behind the struct */
     bool removed;     /* only this struct and its trackers are left */
     bool is_being_removed;
+    bool is_left;     /* a thread has ended while it ran what the library runs at its end (session/ending.c) */
     uint32_t readers; /* threads that use its names or generators without the lock; until 0, these are kept */
     uint32_t users;   /* atomic: the client's handle, and what leads to this struct and may outlive the contents */
     struct tn__deferred deferred; /* without users it is freed */

@@ -43,6 +43,22 @@ static __thread struct run *innermost __attribute__((tls_model("initial-exec")))
 
 /* ---- running ---- */
 
+/* Under the lock of this file. */
+static void end(struct run *run)
+{
+    innermost = run->outer;
+    tn__list_remove(&run->listed);
+    pthread_cond_broadcast(&ran);
+}
+
+/* The calling thread ends in the function. */
+static void leave(void *run)
+{
+    tn__mutex_lock(&lock);
+    end(run);
+    tn__mutex_unlock(&lock);
+}
+
 /* Under the lock of this file, which is released meanwhile. False if the callback has gone. */
 static bool run(struct tn__callback *callback, enum phase phase)
 {
@@ -53,11 +69,11 @@ static bool run(struct tn__callback *callback, enum phase phase)
     tn__list_append(&runs, &run.listed);
     innermost = &run;
     tn__mutex_unlock(&lock);
+    pthread_cleanup_push(leave, &run);
     function();
+    pthread_cleanup_pop(0);
     tn__mutex_lock(&lock);
-    innermost = run.outer;
-    tn__list_remove(&run.listed);
-    pthread_cond_broadcast(&ran);
+    end(&run);
     return run.callback;
 }
 

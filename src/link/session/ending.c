@@ -6,7 +6,10 @@
  * Any of these functions may call exit, which does not return. Then the rest runs within that call, as it does in a
  * program whose functions are all in the C library's own list (C11, 7.22.4.4; glibc, "Cleanups on Exit"). So before
  * such a function is called, the C library is given one to call at exit, which goes on with what the calling thread has
- * begun. It also learns the status, where the C library tells it. */
+ * begun. It also learns the status, where the C library tells it.
+ *
+ * Or it may call pthread_exit: then the thread leaves its frames, and the rest runs within the next call of exit, on
+ * whichever thread. The C library calls exit at the latest when the last thread ends. */
 
 #include "base/at_exit.h"
 #include "link/session/contents.h"
@@ -21,15 +24,51 @@ struct ending {
 
 static __thread struct ending *innermost __attribute__((tls_model("initial-exec")));
 
+static bool is_any_left; /* `is_left` is set in some library; atomic */
+
 /* ---- exit ---- */
 
 static void run(const struct ending *ending);
+
+static struct tn_library *find_left(const struct tn_session *session)
+{
+    struct tn_library *library = session->libraries;
+    while (library && !library->is_left)
+        library = library->next;
+    return library;
+}
+
+/* One whose end a thread has left, which is in use until it is released. NULL: there is none. */
+static struct tn_library *take_left(void)
+{
+    struct tn_library *library = NULL;
+    tn__sessions_lock();
+    for (struct tn_session *session = NULL; !library && (session = tn__sessions_next(session));) {
+        tn__session_lock(session);
+        library = find_left(session);
+        if (library) {
+            library->is_left = false;
+            tn__library_use(library);
+        }
+        tn__session_pause(session);
+    }
+    tn__sessions_unlock();
+    return library;
+}
 
 static void go_on(struct tn__at_exit *unused)
 {
     (void)unused;
     for (; innermost; innermost = innermost->outer) /* exit does not return to their frames */
         run(innermost);
+    struct tn_library *library;
+    while (__atomic_load_n(&is_any_left, __ATOMIC_ACQUIRE) && (library = take_left())) {
+        struct tn_session *session = library->session;
+        tn__ending_run(library, NULL, NULL);
+        tn__session_lock(session);
+        tn__library_release(library);
+        tn__session_unlock(session);
+    }
 }
 
 static bool watch(void)
@@ -41,6 +80,20 @@ static bool watch(void)
 bool tn__ending_knows_status(void)
 {
     return tn__exit_tells_status() && watch();
+}
+
+/* The calling thread ends. A removal that it leaves is not completed; what it has not run is still the library's. */
+static void leave(void *context)
+{
+    const struct ending *ending = context;
+    innermost = ending->outer;
+    if (ending->owner)
+        return;
+    tn__session_lock(ending->library->session);
+    ending->library->is_left = true;
+    tn__session_unlock(ending->library->session);
+    __atomic_store_n(&is_any_left, true, __ATOMIC_RELEASE);
+    watch();
 }
 
 /* ---- the steps ---- */
@@ -79,6 +132,8 @@ void tn__ending_run(struct tn_library *library, struct tn_tracker *owner, struct
 {
     struct ending ending = {library, owner, finalizers, innermost};
     innermost = &ending;
+    pthread_cleanup_push(leave, &ending);
     run(&ending);
+    pthread_cleanup_pop(0);
     innermost = ending.outer;
 }

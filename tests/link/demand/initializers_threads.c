@@ -370,6 +370,27 @@ static void a_fork_in_an_initializer(void **state)
     close_fixture(&f);
 }
 
+static void init_ends(void)
+{
+    pthread_exit((void *)5);
+}
+
+/* Natively, a thread that does so in dlopen keeps the loader's lock. */
+static void a_thread_may_end_in_an_initializer(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    open_all();
+    assert_ok(tn_define(f.library, "init_ends", init_ends, &err), &err);
+    add(f.library, "leaves", 6, "remains", "init_ends");
+    add(f.library, "remains", 1, NULL, "init_b");
+    end(start(call_f, "leaves"), 5);
+    assert_int_equal(call(&f, "leaves"), 7);
+    assert_int_equal(runs_of_b, 1);
+    assert_int_equal(waits, 0);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +402,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_makes_something_waits_for_no_initializer),
         cmocka_unit_test(a_fork_beside_an_initializer),
         cmocka_unit_test(a_fork_in_an_initializer),
+        cmocka_unit_test(a_thread_may_end_in_an_initializer),
     };
     return cmocka_run_group_tests_name("link/initializers_threads", tests, NULL, NULL);
 }
