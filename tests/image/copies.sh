@@ -35,12 +35,13 @@ done
 # value FUNCTION FILE: its result in a line of them.
 value() { grep -o " $1=[-0-9]*" "$2"; }
 
-# opened NAME CHANGE: USER with the changed base.
+# opened NAME CHANGE [PROGRAM]: USER with the changed base; or the program has both.
 opened() {
     local name=$1 key=${2:-same} function wanted
-    "$work/host" "$work/$key" "$work/user" >"$work/got" 2>&1 || echo "not ok $name, $key: $(cat "$work/got")"
+    if [ $# = 3 ]; then "$3"; else "$work/host" "$work/$key" "$work/user"; fi >"$work/got" 2>&1 ||
+        echo "not ok $name, $key: $(cat "$work/got")"
     none "$name, $key: what is stale" "$(diff <(printf '%s\n' ${stale[$key]-}) \
-        <(printf '%s\n' $(sed -n 's/^stale://p' "$work/got") | sort))"
+        <(printf '%s\n' $(sed -n 's/^stale://p' "$work/got" | sed 's/user_image/user/g') | sort))"
     for function in $all; do
         [[ " ${affected[$key]-} " == *" $function "* ]] && continue
         wanted=$(value $function "$work/$key.wanted")
@@ -68,6 +69,21 @@ for setting in 'x86-64 1' 'x86-64 4' "$three 1" "$three 4" 'x86-64 1 -DASSEMBLY'
 done
 
 compile $source/copies.c -o "$work/user.bc"
+
+# A shared library, and images that are linked into the program: constructors run before these are opened.
+"$tenon" build --kind=shared --name user --depends "$work/same" --use "$work/same.bc" -o "$work/user" "$work/user.bc"
+opened "a shared library" G=x+100
+for kind in -static-pie -no-pie; do
+    for key in same G=x+100 EVEN=2; do
+        "$tenon" build --name base_image -o "$work/base.a" "$work/$key.bc" &&
+            "$tenon" build --kind=image --name base_image -o "$work/base.image" "$work/same.bc" &&
+            "$tenon" build --name user_image --depends "$work/base.image" --use "$work/same.bc" -o "$work/user.a" \
+                "$work/user.bc"
+        succeeds "linked $kind, $key: it is linked" "$CC" -Wall -Wextra -Werror -Iinclude -DLINKED $kind \
+            $source/copies_host.c "$work/user.a" "$work/base.a" "$BUILD/libtenon.a" -pthread -o "$work/linked"
+        opened "linked $kind" $key "$work/linked"
+    done
+done
 
 # Bases that say the same in other words: other names of what is local, debug information, several inputs.
 user --depends "$work/same" --use "$work/same.bc" "$work/user.bc"
@@ -153,3 +169,8 @@ succeeds "C++: it is built" "$tenon" build --kind=image --name shapes --depends 
 some "C++: the same" "$("$tenon" image check "$work/shape3" "$work/shapes" | grep '^2 ')"
 some "C++: a virtual function has changed" "$("$tenon" image check "$work/shape4" "$work/shapes" |
     grep "it uses '_ZNK5shape4areaEv' of the image 'shape': wanted the body .* is stale")"
+
+# Random sets of packages (slow/copies.sh has more).
+. tests/image/support/copies.bash
+random_set 1 --targets 'x86-64;x86-64-v3' --shards 2
+some "some functions were stale" "$(grep '^stale' "$work"/*.stale)"

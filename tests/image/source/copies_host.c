@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* copies_host BASE USER: opens both, prints which functions of USER are stale, and the results of the others and of
- * those that call these. Without BASE and USER, the program has their functions itself. `strict` before them: without
- * on_stale. */
+ * those that call these. `strict` before them: without on_stale. LINKED: the images are parts of the program. ITSELF:
+ * it has their functions without images. */
 
 #include <stdio.h>
 #include <string.h>
@@ -58,15 +58,32 @@ static int redirect(struct tn_image *user, const char *name)
     return 0;
 }
 
+#ifdef LINKED
+extern const char base_image[], user_image[];
+
+static int open_both(char **files, struct tn_image_load_options *options, struct tn_image **base,
+                     struct tn_image **user)
+{
+    (void)files;
+    return tn_image_open_linked(base_image, NULL, base, &err) || tn_image_open_linked(user_image, options, user, &err);
+}
+#else
+static int open_both(char **files, struct tn_image_load_options *options, struct tn_image **base,
+                     struct tn_image **user)
+{
+    return tn_image_open(files[0], NULL, base, &err) || tn_image_open(files[1], options, user, &err);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     struct tn_image *base, *user;
     struct tn_image_load_options options = {.size = sizeof options, .images = &base, .image_count = 1};
     struct tn_image_function f = {.size = sizeof f};
     const char *last = NULL;
-    if (strcmp(argv[1], "strict") != 0)
+    if (argc < 2 || strcmp(argv[1], "strict") != 0)
         options.on_stale = (void (*)(void))stale;
-    if (tn_image_open(argv[argc - 2], NULL, &base, &err) || tn_image_open(argv[argc - 1], &options, &user, &err))
+    if (open_both(argv + argc - 2, &options, &base, &user))
         return fail();
     printf("stale:");
     for (size_t i = 0; i < tn_image_function_count(user); i++)
