@@ -159,8 +159,8 @@ $(link_data)/matrix_b.a: $(link_data)/matrix_b.o
 order := $(call data_of,order_1 order_2 order_3)
 $(BUILD)/tests/link/session/order: | $(order) $(call data_of,exits) $(link_data)/order_static
 $(order): tests/link/data/order.h
-$(BUILD)/tests/link/session/callbacks: | $(call data_of,callbacks)
-$(BUILD)/tests/link/session/itself: | $(call data_of,itself)
+$(BUILD)/tests/link/process/callbacks: | $(call data_of,callbacks)
+$(BUILD)/tests/link/process/itself: | $(call data_of,itself)
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
 

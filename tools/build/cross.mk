@@ -17,7 +17,7 @@ cross_tests := $(addprefix base/,error faults fork memory options sha256 thread 
 	$(addprefix link/instance/,instance instance_calls instance_storm withdrawal) \
 	$(addprefix link/lazy/,lazy lazy_calls lazy_materializers lazy_threads litmus) \
 	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
-	$(addprefix link/session/,faults libraries options order thread_exits) \
+	$(addprefix link/session/,faults libraries options order) link/process/thread_exits \
 	$(addprefix link/,tls/tls tls/tls_registers unwind/unwind unwind/unwind_data unwind/unwind_sets)
 cross_llvm_tests := $(addprefix codegen/,compile/emit jit/jit llvm/fatal llvm/stack)
 cross_programs = $(foreach host,$(cross_hosts),$(cross_tests:%=$(BUILD)/$(host)/tests/%))
@@ -29,7 +29,7 @@ cross_suites = $(cross_llvm_hosts:%=tests/tool:%)
 # it crash. Heaps and images take long under emulation, and run once.
 large_pages := 65536
 large_page_tests := $(filter-out base/memory gc/heap/% gc/load/loaded image/% \
-	$(addprefix link/,session/faults session/thread_exits tls/tls tls/tls_registers),$(cross_tests))
+	$(addprefix link/,session/faults process/thread_exits tls/tls tls/tls_registers),$(cross_tests))
 cross_programs += $(large_page_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%:$(large_pages))
 cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384, \
 	passes/matrix lazy/lazy_calls memory/ranges)
@@ -37,7 +37,7 @@ cross_programs += $(patsubst %,$(BUILD)/aarch64-linux-gnu/tests/link/%:16384, \
 riscv64_quick := gc/load/loaded gc/threads/litmus gc/threads/threads image/load/load image/write/link \
 	link/passes/agree link/passes/ifunc link/passes/matrix link/demand/dispatch link/instance/instance_calls \
 	link/instance/instance_storm link/lazy/lazy link/lazy/lazy_calls link/lazy/litmus link/session/order \
-	link/session/thread_exits link/tls/tls link/unwind/unwind link/unwind/unwind_data
+	link/process/thread_exits link/tls/tls link/unwind/unwind link/unwind/unwind_data
 large_quick := base/faults link/passes/matrix link/demand/dispatch link/instance/instance link/lazy/lazy \
 	link/lazy/lazy_calls link/memory/page_map link/memory/ranges link/unwind/unwind
 cross_quick := $(cross_tests:%=$(BUILD)/aarch64-linux-gnu/tests/%) \

@@ -122,7 +122,7 @@ struct tn_tracker {
     struct tn__list lazy; /* struct tn__lazy_batch */
     struct tn__list promises;
     struct tn__exit *exits;    /* of its objects and stubs: the newest one, below which lie the others */
-    struct tn__list callbacks; /* of these too (session/callbacks.c) */
+    struct tn__list callbacks; /* of these too (process/callbacks.c) */
     /* Code instances with code of this tracker, and the number of the last publication;
      * 0: there never was one. Guarded by the lock of instance.c. */
     struct tn_instance *instances[2];

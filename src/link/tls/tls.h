@@ -85,7 +85,7 @@ enum { TN__TLS_MODULE = 1 };
 
 /* Called by loaded code instead of the C library's __tls_get_addr; index[1], with the machine's bias
  * added, is a distance from the thread pointer. With a larger module number, the distance counts from a place that is
- * as much farther from the thread pointer: so any place can have a number (session/itself.c). */
+ * as much farther from the thread pointer: so any place can have a number (process/itself.c). */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
 /* Has host_*.c look which registers of this processor the functions below have to keep while they catch up. Before
