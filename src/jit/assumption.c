@@ -12,7 +12,7 @@
 #include "jit/assumption.h"
 #include "jit/jit.h"
 #include "link/model/session.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 #define RESTS "tenon.rests."
 

@@ -7,7 +7,7 @@
 #include "base/shown_name.h"
 #include "jit/assumption.h"
 #include "jit/tiers.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 static bool is_named(const char *symbol, const char *function)
 {

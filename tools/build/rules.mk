@@ -151,7 +151,7 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 # objects are saved or an image with some is opened, and not for each object; and what runs once for a heap, a thread, a
 # collection or a full buffer of logged stores, and not for an object, an allocation or a transition.
 seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
-	$(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
+	$(wildcard src/base/os_linux*.c src/link/process/*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
 	$(addprefix src/base/,error.c fork.c last_thread.c options.c partial_file.c shown_name.c thread_end.c \
 		types_alike.c types_bytes.c types_known.c) \

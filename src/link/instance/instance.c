@@ -24,7 +24,7 @@
 
 #include "base/fork.h"
 #include "base/thread.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 /* Generated code uses these offsets. */
 _Static_assert(offsetof(struct tn_instance, invoke) == 0 && offsetof(struct tn_instance, specptr) == 8 &&

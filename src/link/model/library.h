@@ -67,7 +67,7 @@ struct tn__round {
     struct tn__calls items[]; /* in order */
 };
 
-/* A function that loaded code has registered with atexit, __cxa_atexit or on_exit (exits.c). */
+/* A function that loaded code has registered with atexit, __cxa_atexit or on_exit (process/exits.c). */
 struct tn__exit {
     void (*function)(void *argument);
     void *argument;
@@ -127,7 +127,7 @@ struct tn_tracker {
      * 0: there never was one. Guarded by the lock of instance.c. */
     struct tn_instance *instances[2];
     uint64_t last_published;
-    struct tn__list retirements; /* that are under way and have hidden what it owned (session/contents.h) */
+    struct tn__list retirements; /* that are under way and have hidden what it owned (session.h) */
     bool hidden; /* not the client's: owns removed objects whose code may still be running; no removal takes these */
     /* Hidden: they stay until threads have run this many functions of them. */
     struct tn__list lingering; /* in the session's list of such */
@@ -256,7 +256,6 @@ void tn__library_free_names(struct tn_library *library);
 
 /* ---- calls.c ---- */
 
-/* init.c */
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
                    const struct tn__input_section *section, uint64_t sequence) TN__LOCKED;
 /* Makes space for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is

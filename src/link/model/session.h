@@ -102,12 +102,47 @@ struct tn_session {
     struct tn__initializing initializers;
     struct tn__reclaimer reclaimer;
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
-    struct tn__list retirements;         /* that have hidden code, which may be found again (session/contents.h) */
+    struct tn__list retirements;         /* that have hidden code, which may be found again */
     struct tn__arena arena;              /* for what stays until the session ends, */
     struct tn__unwind_table *tables;     /* its unwind tables, */
     struct tn__kept *kept;               /* and its ranges of the near window */
     struct tn__thread_ends thread_exits; /* as the owner of what threads run at their end */
 };
+
+/* The removal of code that threads may be running, of one tracker or of a library as a whole (session/retire.c).
+ * Between its steps it may be anything that a removal has hidden. */
+struct tn__retirement {
+    struct tn_library *library;
+    struct tn_tracker *tracker; /* the client's, or `going` once that is gone; NULL: the whole library */
+    struct tn__list of_tracker; /* in its list, */
+    struct tn__list of_session; /* and in the session's */
+    bool waits;                 /* the caller does all of it, and this is in its frame */
+    pthread_t caller;
+    struct tn__withdrawal round;
+    bool is_led_to;           /* a stub was led to the code since the last look, even if it leads elsewhere by now */
+    struct tn_tracker *going; /* owns the code meanwhile */
+    struct tn__places places;
+    struct tn__calls_list finalizers;
+};
+/* Leaves the lists. */
+static inline void tn__retirement_leave(struct tn__retirement *r) TN__LOCKED
+{
+    tn__list_remove(&r->of_tracker);
+    tn__list_remove(&r->of_session);
+}
+
+/* Iterates over what a removal of one tracker, or of the library (`only` is NULL), has to look at: not over trackers
+ * that are hidden, unless the session ends. NULL starts and ends the iteration. */
+static inline struct tn_tracker *tn__library_next_owner(struct tn_library *library, struct tn_tracker *only,
+                                                        const struct tn_tracker *previous)
+{
+    if (only)
+        return previous ? NULL : only;
+    struct tn_tracker *next = tn__library_next_tracker(library, previous);
+    while (next && next->hidden && !library->session->closing)
+        next = tn__library_next_tracker(library, next);
+    return next;
+}
 
 /* The time, or 0 if the session does not measure times. */
 static inline uint64_t tn__session_clock(const struct tn_session *session)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/fork.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 enum phase { PREPARE, PARENT, CHILD, PHASES, QUICK = PREPARE };
 

@@ -12,7 +12,7 @@
  * whichever thread. The C library calls exit at the latest when the last thread ends. */
 
 #include "base/at_exit.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 /* In the frame of the thread that runs it. */
 struct ending {

@@ -6,7 +6,7 @@
  * runs before the library's finalizers. */
 
 #include "base/at_exit.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 /* ---- which object ---- */
 

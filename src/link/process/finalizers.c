@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 static int by_priority(const void *a, const void *b)
 {

@@ -15,7 +15,7 @@
 #include "base/os.h"
 #include "base/shown_name.h"
 #include "base/thread.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 #include "link/tls/tls.h"
 
 #pragma weak dladdr

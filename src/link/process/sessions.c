@@ -3,7 +3,7 @@
 /* What the sessions of a process have in common: the list of them, forks, and code instances. */
 
 #include "base/fork.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 #include "tenon/thread.h"
 
 /* ---- all sessions ---- */

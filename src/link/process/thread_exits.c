@@ -3,7 +3,7 @@
 /* Destructors of loaded code's thread_local objects, which run when their threads end. They are counted by object,
  * because removed code stays until they have run (linger.c). */
 
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit *what)
 {

@@ -6,7 +6,7 @@
 #include "base/kept_errno.h"
 #include "base/shown_name.h"
 #include "link/redirect/cell.h"
-#include "link/session/contents.h"
+#include "link/process/process.h"
 
 void tn__lazy_free_batch(struct tn__lazy_batch *batch)
 {

@@ -102,17 +102,6 @@ bool tn__tracker_linger(struct tn_tracker *going)
     return true;
 }
 
-struct tn_tracker *tn__library_next_owner(struct tn_library *library, struct tn_tracker *only,
-                                          const struct tn_tracker *previous)
-{
-    if (only)
-        return previous ? NULL : only;
-    struct tn_tracker *next = tn__library_next_tracker(library, previous);
-    while (next && next->hidden && !library->session->closing)
-        next = tn__library_next_tracker(library, next);
-    return next;
-}
-
 int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err)
 {
     struct tn_tracker *going = NULL, *tracker = NULL;
