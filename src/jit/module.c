@@ -12,6 +12,7 @@
 #include "jit/assumption.h"
 #include "jit/background.h"
 #include "jit/jit.h"
+#include "link/lazy/lazy.h"
 #include "link/session/contents.h"
 
 /* ---- compiling ---- */
@@ -358,7 +359,7 @@ static int define_stubs(struct adding *a)
     struct tn_stub_options options = {.size = sizeof options, .owner = a->owner, .on_failure = a->m->jit->on_failure};
     int code = 0;
     if (stub_count)
-        code = tn_define_lazy(a->library, stubs, stub_count, a->library, &options, a->err);
+        code = tn__lazy_define_for(a->m, a->library, stubs, stub_count, a->library, &options, a->err);
     if (!code && other_count)
         code = tn_reexport(a->library, others, other_count, a->library, a->owner, a->err);
     tn__count(&a->m->jit->counters.functions, parts - 1);

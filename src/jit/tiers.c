@@ -134,24 +134,15 @@ static struct tn__tiered_part *find_hottest(const struct tn__tiers *only, uint64
 
 /* ---- compiling ---- */
 
-/* False when the module is removed, after which something else may have the names of its bodies. */
-static bool is_there(const void *context) TN__LOCKED
-{
-    const struct tn__tiered *tiered = context;
-    return tn__jit_is_marked(tiered->library, tiered->marker, tiered);
-}
-
 static int raise_each(const struct tn__tiered_part *part, size_t tier, struct tn__arena *arena, size_t *raised,
                       struct tn_error *err)
 {
     TN__EACH_BODY(s, part)
     {
-        const char *bodies[TN__TIERS_MOST];
-        size_t count = 0;
-        for (size_t t = part->first; t <= tier; t++)
-            if (!(bodies[count++] = tn__tiered_name(part, s, t, arena)))
-                return tn__no_memory(err, s->name);
-        const struct tn__lazy_better better = {s->name, bodies, count, is_there, part->of};
+        const struct tn__lazy_better better = {s->name, tn__tiered_name(part, s, tier, arena), (uint8_t)tier,
+                                               part->of->m};
+        if (!better.best)
+            return tn__no_memory(err, s->name);
         bool changed;
         int code = tn__lazy_raise(part->of->library, &better, &changed, err);
         if (code == TN_ENOMEM) /* otherwise the client has redirected or removed it, which is no error */
@@ -167,7 +158,7 @@ static bool is_gone(const struct tn__tiered *tiered, const char *body)
     struct tn_known known = {body, 0};
     bool has_name = tn_lookup_flags(tiered->library, &known, 1, NULL) == 0 && known.flags;
     tn__session_lock(tiered->library->session);
-    bool is_left = has_name && is_there(tiered);
+    bool is_left = has_name && tn__jit_is_marked(tiered->library, tiered->marker, tiered);
     tn__session_unlock(tiered->library->session);
     return !is_left;
 }

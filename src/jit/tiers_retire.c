@@ -9,9 +9,9 @@
 static bool name_bodies(const struct tn__tiered_part *part, const struct tn_module_symbol *s, size_t tier,
                         struct tn__arena *arena, struct tn__lazy_bodies *f)
 {
-    *f = (struct tn__lazy_bodies){s->name, tn__tiered_name(part, s, tier, arena),
+    *f = (struct tn__lazy_bodies){{s->name, tn__tiered_name(part, s, tier, arena), (uint8_t)tier, part->of->m},
                                   tn__arena_array(arena, tier, sizeof *f->old)};
-    bool good = f->best && f->old;
+    bool good = f->better.best && f->old;
     for (size_t t = part->first; t < tier && good; t++)
         good = (f->old[t - part->first] = tn__tiered_name(part, s, t, arena));
     return good;

@@ -346,8 +346,9 @@ struct tn__lazy_batch *tn__lazy_new_batch(struct tn_library *library, const stru
     return batch;
 }
 
-int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
-                   struct tn_library *targets, const struct tn_stub_options *given, struct tn_error *err)
+int tn__lazy_define_for(const void *maker, struct tn_library *library, const struct tn_lazy_symbol *symbols,
+                        size_t count, struct tn_library *targets, const struct tn_stub_options *given,
+                        struct tn_error *err)
 {
     struct tn_stub_options options;
     if (!library || !targets || (count && !symbols))
@@ -360,7 +361,16 @@ int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symb
     if (code || !count)
         return code;
     struct tn__lazy_batch *batch = tn__lazy_new_batch(library, symbols, count, targets, &options);
-    return batch ? define_batch(batch, symbols, 0, options.owner, err) : tn__no_memory(err, NULL);
+    if (!batch)
+        return tn__no_memory(err, NULL);
+    batch->maker = maker;
+    return define_batch(batch, symbols, 0, options.owner, err);
+}
+
+int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
+                   struct tn_library *targets, const struct tn_stub_options *given, struct tn_error *err)
+{
+    return tn__lazy_define_for(NULL, library, symbols, count, targets, given, err);
 }
 
 int tn_define_redirectable(struct tn_library *library, const char *name, const void *address,

@@ -18,12 +18,14 @@ int tn__lazy_take_options(const struct tn_library *library, const struct tn_stub
 struct tn__lazy_batch *tn__lazy_new_batch(struct tn_library *library, const struct tn_lazy_symbol *symbols,
                                           size_t count, struct tn_library *targets,
                                           const struct tn_stub_options *options);
+/* tn_define_lazy for a maker whose functions may get better bodies. */
+int tn__lazy_define_for(const void *maker, struct tn_library *library, const struct tn_lazy_symbol *symbols,
+                        size_t count, struct tn_library *targets, const struct tn_stub_options *given,
+                        struct tn_error *err);
 /* Defines all or none, once no link holds one of the names (it waits for that); `target` 0: they are looked up. Errors
  * as for tn_define_lazy. */
 int tn__lazy_define(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
                     struct tn_tracker *owner, struct tn_error *err) TN__LOCKED;
-
-/* ---- what observers are told (lazy.c) ---- */
 
 #pragma GCC visibility pop
 #endif

@@ -89,6 +89,7 @@ struct tn__cell_facts {
     uint32_t managed_stack;
     uint16_t managed_registers;
     uint8_t led_by;            /* enum tn__claim_kind */
+    uint8_t body;              /* which of its bodies it looks up; 0: the first one */
     struct tn__claim *arrives; /* the first of those on other cells that lead to this stub */
 };
 
@@ -97,6 +98,7 @@ struct tn__lazy_batch {
     struct tn__list owned; /* in the owner's list; once removed, in TN__ACK_FIRST_CALLS */
     struct tn_tracker *owner;
     struct tn_library *library, *targets;
+    const void *maker; /* whose functions these are, if they may get better bodies; NULL: they may not */
     uint64_t on_failure;
     size_t calls; /* that are looking one of its functions up */
     /* Of this struct with the names that its functions were defined to look up; later names are freed with it. */
@@ -140,7 +142,7 @@ struct tn_library {
     const char *name; /* behind the struct */
     bool removed;     /* only this struct and its trackers are left */
     bool is_being_removed;
-    bool is_left;     /* a thread has ended while it ran what the library runs at its end (session/ending.c) */
+    bool is_left;     /* a thread has ended while it ran what the library runs at its end (process/ending.c) */
     uint32_t readers; /* threads that use its names or generators without the lock; until 0, these are kept */
     uint32_t users;   /* atomic: the client's handle, and what leads to this struct and may outlive the contents */
     struct tn__deferred deferred; /* without users it is freed */

@@ -17,28 +17,19 @@ struct bodies {
     size_t taken_count;
 };
 
-static bool is_one_of(const char *name, const struct tn__lazy_bodies *f, size_t old_count)
-{
-    for (size_t i = 0; i < old_count; i++)
-        if (strcmp(name, f->old[i]) == 0)
-            return true;
-    return strcmp(name, f->best) == 0;
-}
-
-/* The function's, unless another module has defined it anew, or it has the name already. */
+/* The function's, unless it looks up that body already, or a better one. */
 static struct tn__cell *cell_of(const struct bodies *b, size_t i) TN__LOCKED
 {
-    const struct tn__lazy_bodies *f = &b->functions[i];
-    struct tn__cell *cell = tn__cell_find(b->library, f->name);
-    const char *name = cell ? cell->facts->looks_up : NULL;
-    return name && is_one_of(name, f, b->old_count) && strcmp(name, f->best) != 0 ? cell : NULL;
+    const struct tn__lazy_better *better = &b->functions[i].better;
+    struct tn__cell *cell = tn__lazy_cell_of(b->library, better);
+    return cell && cell->facts->body < better->body ? cell : NULL;
 }
 
 static int check_function(const struct bodies *b, size_t i, struct tn_error *err) TN__LOCKED
 {
     const struct tn__cell *cell = cell_of(b, i);
-    const char *name = b->functions[i].name;
-    if (!tn__lazy_linked_at(b->library, b->functions[i].best))
+    const char *name = b->functions[i].better.name;
+    if (!tn__lazy_linked_at(b->library, b->functions[i].better.best))
         return tn__fail(err, TN_EUNDEF, "'%s' has no better body", name);
     if (cell && !tn__cell_may_look_up_as(cell))
         return tn__fail(err, TN_ENOTSUP, "'%s' is being looked up", name);
@@ -77,7 +68,7 @@ static void look_up_best(struct bodies *b, size_t i) TN__LOCKED
     struct tn__cell *cell = cell_of(b, i);
     if (!cell)
         return;
-    tn__cell_look_up_as(cell, b->names[i]);
+    tn__cell_look_up_as(cell, b->names[i], b->functions[i].better.body);
     b->names[i] = NULL;
 }
 
@@ -122,11 +113,11 @@ static void done(void *context, const struct tn_error *err)
 static bool copy_names(struct bodies *b)
 {
     for (size_t i = 0; i < b->count; i++) {
-        size_t size = strlen(b->functions[i].best) + 1;
+        size_t size = strlen(b->functions[i].better.best) + 1;
         b->names[i] = tn__alloc(b->library->session->allocator, size);
         if (!b->names[i])
             return false;
-        memcpy(b->names[i], b->functions[i].best, size);
+        memcpy(b->names[i], b->functions[i].better.best, size);
     }
     return true;
 }

@@ -272,12 +272,13 @@ bool tn__cell_may_look_up_as(const struct tn__cell *cell)
     return !tn__cell_has_later_name(cell->facts) || !cell->facts->batch->calls;
 }
 
-void tn__cell_look_up_as(struct tn__cell *cell, char *name)
+void tn__cell_look_up_as(struct tn__cell *cell, char *name, uint8_t body)
 {
     struct tn__cell_facts *facts = cell->facts;
     if (tn__cell_has_later_name(facts))
         tn__free(session_of(cell)->allocator, (void *)facts->looks_up);
     facts->looks_up = name;
+    facts->body = body;
     if (facts->led_by == TN__CLAIM_TIER)
         facts->led_by = TN__CLAIM_FIRST;
     end_kinds(cell, TN__CLAIM_TIER, TN__CLAIM_TIER);

@@ -140,7 +140,7 @@ void tn__cell_claim(struct tn__cell *cell, struct tn__claim *claim) TN__LOCKED;
 void tn__cell_reset(struct tn__cell *cell) TN__LOCKED;
 /* The name, memory of the session's allocator, is looked up from now on, in place of what a tier claims: its body. No
  * call may be looking up such a name. */
-void tn__cell_look_up_as(struct tn__cell *cell, char *name) TN__LOCKED;
+void tn__cell_look_up_as(struct tn__cell *cell, char *name, uint8_t body) TN__LOCKED;
 bool tn__cell_may_look_up_as(const struct tn__cell *cell) TN__LOCKED;
 /* A call could not be led on from here: claims of other cells that lead here have failed. Returns the cell where such a
  * call goes on, at what lies below; NULL: there is none. */
@@ -197,31 +197,32 @@ void tn__lazy_free_batch(struct tn__lazy_batch *batch) TN__LOCKED;
 
 /* ---- bodies of one function (raise.c) ---- */
 
-/* Bodies of a lazy function, the best one last. `is_current`, called under the lock: whether they are still those that
- * have these names. */
+/* A lazy function and a better body of it, by name and by number (struct tn__cell_facts). Another function may have the
+ * name by now: `maker` tells whose this one is. */
 struct tn__lazy_better {
-    const char *name, *const *bodies;
-    size_t count;
-    bool (*is_current)(const void *context);
-    const void *context;
+    const char *name, *best;
+    uint8_t body;
+    const void *maker;
 };
 
-/* Makes the function lead to the best one if it leads to another one of these, or was not called yet; *changed: it did.
- * Its first call looks up one of them.
- * All of this is one step: what the client redirects, and what is removed or replaced by now, stays as it is. TN_EDUP:
- * it leads elsewhere; TN_EUNDEF: it or the best one is not there, or not linked; TN_EREMOVED: the library is removed,
- * or the bodies are not current; TN_ENOMEM. */
+/* Makes the function lead to the body if it leads to a lesser one of its maker's, or was not called yet; *changed: it
+ * did. All of this is one step: what the client redirects, and what is removed or replaced by now, stays as it is.
+ * TN_EDUP: it leads elsewhere, or is not its maker's any more; TN_EUNDEF: the body is not there, or not linked;
+ * TN_EREMOVED: the library is removed; TN_ENOMEM. */
 int tn__lazy_raise(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                    struct tn_error *err);
 
+/* The function's cell, if it is still this maker's; NULL: it is not there, or another one has its name. */
+struct tn__cell *tn__lazy_cell_of(const struct tn_library *library, const struct tn__lazy_better *better) TN__LOCKED;
 /* Where a symbol is linked; 0: it is not, or is not this library's. */
 uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name) TN__LOCKED;
 
 /* ---- bodies that are not called any more (bodies.c) ---- */
 
-/* A lazy function, which body it is led to, and its earlier ones. */
+/* A lazy function, the body that it is led to, and the names of its earlier ones. */
 struct tn__lazy_bodies {
-    const char *name, *best, **old;
+    struct tn__lazy_better better;
+    const char **old;
 };
 
 /* Has these functions look up their best bodies from now on, whatever resets their cells, and frees the code of

@@ -11,13 +11,10 @@ uint64_t tn__lazy_linked_at(const struct tn_library *library, const char *name)
     return entry && entry->kind == TN__ENTRY_LINKED ? entry->address : 0;
 }
 
-/* A stub that was defined anew has the name too, and might be another module's. */
-static bool looks_up(const struct tn__cell_facts *facts, const struct tn__lazy_better *better)
+struct tn__cell *tn__lazy_cell_of(const struct tn_library *library, const struct tn__lazy_better *better)
 {
-    for (size_t i = 0; i < better->count && facts->looks_up; i++)
-        if (strcmp(facts->looks_up, better->bodies[i]) == 0)
-            return true;
-    return false;
+    struct tn__cell *cell = tn__cell_find(library, better->name);
+    return cell && cell->facts->looks_up && cell->facts->batch->maker == better->maker ? cell : NULL;
 }
 
 static int claim(struct tn__cell *cell, const struct tn_session *session, uint64_t best,
@@ -32,16 +29,16 @@ static int claim(struct tn__cell *cell, const struct tn_session *session, uint64
 
 /* This thread has linked what the best body needs, but initialises nothing. So the next call looks the body up, and
  * initialises that. The name that a call is looking up must not change meanwhile. */
-static int look_up_next(struct tn__cell *cell, const struct tn_session *session, const char *best,
+static int look_up_next(struct tn__cell *cell, const struct tn_session *session, const struct tn__lazy_better *better,
                         struct tn_error *err) TN__LOCKED
 {
-    size_t size = strlen(best) + 1;
+    size_t size = strlen(better->best) + 1;
     if (!tn__cell_may_look_up_as(cell))
-        return tn__fail(err, TN_EDUP, "'%s' is being looked up", cell->facts->entry->name);
+        return tn__fail(err, TN_EDUP, "'%s' is being looked up", better->name);
     char *name = tn__alloc(session->allocator, size);
     if (!name)
-        return tn__no_memory(err, cell->facts->entry->name);
-    tn__cell_look_up_as(cell, memcpy(name, best, size));
+        return tn__no_memory(err, better->name);
+    tn__cell_look_up_as(cell, memcpy(name, better->best, size), better->body);
     tn__cell_reset(cell);
     return 0;
 }
@@ -49,19 +46,16 @@ static int look_up_next(struct tn__cell *cell, const struct tn_session *session,
 static int raise_cell(struct tn_library *library, const struct tn__lazy_better *better, bool *changed,
                       struct tn_error *err) TN__LOCKED
 {
-    struct tn__cell *cell = tn__cell_find(library, better->name);
-    const char *best = better->bodies[better->count - 1];
-    uint64_t address = tn__lazy_linked_at(library, best);
-    if (!better->is_current(better->context))
-        return tn__fail(err, TN_EREMOVED, "the bodies of '%s' are others", better->name);
-    if (!cell || !address)
-        return tn__fail(err, TN_EUNDEF, "'%s' has no stub, or its code is gone", better->name);
-    if (cell->facts->led_by > TN__CLAIM_TIER || !looks_up(cell->facts, better))
-        return tn__fail(err, TN_EDUP, "'%s' was redirected", better->name);
+    struct tn__cell *cell = tn__lazy_cell_of(library, better);
+    uint64_t address = tn__lazy_linked_at(library, better->best);
+    if (!address)
+        return tn__fail(err, TN_EUNDEF, "the code of '%s' is gone", better->name);
+    if (!cell || cell->facts->led_by > TN__CLAIM_TIER)
+        return tn__fail(err, TN_EDUP, "'%s' was redirected or removed", better->name);
     if (tn__cell_word(cell) == address)
         return 0;
     int code = tn__library_is_initialized(library) ? claim(cell, library->session, address, err)
-                                                   : look_up_next(cell, library->session, best, err);
+                                                   : look_up_next(cell, library->session, better, err);
     *changed = !code;
     return code;
 }

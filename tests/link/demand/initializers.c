@@ -468,12 +468,6 @@ static void a_lookup_of_a_materializer_runs_none(void **state)
 
 /* ---- better bodies ---- */
 
-static bool is_current(const void *unused)
-{
-    (void)unused;
-    return true;
-}
-
 /* A thread that compiles a better body links it, and leaves what that needs to the next call. */
 static void a_worker_runs_none(void **state)
 {
@@ -485,7 +479,7 @@ static void a_worker_runs_none(void **state)
         struct tn_wanted high = {"high", 0, NULL};
         const struct tn_lazy_symbol symbol = {.name = "f", .target = "low"};
         const struct tn_stub_options options = {.size = sizeof options, .on_failure = not_called};
-        const struct tn__lazy_better better = {"f", (const char *const[]){"low", "high"}, 2, is_current, NULL};
+        const struct tn__lazy_better better = {.name = "f", .best = "high", .body = 1};
         add_function(f.library, "low", 1, NULL, NULL);
         add_function(f.library, "high", 2, "helper", NULL);
         add(f.library, "helper", 3, NULL, "init_a", "fini_a");
@@ -495,6 +489,10 @@ static void a_worker_runs_none(void **state)
         assert_ok(tn__lookup_only(f.library, &high, 1, &err), &err);
         if (needs_none)
             assert_ok(tn_run_initializers(f.library, 0, NULL, NULL, &err), &err);
+        struct tn__lazy_better of_another = better;
+        of_another.maker = &f;
+        assert_int_equal(tn__lazy_raise(f.library, &of_another, &changed, &err), TN_EDUP);
+        assert_false(changed);
         assert_ok(tn__lazy_raise(f.library, &better, &changed, &err), &err);
         assert_true(changed);
         assert_string_equal(heard, needs_none ? "a" : "");
