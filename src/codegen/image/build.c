@@ -12,6 +12,21 @@
 
 /* ---- tables and archives ---- */
 
+/* Leaves out what the tables' own object defines. Returns how many remain. */
+static size_t leave_own(const struct tn__image_build *b, const char **needs, size_t count)
+{
+    static const char *const own[] = {".slots", ".values", ".cells"};
+    size_t kept = 0, length = strlen(b->options.name);
+    for (size_t i = 0; i < count; i++) {
+        bool is_own = false;
+        for (size_t k = 0; k < TN_COUNT(own); k++)
+            is_own |= strncmp(needs[i], b->options.name, length) == 0 && strcmp(needs[i] + length, own[k]) == 0;
+        if (!is_own)
+            needs[kept++] = needs[i];
+    }
+    return kept;
+}
+
 static int write_metadata(struct tn__image_build *b)
 {
     struct tn__image_member *objects = b->members[TN_IMAGE_OBJECTS];
@@ -46,19 +61,8 @@ static int write_metadata(struct tn__image_build *b)
                         tn__image_arch_name(b->saved->view.machine));
     if (tn__image_wants(b, TN_IMAGE_OBJECTS))
         code = tn__image_needs(objects, b->shard_count, &b->arena, &needs, &need_count, b->err);
-    /* What the tables' own object defines. */
-    static const char *const own[] = {".slots", ".values", ".cells"};
-    size_t kept = 0, length = strlen(b->options.name);
-    for (size_t i = 0; i < need_count; i++) {
-        bool is_own = false;
-        for (size_t k = 0; k < TN_COUNT(own); k++)
-            is_own |= strncmp(needs[i], b->options.name, length) == 0 && strcmp(needs[i] + length, own[k]) == 0;
-        if (!is_own)
-            needs[kept++] = needs[i];
-    }
-    need_count = kept;
     contents.needs = needs;
-    contents.need_count = need_count;
+    contents.need_count = leave_own(b, needs, need_count);
     for (size_t half = 0; b->saved && half < 2; half++)
         contents.build_id[half] = tn__get64(b->saved->view.header + TN__IMAGE_AT_BUILD_ID + 8 * half);
     for (size_t i = 0; i < b->shard_count && tn__image_wants(b, TN_IMAGE_OBJECTS); i++)

@@ -372,24 +372,12 @@ static int annotate(struct tn__image_build *b)
     return good ? 0 : tn__image_no_memory(b);
 }
 
-static int (*const steps[])(struct tn__image_build *b) =
-    {
-        read_inputs,
-        choose_targets,
-        check_name,
-        leave_groups,
-        image_take_layouts, /* nothing that is kept need refer to the type of a root's object */
-        mark_replaceable,   /* those of a list are roots */
-        keep_roots,
-        tn__image_take_bodies,
-        load_values,
-        tn__image_take_items,
-        prepare_managed,
-        tell_all_undefined,
-        annotate,
-        tn__image_keep_offers,
-        divide,
-        take_fingerprint,
+/* Replaceable functions of a list are roots. Nothing that is kept need refer to the type of a root's object, so layouts
+ * come before roots. */
+static int (*const steps[])(struct tn__image_build *b) = {
+    read_inputs, choose_targets,        check_name,  leave_groups,         image_take_layouts, mark_replaceable,
+    keep_roots,  tn__image_take_bodies, load_values, tn__image_take_items, prepare_managed,    tell_all_undefined,
+    annotate,    tn__image_keep_offers, divide,      take_fingerprint,
 };
 
 int tn__image_prepare(void *user)
