@@ -57,6 +57,7 @@ static const char *const types[] = {
 
 static void print_sections(const struct tn__object_data *object)
 {
+    bool is_elf = object->format->reader == &tn__reader_elf;
     printf("\nsections: %u\n  %4s %-8s %10s %6s %7s  %s\n", object->section_count ? object->section_count - 1 : 0, "no",
            "kind", "size", "align", "relocs", "name");
     for (uint32_t i = 1; i < object->section_count; i++) {
@@ -65,8 +66,8 @@ static void print_sections(const struct tn__object_data *object)
                s->kind == TN__SECTION_UNLOADED ? 0 : s->reloc_count, s->name);
         if (s->role)
             printf(" (%s", roles[s->role]);
-        if (s->role && s->priority && s->priority < TN__PRIORITY_UNNUMBERED)
-            printf(", priority %u", s->priority / 2); /* two steps each, see object.h */
+        if (s->role && is_elf && s->priority && s->priority < TN__PRIORITY_UNNUMBERED)
+            printf(", priority %u", s->priority / TN__PRIORITY_STEPS);
         puts(s->role ? ")" : "");
     }
 }

@@ -41,10 +41,17 @@ enum tn__section_role {
     TN__ROLES,
 };
 
-/* Order of .init_array and the like: smaller runs first. Two steps per number in a section's name, because GNU ld puts
- * .ctors.N before .init_array.N (and .dtors.N before .fini_array.N). Names that end in something else follow, as with
- * GNU ld, and names without a suffix come last. */
-enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_UNNUMBERED = 2 * 65536, TN__PRIORITY_LAST };
+/* Order of .init_array and the like: smaller runs first. GNU ld sorts by the number in a section's name, then by the
+ * name: .ctors.N comes before .init_array.N (and .dtors.N before .fini_array.N), and of these, one that spells the
+ * number with more zeros before one with less. So each number has steps. Names that end in something else follow, as
+ * with GNU ld in most cases, and names without a suffix come last. */
+enum {
+    TN__PRIORITY_FIRST = 0,
+    TN__PRIORITY_SPELLINGS = 16,
+    TN__PRIORITY_STEPS = 2 * TN__PRIORITY_SPELLINGS,
+    TN__PRIORITY_UNNUMBERED = TN__PRIORITY_STEPS * 65536,
+    TN__PRIORITY_LAST,
+};
 
 struct tn__input_section {
     const char *name;

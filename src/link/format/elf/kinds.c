@@ -54,6 +54,15 @@ static bool is_called(const char *name, const char *base, bool suffixes)
     return !strncmp(name, base, length) && (name[length] == '\0' || (suffixes && name[length] == '.'));
 }
 
+/* Of the spellings of a number, that with this many digits, in the order of characters. */
+static uint32_t spelling_of(uint32_t value, uint32_t digits)
+{
+    uint32_t least = 1;
+    for (uint32_t rest = value / 10; rest; rest /= 10)
+        least++;
+    return value ? TN__PRIORITY_SPELLINGS - 1 - (digits - least) : digits - least;
+}
+
 static uint32_t priority_of(const char *name, const struct naming *naming)
 {
     if (!strcmp(naming->name, ".preinit_array"))
@@ -62,14 +71,16 @@ static uint32_t priority_of(const char *name, const struct naming *naming)
     if (*digits != '.')
         return TN__PRIORITY_LAST;
     enum { DIGITS = 10 }; /* at most: any number of sections may have one long name */
-    const uint32_t numbers = TN__PRIORITY_UNNUMBERED / 2;
+    const uint32_t numbers = TN__PRIORITY_UNNUMBERED / TN__PRIORITY_STEPS;
     const char *end = ++digits;
     uint32_t value = 0;
     for (; *end >= '0' && *end <= '9' && value < numbers && end < digits + DIGITS; end++)
         value = value * 10 + (uint32_t)(*end - '0');
     if (end == digits || *end || value >= numbers)
         return TN__PRIORITY_UNNUMBERED;
-    return naming->counts_down ? 2 * (numbers - 1 - value) : 2 * value + 1;
+    uint32_t number = naming->counts_down ? numbers - 1 - value : value;
+    uint32_t first = TN__PRIORITY_STEPS * number + (naming->counts_down ? 0 : TN__PRIORITY_SPELLINGS);
+    return first + spelling_of(value, (uint32_t)(end - digits));
 }
 
 /* Whether the second letter is one of those in `namings`, which most sections' is not. */
