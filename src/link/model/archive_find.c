@@ -106,7 +106,8 @@ static int read_values(void *context, const struct tn_input *input, uint64_t off
     struct tn__archive *archive = context;
     struct tn__object_data data = {
         .name = input->name, .bytes = input->bytes, .size = input->length, .arena.from = archive->from};
-    int code = tn__object_read(&data, archive->formats, err);
+    bool is_object = tn__object_is_known(data.bytes, data.size); /* what is none defines nothing */
+    int code = is_object ? tn__object_read(&data, archive->formats, err) : 0;
     (void)enough;
     for (uint32_t i = 1; !code && i < data.symbol_count; i++) {
         const char *name = data.symbols[i].name;

@@ -135,8 +135,10 @@ int tn__request_check(const struct tn__request *request, const struct tn__needs 
                       struct tn_error *err) TN__LOCKED;
 
 /* members.c */
-/* True if the link has loaded the member that the entry, of kind LAZY, stands for. */
-bool tn__link_has_loaded(const struct tn__link *link, const struct tn__entry *entry);
+/* If the link has loaded the member that the entry, of kind LAZY, stands for, the archive's index has promised what the
+ * member does not define. Then the entry stands for the next member that is promised to define it, in this archive
+ * or one behind it; without one it becomes undefined. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
+int tn__link_pass_members(struct tn__link *link, struct tn_library *library, struct tn__entry *entry) TN__LOCKED;
 /* Such an entry's member has to be loaded, for the reference `open` that has led to it. TN_ENOMEM. */
 int tn__link_want_member(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
                          struct tn__entry *entry) TN__LOCKED;

@@ -23,9 +23,34 @@ static bool has_loaded(const struct tn__link *link, const struct tn__archive *ar
     return tn__tree_find(link->loaded, (uintptr_t)archive->input.bytes + member);
 }
 
-bool tn__link_has_loaded(const struct tn__link *link, const struct tn__entry *entry)
+/* The first of the archive that is promised to define the entry, lies at `least` or behind it, and is not loaded. */
+static int find_promised(struct tn__link *link, struct tn__archive *archive, struct tn__entry *entry, uint64_t least)
 {
-    return has_loaded(link, entry->archive, entry->member);
+    struct tn__archive_symbol *found;
+    size_t count;
+    int code = tn__archive_find(archive, entry->name, &found, &count, link->err);
+    size_t at = TN_BISECT(0, count, i, found[i].member < least);
+    while (at < count && has_loaded(link, archive, found[at].member))
+        at++;
+    if (at < count) {
+        entry->archive = archive;
+        entry->member = found[at].member;
+    }
+    return code;
+}
+
+int tn__link_pass_members(struct tn__link *link, struct tn_library *library, struct tn__entry *entry)
+{
+    struct tn__archive *own = entry->archive;
+    if (!has_loaded(link, own, entry->member))
+        return 0;
+    int code = find_promised(link, own, entry, entry->member);
+    bool is_in_own = !has_loaded(link, own, entry->member);
+    for (struct tn__archive *at = library->archives; !code && !is_in_own && at->number > own->number; at = at->next)
+        code = find_promised(link, at, entry, 0); /* the latest comes first, and the nearest is the last to be found */
+    if (!code && has_loaded(link, entry->archive, entry->member))
+        tn__entry_reset(entry);
+    return code;
 }
 
 static void note_archive(struct tn__link *link, struct tn__archive *archive)

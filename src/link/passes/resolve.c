@@ -87,9 +87,11 @@ int tn__link_need_entry(struct tn__link *link, struct tn_library *library, struc
         case TN__ENTRY_LAZY:
             if (how & TN__NEED_WEAK)
                 return 0;
-            if (!tn__link_has_loaded(link, entry))
+            code = tn__link_pass_members(link, library, entry);
+            if (!code && entry->kind == TN__ENTRY_LAZY)
                 return tn__link_want_member(link, &open, library, entry);
-            tn__entry_reset(entry); /* the archive's index promised what the member does not define */
+            if (code)
+                return code;
             break;
         case TN__ENTRY_UNDEFINED:
             if (searched == entry)

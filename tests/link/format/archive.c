@@ -377,18 +377,21 @@ static struct bytes variable_object(const char *name, const uint32_t *value)
 /* What an archive has for the common symbol v: all of its members are promised to define it. */
 static const struct common_row {
     const char *name;
-    const char *members; /* f: a function v; c: common; o: another symbol; 5, 6: this value; x: no object */
+    const char
+        *members; /* f: a function v; c: common; o: another symbol; 5, 6: this value; x: no object; t: its beginning */
     uint32_t value;
     int code;
 } common_rows[] = {
     {"a value", "5", 5, 0},    {"the first value", "fco65", 6, 0},
     {"a function", "f", 0, 0}, {"a common symbol", "c", 0, 0},
-    {"nothing", "o", 0, 0},    {"no object before it", "x5", 0, TN_EFORMAT},
+    {"nothing", "o", 0, 0},    {"no object before it", "x5", 5, 0},
+    {"no object", "x", 0, 0},  {"a part of an object before it", "t5", 0, TN_EFORMAT},
 };
 
 static struct bytes member_of(char kind)
 {
     static const uint32_t values[] = {5, 6};
+    struct bytes object;
     switch (kind) {
     case 'f':
         return function_object("v", NULL, 1);
@@ -398,6 +401,10 @@ static struct bytes member_of(char kind)
         return function_object("w", NULL, 1);
     case 'x':
         return (struct bytes){calloc(1, 64), 64};
+    case 't':
+        object = variable_object("v", NULL);
+        object.size = 100;
+        return object;
     default:
         return variable_object("v", &values[kind - '5']);
     }
@@ -450,6 +457,37 @@ static void a_common_symbol_takes_the_value_of_a_member(void **state)
         }
         close_fixture(&f);
         free(object.at);
+    }
+}
+
+/* What is promised and not there is looked for in the next member that is promised to have it, as GNU ld does, in this
+ * archive or one behind it. */
+static void a_wrong_promise_leads_on(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members[2];
+        int code;
+    } rows[] = {
+        {{"of", "c"}, 0},        {{"o", "f"}, 0}, {{"o", "of"}, TN_EDUP},
+        {{"oo", NULL}, TN_EDUP}, {{"o", "c"}, 0}, {{"o", NULL}, TN_EUNDEF},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fixture f = open_fixture(NULL);
+        struct tn_error err;
+        static struct archive archives[2];
+        void *address;
+        for (int k = 0; k < 2 && rows[i].members[k]; k++) {
+            archives[k] = *all_promise_v(rows[i].members[k]);
+            add(&f, k ? "second.a" : "first.a", &archives[k]);
+        }
+        int code = tn_lookup(f.library, "v", &address, &err);
+        if (rows[i].code)
+            assert_error(code, rows[i].code, &err, rows[i].code == TN_EDUP ? "'w'" : "'v'");
+        else
+            assert_ok(code, &err);
+        check_still_works(&f);
+        close_fixture(&f);
     }
 }
 
@@ -609,6 +647,7 @@ int main(void)
         cmocka_unit_test(thin_members_stay_in_their_folder),
         cmocka_unit_test(archives_are_borrowed_until_the_session_ends_and_objects_until_they_are_linked),
         cmocka_unit_test(offsets_in_the_index),
+        cmocka_unit_test(a_wrong_promise_leads_on),
     };
     int failed = cmocka_run_group_tests_name("link/archive", tests, NULL, NULL);
     failed += RUN_ROWS("made by tools", made, members_are_linked_on_demand);
