@@ -93,6 +93,11 @@ static void run_all(void *unused)
         tn__thread_end_run(end);
 }
 
+void tn__thread_ends_prepare(void)
+{
+    tn__os_at_thread_end(&key, run_all, &newest);
+}
+
 bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*function)(void *argument), void *argument)
 {
     struct tn__thread_end *end = tn__alloc(NULL, sizeof *end);

@@ -11,6 +11,10 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Makes the key by which ends are noticed, so that functions run before destructors of keys that are made later. If
+ * memory is out or no key is left, the first function tries again. */
+void tn__thread_ends_prepare(void);
+
 /* An owner; it stays in place. `part` is what it gave with the function. */
 struct tn__thread_ends {
     /* `ran`: the function has run; called by its thread, without a lock. Otherwise it will not run, because its thread

@@ -191,6 +191,7 @@ int tn__image_enter(const struct tn__image_opening *o)
         return tn__fail(o->err, TN_ENOMEM, "%s: out of memory", image->file->mapping.name);
     image->used = used;
     image->thread_exits = (struct tn__thread_ends){ended};
+    tn__thread_ends_prepare();
     image->users = 1 + (image->heap != NULL); /* which is over when the heap is */
     lock_all();
     for (size_t i = 0; i < options->image_count; i++)

@@ -52,6 +52,7 @@ static bool ended(struct tn__thread_ends *owner, void *part, bool ran) TN__LOCK_
 void tn__session_init_thread_exits(struct tn_session *session)
 {
     session->thread_exits = (struct tn__thread_ends){ended};
+    tn__thread_ends_prepare();
 }
 
 /* ---- removal ---- */
