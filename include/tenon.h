@@ -8,7 +8,7 @@
  *     library.h      tables of symbols                 lazy.h         functions linked when first called
  *     define.h       what a library consists of        instance.h     code replaced while threads call it
  *     tracker.h      what is removed together          thread.h       who may still be using removed code
- *                                                      observe.h      debuggers, profilers, symbolization
+ *     dl.h           libraries opened and closed       observe.h      debuggers, profilers, symbolization
  *
  * From the bytes of an object to a call:
  *
@@ -42,6 +42,7 @@
 #include "tenon/host.h"
 #include "tenon/thread.h"
 #include "tenon/lookup.h"
+#include "tenon/dl.h"
 #include "tenon/lazy.h"
 #include "tenon/instance.h"
 #include "tenon/observe.h"

@@ -29,12 +29,13 @@ static struct tn_library *next_needed(struct tn_library *library)
     return at < library->source_count ? library->sources[at] : NULL;
 }
 
-/* The library and all that it needs, itself or through others, linked by `order.next`: each after those that it needs,
- * except in a circle, whose libraries come in the order in which they are reached. Valid until the lock is given up. */
-static struct tn_library *in_order(struct tn_library *library)
+void tn__library_append_needed(struct tn_library *library, uint64_t number, struct tn_library **first)
 {
-    uint64_t number = ++library->session->visits;
-    struct tn_library *first = NULL, **end = &first;
+    struct tn_library **end = first;
+    if (library->order.visited == number)
+        return;
+    while (*end)
+        end = &(*end)->order.next;
     library->order = (struct tn__library_order){.visited = number};
     for (struct tn_library *at = library; at;) {
         struct tn_library *next = next_needed(at);
@@ -47,6 +48,12 @@ static struct tn_library *in_order(struct tn_library *library)
             at = next;
         }
     }
+}
+
+static struct tn_library *in_order(struct tn_library *library) TN__LOCKED
+{
+    struct tn_library *first = NULL;
+    tn__library_append_needed(library, ++library->session->visits, &first);
     return first;
 }
 

@@ -202,6 +202,12 @@ int tn__lookup_only(struct tn_library *library, struct tn_wanted *symbols, size_
 
 /* ---- initialize.c ---- */
 
+/* Appends the library and all that it needs, itself or through others, to a list that is linked by
+ * `order.next`: each after those that it needs, except in a circle, whose libraries come in the order in which they are
+ * reached. Those that were reached with this number of session->visits before are left out. The list is valid until the
+ * lock is given up. */
+void tn__library_append_needed(struct tn_library *library, uint64_t number, struct tn_library **first) TN__LOCKED;
+
 /* Runs what the library, and libraries that it needs, have to initialise, or waits until another thread has. Without a
  * lock. TN_ECANCELLED: it takes until the deadline, if that is not 0; TN_ENOMEM. */
 int tn__library_initialize_now(struct tn_library *library, uint64_t deadline, struct tn_error *err) TN__UNLOCKED;

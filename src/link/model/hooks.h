@@ -67,6 +67,15 @@ struct tn__reclaim_hooks {
     void (*close)(struct tn_session *session);      /* then what it has left is removed */
 };
 
+/* ---- libraries that are opened and closed (dl/open.c) ---- */
+
+struct tn__dl_hooks {
+    void *(*find)(const char *name); /* as a resolver, before all others; may be NULL */
+    int (*check_closed)(const struct tn_library *library, struct tn_error *err); /* TN_EINVAL: it is open */
+    void (*after_fork)(struct tn_session *session);                              /* in the child, under the lock */
+    void (*close)(struct tn_session *session);                                   /* the session ends */
+};
+
 /* ---- code instances (instance/instance.c) ---- */
 
 /* A round of a removal of published code, by numbers of publications: code published in (since, until] was or is

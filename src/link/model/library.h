@@ -136,6 +136,16 @@ struct tn_tracker {
     uint64_t thread_exits;
 };
 
+/* What opening and closing know of a library (dl/open.c). */
+struct tn__opened {
+    uint64_t count;  /* by clients and loaded code, */
+    bool is_open;    /* or because an open library needs it */
+    bool is_kept;    /* until the session ends */
+    bool is_closing; /* its finalizers run, or it is about to be removed */
+    bool is_loaded;  /* its handle is the session's (loaded.c) */
+    uint64_t global; /* larger than that of a global one that was opened before; 0: it is not global */
+};
+
 struct tn_library {
     struct tn_session *session;
     struct tn_library *next;
@@ -165,6 +175,7 @@ struct tn_library {
     struct tn__library_order order;
     struct tn_library **sources; /* libraries that symbols of this one are re-exported from */
     size_t source_count, source_capacity;
+    struct tn__opened opened;
     struct tn__list exits;
     uint64_t exit_count; /* so far; atomic */
     uint32_t number;     /* in the session */

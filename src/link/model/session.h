@@ -101,6 +101,7 @@ struct tn_session {
     struct tn__list cancelling;             /* and threads that wait for one's callback; see demand/cancel.c */
     struct tn__initializing initializers;
     struct tn__reclaimer reclaimer;
+    struct tn__dl_hooks *dl;             /* NULL: no library was opened; see hooks.h */
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
     struct tn__list retirements;         /* that have hidden code, which may be found again */
     struct tn__arena arena;              /* for what stays until the session ends, */

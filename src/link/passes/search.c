@@ -8,7 +8,8 @@
 
 void *tn__resolvers_find(const struct tn_library *library, const char *name)
 {
-    void *address = NULL;
+    const struct tn__dl_hooks *dl = library->session->dl;
+    void *address = dl && dl->find ? dl->find(name) : NULL;
     for (const struct tn__supplier *r = library->resolvers.first; r && !address; r = r->next)
         address = r->resolve(r->context, name);
     return address;

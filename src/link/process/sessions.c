@@ -43,6 +43,8 @@ static void after_fork(bool in_child) TN__LOCKED
             tn__promises_after_fork(session);
             retirements_after_fork(session);
             tn__initializers_after_fork(session);
+            if (session->dl)
+                session->dl->after_fork(session);
             if (session->reclaimer.hooks)
                 session->reclaimer.hooks->after_fork(session);
         }

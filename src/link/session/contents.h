@@ -21,6 +21,8 @@ void tn__library_forget_names(struct tn_library *library) TN__LOCKED;
 /* The last step of removing a library: nothing in the session leads there any more. *resolvers is for
  * tn__suppliers_free, without the lock. */
 void tn__library_close(struct tn_library *library, struct tn__supplier **resolvers) TN__LOCKED;
+/* TN_EINVAL: it is open (tenon/dl.h). */
+int tn__library_check_closed(const struct tn_library *library, struct tn_error *err) TN__UNLOCKED;
 /* Removes the contents of a library at the end of its session. */
 void tn__library_empty(struct tn_library *library) TN__LOCKED;
 void tn__library_free(struct tn_library *library) TN__UNLOCKED;
@@ -102,6 +104,8 @@ void tn__retirement_wait(struct tn__retirement *r) TN__LOCKED;
 void tn__retirement_finalize(struct tn__retirement *r) TN__UNLOCKED;
 /* Frees the code, unless threads need it until they end. *resolvers is for tn__suppliers_free, without the lock. */
 void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolvers) TN__LOCKED;
+/* All steps at once. The finalizers of a library have run. */
+int tn__library_retire(struct tn_library *library, struct tn_error *err) TN__UNLOCKED;
 
 /* reclaim.c: tn_tracker_retire_start of a new tracker, for what `take` puts there. `give_back` undoes that if the
  * removal cannot begin. Both are called under the lock. */

@@ -175,15 +175,27 @@ int tn_library_destroy(struct tn_library *library, struct tn_error *err)
     return code;
 }
 
+int tn__library_check_closed(const struct tn_library *library, struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    tn__session_lock(session);
+    int code = session->dl ? session->dl->check_closed(library, err) : 0;
+    tn__session_unlock(session);
+    return code;
+}
+
 int tn_library_clear(struct tn_library *library, struct tn_error *err)
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
+    int code = tn__library_check_closed(library, err);
+    if (code)
+        return code;
     tn_run_finalizers(library);
     tn__callbacks_end(library, NULL);
     tn__session_lock(session);
-    int code = tn__library_check(library, err);
+    code = tn__library_check(library, err);
     if (!code) {
         tn__retirement_wait(&(struct tn__retirement){.library = library});
         code = clear(library, err);
@@ -238,10 +250,13 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
     struct tn__supplier *resolvers = NULL;
+    int code = tn__library_check_closed(library, err);
+    if (code)
+        return code;
     tn_run_finalizers(library);
     tn__callbacks_end(library, NULL);
     tn__session_lock(session);
-    int code = tn__library_check(library, err);
+    code = tn__library_check(library, err);
     if (!code) {
         library->removed = library->is_being_removed = true; /* no thread adds to it or searches it from here on */
         tn__retirement_wait(&(struct tn__retirement){.library = library});

@@ -251,5 +251,6 @@ int tn_library_remove_start(struct tn_library *library, tn_removed *done, void *
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
-    return start(&(struct tn__retirement){.library = library}, NULL, done, context, err);
+    int code = tn__library_check_closed(library, err);
+    return code ? code : start(&(struct tn__retirement){.library = library}, NULL, done, context, err);
 }

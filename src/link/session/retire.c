@@ -149,25 +149,36 @@ void tn__retirement_end(struct tn__retirement *r, struct tn__supplier **resolver
 
 /* ---- all of them at once ---- */
 
-int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
+static int retire(struct tn__retirement *r, struct tn_error *err)
 {
-    if (!tracker)
-        return tn__fail(err, TN_EINVAL, "no tracker given");
-    struct tn_session *session = tracker->library->session;
-    struct tn__retirement r = {
-        .library = tracker->library, .tracker = tracker, .waits = true, .caller = pthread_self()};
+    struct tn_session *session = r->library->session;
+    struct tn__supplier *resolvers = NULL;
+    r->waits = true;
+    r->caller = pthread_self();
     tn__session_lock(session);
-    int code = tn__retirement_begin(&r, err);
+    int code = tn__retirement_begin(r, err);
     tn__session_unlock(session);
     tn__query_continue(session);
     if (code)
         return code;
     tn__session_lock(session);
-    tn__retirement_wait(&r);
+    tn__retirement_wait(r);
     tn__session_pause(session);
-    tn__retirement_finalize(&r);
+    tn__retirement_finalize(r);
     tn__session_lock(session);
-    tn__retirement_end(&r, NULL);
+    tn__retirement_end(r, &resolvers);
     tn__session_unlock(session);
+    tn__suppliers_free(session->allocator, resolvers); /* without the lock: closing may run client code */
     return 0;
+}
+
+int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
+{
+    return tracker ? retire(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, err)
+                   : tn__fail(err, TN_EINVAL, "no tracker given");
+}
+
+int tn__library_retire(struct tn_library *library, struct tn_error *err)
+{
+    return retire(&(struct tn__retirement){.library = library}, err);
 }

@@ -147,6 +147,8 @@ void tn_session_destroy(struct tn_session *session)
         if (session->observers.items[i].closed)
             session->observers.items[i].closed(session->observers.items[i].context);
     tn__free(session->allocator, session->observers.items);
+    if (session->dl)
+        session->dl->close(session);
     tn__session_lock(session);
     tn__unwind_remove(&session->unwind, session->tables);
     for (const struct tn__kept *kept = session->kept; kept; kept = kept->next)

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* From paths to libraries: those of one path are one library, which the client fills when it is first asked for. It
+ * asks in turn for what that needs, also in a circle; so a path is known before its library is complete, and one thread
+ * of a session loads at a time. */
+
+#include "base/base.h"
+#include "base/os.h"
+#include "link/dl/dl.h"
+
+/* ---- the right to load ---- */
+
+static void take_right(struct tn_session *session)
+{
+    tn__session_lock(session);
+    struct tn__dl *dl = tn__dl_of(session);
+    while (dl->depth && !pthread_equal(dl->loader, pthread_self())) {
+        uint32_t given = __atomic_load_n(&dl->given, __ATOMIC_RELAXED);
+        tn__session_unlock(session);
+        tn__os_wait(&dl->given, given, UINT64_MAX);
+        tn__session_lock(session);
+    }
+    dl->depth++;
+    dl->loader = pthread_self();
+    tn__session_unlock(session);
+}
+
+/* What was loaded and is not needed goes. */
+static void give_right(struct tn_session *session)
+{
+    tn__session_lock(session);
+    struct tn__dl *dl = tn__dl_of(session);
+    bool is_last = !--dl->depth, has_strays = false;
+    for (const struct tn__dl_path *path = dl->paths; path && is_last; path = path->next)
+        has_strays |= !path->library->opened.is_open;
+    if (is_last) {
+        __atomic_add_fetch(&dl->given, 1, __ATOMIC_RELAXED);
+        tn__os_wake(&dl->given);
+    }
+    tn__session_unlock(session);
+    if (has_strays)
+        tn__dl_sweep(session);
+}
+
+/* ---- paths; under the lock ---- */
+
+static struct tn__dl_path *find_path(const struct tn_session *session, const char *path) TN__LOCKED
+{
+    struct tn__dl_path *at = tn__container_of(session->dl, struct tn__dl, hooks)->paths;
+    while (at && (at->is_lost || strcmp(at->path, path)))
+        at = at->next;
+    return at;
+}
+
+static int add_path(struct tn_library *library, const char *path, struct tn_error *err) TN__LOCKED
+{
+    struct tn__dl *dl = tn__dl_of(library->session);
+    size_t size = strlen(path) + 1;
+    struct tn__dl_path *entry = tn__alloc_zeroed(library->session->allocator, 1, sizeof *entry + size);
+    if (!entry)
+        return tn__no_memory(err, path);
+    memcpy(entry->path, path, size);
+    entry->library = library;
+    entry->is_empty = true;
+    entry->next = dl->paths;
+    dl->paths = entry;
+    library->opened.is_loaded = true;
+    return 0;
+}
+
+/* ---- loading ---- */
+
+static void discard(struct tn_library *library)
+{
+    tn__session_lock(library->session);
+    tn__dl_forget_paths(library);
+    tn__session_unlock(library->session);
+    if (!tn_library_remove(library, NULL))
+        tn_library_destroy(library, NULL);
+}
+
+/* The path leads to what the client has made of it. */
+static struct tn_library *settle(struct tn_library *made, struct tn_library *chosen, const char *path,
+                                 struct tn_error *err)
+{
+    struct tn_session *session = made->session;
+    int code = chosen && chosen->session == session
+                   ? 0
+                   : tn__fail(err, TN_EINVAL, "%s: this is no library of the session", path);
+    tn__session_lock(session);
+    struct tn__dl_path *entry = find_path(session, path);
+    if (!code)
+        code = tn__library_check(chosen, err);
+    if (!code && entry) {
+        entry->is_empty = false;
+        entry->library = chosen;
+    }
+    tn__session_unlock(session);
+    if (code || chosen != made)
+        discard(made);
+    return code ? NULL : chosen;
+}
+
+static struct tn_library *load(struct tn_library *from, const char *path, struct tn_error *err)
+{
+    struct tn_session *session = from->session;
+    const struct tn_dl_options *offered = &tn__container_of(session->dl, struct tn__dl, hooks)->offered;
+    struct tn_library *made, *chosen;
+    if (tn_library_create(session, path, &made, err))
+        return NULL;
+    tn__session_lock(session);
+    int code = add_path(made, path, err);
+    tn__session_unlock(session);
+    chosen = made;
+    if (!code)
+        code = offered->load(offered->context, path, from, &chosen, err);
+    if (!code)
+        return settle(made, chosen, path, err);
+    discard(made);
+    return NULL;
+}
+
+/* By the thread that has the right to load. */
+static struct tn_library *find_or_load(struct tn_library *from, const char *path, struct tn_error *err)
+{
+    tn__session_lock(from->session);
+    const struct tn__dl_path *entry = find_path(from->session, path);
+    struct tn_library *library = entry ? entry->library : NULL;
+    tn__session_unlock(from->session);
+    return library ? library : load(from, path, err);
+}
+
+struct tn_library *tn__dl_claim_path(struct tn_library *from, const char *path, bool may_load, struct tn_error *err)
+{
+    struct tn_session *session = from->session;
+    take_right(session);
+    struct tn_library *library = may_load ? find_or_load(from, path, err) : NULL;
+    tn__session_lock(session);
+    const struct tn__dl_path *entry = find_path(session, path);
+    int code = entry || library ? 0 : may_load ? TN_EUNDEF : tn__fail(err, TN_EUNDEF, "%s is not open", path);
+    if (!code && entry)
+        library = entry->library;
+    if (!code)
+        code = tn__library_claim(library, err);
+    tn__session_unlock(session);
+    give_right(session);
+    return code ? NULL : library;
+}
+
+int tn_dl_library(struct tn_library *from, const char *path, struct tn_library **out, struct tn_error *err)
+{
+    if (!from || !path || !out)
+        return tn__no_argument(err);
+    struct tn_session *session = from->session;
+    tn__session_lock(session);
+    const struct tn__dl *dl = tn__dl_of(session);
+    bool is_loader = dl && dl->depth && pthread_equal(dl->loader, pthread_self());
+    tn__session_unlock(session);
+    if (!is_loader)
+        return tn__fail(err, TN_EINVAL, "%s: only 'load' of tn_dl_options asks for libraries by their paths", path);
+    struct tn_error why;
+    *out = find_or_load(from, path, &why);
+    if (*out)
+        return 0;
+    if (err)
+        *err = why;
+    return why.code;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Opening and closing libraries. Nothing counts which libraries need an open one: when the last opening of a library is
+ * taken back, what can no longer be reached from a library that clients have is closed. So circles end as others do,
+ * and search orders may change while libraries are open. */
+
+#include "base/base.h"
+#include "link/dl/dl.h"
+
+/* ---- what a session has of this ---- */
+
+/* An open library that needs this one; NULL: none. */
+static const struct tn_library *user_of(const struct tn_library *library) TN__LOCKED
+{
+    for (const struct tn_library *other = library->session->libraries; other; other = other->next)
+        if (other != library && other->opened.is_open && !other->removed) {
+            for (size_t i = 0; i < other->search_count; i++)
+                if (other->search[i].library == library)
+                    return other;
+            for (size_t i = 0; i < other->source_count; i++)
+                if (other->sources[i] == library)
+                    return other;
+        }
+    return NULL;
+}
+
+/* In the child. */
+static void after_fork(struct tn_session *session) TN__LOCKED
+{
+    struct tn__dl *dl = tn__dl_of(session);
+    if (!dl->depth || pthread_equal(dl->loader, pthread_self()))
+        return;
+    dl->depth = 0;
+    for (struct tn__dl_path *path = dl->paths; path; path = path->next)
+        path->is_lost |= path->is_empty;
+}
+
+static int check_closed(const struct tn_library *library, struct tn_error *err) TN__LOCKED
+{
+    const struct tn_library *user;
+    if (!library->opened.is_open || library->opened.is_closing)
+        return 0;
+    if (library->opened.count)
+        return tn__fail(err, TN_EINVAL, "%s is open: it has to be closed %llu times before it can be removed",
+                        library->name, (unsigned long long)library->opened.count);
+    user = user_of(library);
+    return tn__fail(err, TN_EINVAL, "%s is open, because %s needs it: it cannot be removed", library->name,
+                    user ? user->name : "a library that is to be kept");
+}
+
+static void forget_session(struct tn_session *session) TN__LOCKED
+{
+    struct tn__dl *dl = tn__dl_of(session);
+    for (struct tn__dl_path *path; (path = dl->paths);) {
+        dl->paths = path->next;
+        tn__free(session->allocator, path);
+    }
+    tn__free(session->allocator, dl);
+    session->dl = NULL;
+}
+
+struct tn__dl *tn__dl_of(struct tn_session *session)
+{
+    if (session->dl)
+        return tn__container_of(session->dl, struct tn__dl, hooks);
+    struct tn__dl *dl = tn__alloc_zeroed(session->allocator, 1, sizeof *dl);
+    if (!dl)
+        return NULL;
+    dl->hooks = (struct tn__dl_hooks){.check_closed = check_closed, .after_fork = after_fork, .close = forget_session};
+    session->dl = &dl->hooks;
+    return dl;
+}
+
+/* ---- what an open library needs ---- */
+
+void tn__dl_forget_paths(const struct tn_library *library)
+{
+    for (struct tn__dl_path **at = &tn__dl_of(library->session)->paths, *path; (path = *at);)
+        if (path->library == library) {
+            *at = path->next;
+            tn__free(library->session->allocator, path);
+        } else
+            at = &path->next;
+}
+
+int tn__library_claim(struct tn_library *library, struct tn_error *err)
+{
+    struct tn__opened *opened = &library->opened;
+    struct tn_library *needed = NULL;
+    int code = tn__library_check(library, err);
+    if (code)
+        return code;
+    if (opened->is_closing)
+        return tn__fail(err, TN_EREMOVED, "%s is being closed", library->name);
+    if (!tn__dl_of(library->session))
+        return tn__no_memory(err, library->name);
+    opened->count++;
+    tn__library_append_needed(library, ++library->session->visits, &needed);
+    for (; needed; needed = needed->order.next)
+        needed->opened.is_open |= needed->opened.is_loaded || needed == library;
+    return 0;
+}
+
+/* Under the lock: all that the library needs, and itself as the last, each held. NULL when memory is out. */
+static struct tn_library **list_needed(struct tn_library *library, size_t *count) TN__LOCKED
+{
+    struct tn_library *first = NULL, **list;
+    tn__library_append_needed(library, ++library->session->visits, &first);
+    *count = 0;
+    for (const struct tn_library *at = first; at; at = at->order.next)
+        ++*count;
+    list = tn__alloc(library->session->allocator, *count * sizeof *list);
+    if (list)
+        for (struct tn_library **end = list; first; first = first->order.next)
+            tn__library_use(*end++ = first);
+    return list;
+}
+
+/* Gives back what list_needed holds. Takes the lock. */
+static void free_list(struct tn_session *session, struct tn_library **list, size_t count)
+{
+    tn__session_lock(session);
+    for (size_t i = 0; i < count; i++)
+        tn__library_release(list[i]);
+    tn__session_unlock(session);
+    tn__free(session->allocator, list);
+}
+
+static int link_and_initialize(struct tn_library *library, struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    size_t count;
+    int code = 0;
+    tn__session_lock(session);
+    struct tn_library **list = list_needed(library, &count);
+    tn__session_unlock(session);
+    if (!list)
+        return tn__no_memory(err, library->name);
+    for (size_t i = 0; i < count && !code; i++)
+        code = tn_link(list[i], err);
+    free_list(session, list, count);
+    return code ? code : tn__library_run_initializers(library, err);
+}
+
+/* ---- what is open no longer ---- */
+
+/* Clients have it, because they have opened it, or have made it and never opened it; or it is being loaded. */
+static bool is_wanted(const struct tn_library *library)
+{
+    const struct tn__opened *opened = &library->opened;
+    bool is_loading = opened->is_loaded && tn__dl_is_loading(library->session);
+    return !library->removed && !opened->is_closing &&
+           (opened->count || opened->is_kept || (!opened->is_open && (!opened->is_loaded || is_loading)));
+}
+
+static bool may_end(const struct tn_library *library)
+{
+    const struct tn__opened *opened = &library->opened;
+    return (opened->is_open || opened->is_loaded) && !opened->is_closing && !library->removed;
+}
+
+/* Under the lock: those that nobody wants, each before those that it needs; of a circle, the one that was made last
+ * comes first, as with glibc. NULL when memory is out. */
+static struct tn_library **list_left(struct tn_session *session, size_t *count) TN__LOCKED
+{
+    struct tn_library *first = NULL, **list;
+    uint64_t number = ++session->visits;
+    size_t most = 0;
+    for (struct tn_library *library = session->libraries; library; library = library->next, most++)
+        if (is_wanted(library))
+            tn__library_append_needed(library, number, &first);
+    list = tn__alloc(session->allocator, (most + 1) * sizeof *list);
+    if (!list)
+        return NULL;
+    /* What is appended from here on has not been reached. */
+    first = NULL;
+    for (struct tn_library *library = session->libraries; library; library = library->next)
+        if (may_end(library))
+            tn__library_append_needed(library, number, &first);
+    *count = 0;
+    for (struct tn_library *at = first; at; at = at->order.next)
+        if (may_end(at))
+            list[(*count)++] = at;
+    for (size_t i = 0; i < *count / 2; i++) {
+        struct tn_library *swapped = list[i];
+        list[i] = list[*count - 1 - i];
+        list[*count - 1 - i] = swapped;
+    }
+    return list;
+}
+
+/* Under the lock: of those that nobody wants, the ones that are closed now. */
+struct ending {
+    struct tn_library **list;
+    size_t count;
+};
+
+/* TN_ENOMEM: all stay as they are. */
+static int begin_ending(struct ending *ending, struct tn_session *session, struct tn_error *err) TN__LOCKED
+{
+    ending->list = list_left(session, &ending->count);
+    if (!ending->list)
+        return tn__no_memory(err, NULL);
+    for (size_t i = 0; i < ending->count; i++) {
+        struct tn_library *library = ending->list[i];
+        library->opened.is_closing = true;
+        tn__dl_forget_paths(library);
+        tn__library_use(library);
+    }
+    return 0;
+}
+
+static void destroy(void *library, const struct tn_error *why)
+{
+    (void)why;
+    tn_library_destroy(library, NULL);
+}
+
+static void leave(void *library, const struct tn_error *why)
+{
+    (void)library, (void)why;
+}
+
+static int take_away(struct tn_library *library, bool waits, struct tn_error *err)
+{
+    bool is_loaded = library->opened.is_loaded;
+    if (!waits)
+        return tn_library_remove_start(library, is_loaded ? destroy : leave, library, err);
+    int code = tn__library_retire(library, err);
+    if (!code && is_loaded)
+        tn_library_destroy(library, NULL);
+    return code;
+}
+
+/* Without the lock. Returns the first error; those that it has happened to stay until the session ends. */
+static int finish_ending(struct ending *ending, struct tn_session *session, bool waits, struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < ending->count; i++)
+        tn_run_finalizers(ending->list[i]);
+    for (size_t i = 0; i < ending->count; i++) {
+        int failure = take_away(ending->list[i], waits, code ? NULL : err);
+        code = code ? code : failure;
+    }
+    if (ending->list)
+        free_list(session, ending->list, ending->count);
+    return code;
+}
+
+void tn__dl_sweep(struct tn_session *session)
+{
+    struct ending ending = {0};
+    tn__session_lock(session);
+    begin_ending(&ending, session, NULL);
+    tn__session_unlock(session);
+    finish_ending(&ending, session, false, NULL);
+}
+
+/* ---- opening ---- */
+
+/* Takes a claim back. Libraries of clients that are open for nobody else are as before, others go. */
+static void give_back(struct tn_library *library)
+{
+    struct tn_session *session = library->session;
+    tn__session_lock(session);
+    if (!--library->opened.count && !library->opened.is_loaded)
+        library->opened.is_open = false;
+    tn__session_unlock(session);
+    tn__dl_sweep(session);
+}
+
+void tn__dl_append_library(struct tn_library *library, uint64_t number, struct tn_library **first)
+{
+    if (library->order.visited == number || library->removed)
+        return;
+    while (*first)
+        first = &(*first)->order.next;
+    library->order = (struct tn__library_order){.visited = number};
+    *first = library;
+}
+
+void tn__dl_append_needed(struct tn_library *library, uint64_t number, struct tn_library **first)
+{
+    tn__dl_append_library(library, number, first);
+    for (struct tn_library *at = library; at; at = at->order.next) {
+        for (size_t i = 0; i < at->search_count; i++)
+            tn__dl_append_library(at->search[i].library, number, first);
+        for (size_t i = 0; i < at->source_count; i++)
+            tn__dl_append_library(at->sources[i], number, first);
+    }
+}
+
+/* Under the lock: the library, and then what it needs, which is not global yet. */
+static void make_global(struct tn_library *library) TN__LOCKED
+{
+    struct tn_library *first = NULL;
+    uint64_t *globals = &tn__dl_of(library->session)->globals;
+    tn__dl_append_needed(library, ++library->session->visits, &first);
+    for (; first; first = first->order.next)
+        if (!first->opened.global)
+            first->opened.global = ++*globals;
+}
+
+struct tn_library *tn__dl_next_global(const struct tn_session *session, uint64_t last)
+{
+    struct tn_library *next = NULL;
+    for (struct tn_library *library = session->libraries; library; library = library->next) {
+        uint64_t global = library->removed ? 0 : library->opened.global;
+        if (global > last && (!next || global < next->opened.global))
+            next = library;
+    }
+    return next;
+}
+
+static void set_flags(struct tn_library *library, uint64_t flags)
+{
+    tn__session_lock(library->session);
+    library->opened.is_kept |= (flags & TN_DL_KEEP) != 0;
+    if (flags & TN_DL_GLOBAL)
+        make_global(library);
+    tn__session_unlock(library->session);
+}
+
+int tn__library_bring_up(struct tn_library *library, uint64_t flags, struct tn_error *err)
+{
+    int code = link_and_initialize(library, err);
+    if (code)
+        give_back(library);
+    else
+        set_flags(library, flags);
+    return code;
+}
+
+int tn_library_open(struct tn_library *library, uint64_t flags, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    if (flags & ~(uint64_t)(TN_DL_KEEP | TN_DL_GLOBAL))
+        return tn__fail(err, TN_EINVAL, "%s: unknown flags %#llx", library->name, (unsigned long long)flags);
+    struct tn_session *session = library->session;
+    tn__session_lock(session);
+    int code = tn__library_claim(library, err);
+    tn__session_unlock(session);
+    return code ? code : tn__library_bring_up(library, flags, err);
+}
+
+/* ---- closing ---- */
+
+/* Under the lock. */
+static int unclaim(struct tn_library *library, struct ending *ending, struct tn_error *err) TN__LOCKED
+{
+    struct tn__opened *opened = &library->opened;
+    int code = tn__library_check(library, err);
+    if (code)
+        return code;
+    if (opened->is_closing)
+        return tn__fail(err, TN_EINVAL, "%s is being closed", library->name);
+    if (!opened->count)
+        return tn__fail(err, TN_EINVAL, "%s is not open, or was opened by libraries that need it only", library->name);
+    if (--opened->count)
+        return 0;
+    code = begin_ending(ending, library->session, err);
+    opened->count += code != 0;
+    return code;
+}
+
+int tn__library_close_one(struct tn_library *library, bool waits, struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    struct ending ending = {0};
+    tn__session_lock(session);
+    int code = unclaim(library, &ending, err);
+    tn__session_unlock(session);
+    return code ? code : finish_ending(&ending, session, waits, err);
+}
+
+int tn_library_close(struct tn_library *library, struct tn_error *err)
+{
+    return library ? tn__library_close_one(library, true, err) : tn__fail(err, TN_EINVAL, "no library given");
+}
