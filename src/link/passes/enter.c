@@ -57,9 +57,18 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
     return 0;
 }
 
+bool tn__entry_is_copy(const struct tn__entry *entry)
+{
+    if (entry->kind != TN__ENTRY_OBJECT)
+        return false;
+    const struct tn__object_data *data = entry->object->data;
+    const struct tn__symbol *symbol = &data->symbols[entry->symbol];
+    return symbol->place == TN__PLACE_SECTION && data->sections[symbol->section].is_copy;
+}
+
 bool tn__entry_is_later(const struct tn__entry *entry, uint64_t input, const struct tn__journal *journal)
 {
-    if (entry->strength == TN__STRENGTH_STRONG)
+    if (entry->strength == TN__STRENGTH_STRONG && !tn__entry_is_copy(entry))
         return false;
     if (entry->kind == TN__ENTRY_PROMISED)
         return entry->promise->state == TN__PROMISE_NEW && entry->promise->input > input;
@@ -107,13 +116,25 @@ static bool comes_too_late(const struct tn__object *object, const struct tn__sym
            (symbol->is_copy || object->data->sections[symbol->section].is_copy) && is_settled(entry);
 }
 
+/* True for an absolute symbol that is defined already, with this value. Linkers take two of them for one. */
+static bool is_same_absolute(const struct tn__symbol *symbol, const struct tn__entry *entry)
+{
+    if (symbol->place != TN__PLACE_ABSOLUTE || entry->strength != TN__STRENGTH_STRONG)
+        return false;
+    if (entry->kind == TN__ENTRY_LINKED)
+        return entry->address == symbol->value;
+    const struct tn__symbol *other =
+        entry->kind == TN__ENTRY_OBJECT ? &entry->object->data->symbols[entry->symbol] : NULL;
+    return other && other->place == TN__PLACE_ABSOLUTE && other->value == symbol->value;
+}
+
 /* The stronger one wins, among equal ones that of the first input, and what keeps a promise takes its place. */
 int tn__object_define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
                       struct tn__journal *journal, struct tn_error *err)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     struct tn__entry *entry = symbol->entry;
-    if (symbol->after_archives && entry->kind == TN__ENTRY_LAZY)
+    if ((symbol->after_archives && entry->kind == TN__ENTRY_LAZY) || is_same_absolute(symbol, entry))
         return 0;
     uint8_t strength = strength_of(object, symbol);
     bool overrides = keeps && entry->kind == TN__ENTRY_PROMISED && entry->promise == keeps;

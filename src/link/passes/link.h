@@ -139,6 +139,8 @@ int tn__request_check(const struct tn__request *request, const struct tn__needs 
  * member does not define. Then the entry stands for the next member that is promised to define it, in this archive
  * or one behind it; without one it becomes undefined. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
 int tn__link_pass_members(struct tn__link *link, struct tn_library *library, struct tn__entry *entry) TN__LOCKED;
+/* True for a definition in a COMDAT group of an object that is not linked: a member may have the copy that counts. */
+bool tn__entry_is_copy(const struct tn__entry *entry); /* enter.c */
 /* Such an entry's member has to be loaded, for the reference `open` that has led to it. TN_ENOMEM. */
 int tn__link_want_member(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
                          struct tn__entry *entry) TN__LOCKED;

@@ -118,8 +118,8 @@ int tn__link_need_entry(struct tn__link *link, struct tn_library *library, struc
     return 0;
 }
 
-/* True for the symbol that the entry of a common one stands for; for references to what is not strong, or would come of
- * an archive before the object. */
+/* True for the symbol that the entry of a common one stands for; for references to what is not strong, is a copy of a
+ * COMDAT group, or would come of an archive before the object. */
 static bool may_be_before(const struct tn__object *object, const struct tn__symbol *symbol)
 {
     const struct tn__entry *entry = symbol->entry;
@@ -127,8 +127,9 @@ static bool may_be_before(const struct tn__object *object, const struct tn__symb
         return entry->object == object && tn__strength_is_common(entry->strength);
     if (symbol->place != TN__PLACE_UNDEFINED || symbol->binding == TN__BIND_WEAK)
         return false;
-    return entry->kind == TN__ENTRY_LAZY ? entry->archive->number < object->input
-                                         : entry->strength && entry->strength < TN__STRENGTH_STRONG;
+    return entry->kind == TN__ENTRY_LAZY
+               ? entry->archive->number < object->input
+               : entry->strength && (entry->strength < TN__STRENGTH_STRONG || tn__entry_is_copy(entry));
 }
 
 static int resolve_object(struct tn__link *link, struct tn__object *object) TN__LOCKED
