@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-enum { SECONDS = 100 }; /* for what takes milliseconds on an idle machine */
+enum { SECONDS = 100 }; /* after which a child that hangs is ended */
 
 extern const struct tn_tier two[2], three[3];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What many objects have registered to run at exit costs in proportion to their number, in whichever order they
- * register and go. The limits are far above what is needed; a search through all for each is far above the limits. */
+ * register and go. The limits are far above what is needed; a search through all for each is far above the limits, each
+ * time, while what other processes do to caches makes a single measurement too long. */
 
 #include "support.h"
 
@@ -109,12 +110,20 @@ static double cost(const struct row *row, size_t count)
     return now() - start;
 }
 
+static double limit_of(double few)
+{
+    return 20 + 24 * few;
+}
+
 static void it_grows_with_their_number(void **state)
 {
     const struct row *row = *state;
+    enum { TRIES = 5 };
     double few = cost(row, FEW), many = cost(row, MANY);
+    for (int i = 1; i < TRIES && many >= limit_of(few); i++)
+        many = cost(row, MANY);
     print_message("%s: %d: %.1f ms, %d: %.1f ms\n", row->name, FEW, few, MANY, many);
-    assert_true(many < 20 + 24 * few);
+    assert_true(many < limit_of(few));
 }
 
 int main(void)
