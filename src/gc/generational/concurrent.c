@@ -74,7 +74,7 @@ static void clear_unit(struct tn__generational *g, uint64_t unit)
     memset(g->spare_lines + unit * part, 0, part);
 }
 
-/* Clears some units; true: all are clear now. */
+/* Of some units; true: of all. */
 static bool clear_some(struct tn__cycle *cycle, uint32_t most)
 {
     struct tn__generational *g = cycle->marker.g;

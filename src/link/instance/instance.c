@@ -24,7 +24,7 @@
 
 #include "base/fork.h"
 #include "base/thread.h"
-#include "link/process/process.h"
+#include "link/session/contents.h"
 
 /* Generated code uses these offsets. */
 _Static_assert(offsetof(struct tn_instance, invoke) == 0 && offsetof(struct tn_instance, specptr) == 8 &&
@@ -32,7 +32,7 @@ _Static_assert(offsetof(struct tn_instance, invoke) == 0 && offsetof(struct tn_i
                    sizeof(struct tn_instance) == 80,
                "the layout of struct tn_instance is part of the runtime ABI");
 
-/* Indexes of an instance's links, and of the lists of trackers that these are in. */
+/* Which link of an instance, and which list of a tracker. */
 enum { PUBLISHED, UPDATED, LINKS };
 
 _Static_assert(TN_COUNT(((struct tn_instance *)0)->links) == LINKS &&
