@@ -168,7 +168,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c collector.c walk.c work.c)
 # For musl, also what runs once for a symbol that an object mentions: there, size counts more than the time of a link.
 ifeq ($(LIBC),musl)
-seldom += $(addprefix src/link/passes/,bind.c enter.c link.c members.c resolve.c search.c)
+seldom += $(addprefix src/link/passes/,bind.c enter.c layout.c link.c members.c resolve.c search.c)
 endif
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)
