@@ -58,7 +58,8 @@ struct tn_dl_options {
      * its name. If it becomes another one, that is opened instead: the same file may have several paths. `from` is the
      * library whose code calls, or that needs this one. Libraries that were loaded are the session's, and destroyed
      * after they have been closed. An error is what dlerror says. Called without a lock, on the thread that calls
-     * dlopen; others that load wait meanwhile. */
+     * dlopen; others that load wait meanwhile, and may be running initializers: so it must not look anything up, or
+     * wait for threads that may call dlopen. */
     int (*load)(void *context, const char *path, struct tn_library *from, struct tn_library **library,
                 struct tn_error *err);
     void *context;
