@@ -39,6 +39,7 @@ static struct {
     int is_retired; /* and the image is not closed, but retired */
     int is_thread;  /* a thread that is not attached makes the first call */
     int is_stub;    /* functions of objects are lazy, too */
+    int is_opened;  /* a library of its own for each round is opened and closed */
     size_t threads; /* of the session */
     int argc;
     char **argv;
@@ -152,6 +153,13 @@ static void *call_main(void *status)
     return NULL;
 }
 
+static void make_library(void)
+{
+    check("library", tn_library_create(client.session, "opened", &client.library, &client.err));
+    check("resolver", tn_add_resolver(client.library, tn_resolve_dlsym, NULL, &client.err));
+    check("tracker", tn_tracker_create(client.library, &client.owner, &client.err));
+}
+
 static void load(void)
 {
     const struct tn_image_load_options options = {.size = sizeof options, .resolver = tn_resolve_dlsym};
@@ -165,12 +173,16 @@ static void load(void)
     } else if (settings.is_open) {
         check(settings.files[0], tn_image_open(settings.files[0], &options, &client.image, &client.err));
     } else {
+        if (settings.is_opened)
+            make_library();
         for (int i = 0; i < settings.file_count; i++)
             add_file(settings.files[i]);
         if (!settings.is_lazy && !settings.is_stub)
             check("link", tn_jit_link(client.jit, client.library, &main_name, 1, &client.err));
         check("initializers",
               tn_jit_run_initializers(client.jit, client.library, settings.argc, settings.argv, environ, &client.err));
+        if (settings.is_opened)
+            check("open", tn_library_open(client.library, 0, &client.err));
     }
 }
 
@@ -198,6 +210,12 @@ static void unload(int round)
         return;
     if (settings.is_once)
         return;
+    if (settings.is_opened) {
+        check("close", tn_library_close(client.library, &client.err));
+        check("destroy", tn_library_destroy(client.library, &client.err));
+        check_growth(round);
+        return;
+    }
     tn_run_finalizers(client.library);
     if (round == 0)
         check("remove", tn_tracker_remove(client.owner, &client.err));
@@ -250,10 +268,10 @@ static void parse(char **arguments)
     const struct {
         const char *name;
         int *is;
-    } options[] = {{"--once", &settings.is_once},     {"--lazy", &settings.is_lazy},
-                   {"--stubs", &settings.is_stub},    {"--open", &settings.is_open},
-                   {"--dlopen", &settings.is_dlopen}, {"--thread", &settings.is_thread},
-                   {"--retire", &settings.is_retired}};
+    } options[] = {{"--once", &settings.is_once},      {"--lazy", &settings.is_lazy},
+                   {"--stubs", &settings.is_stub},     {"--open", &settings.is_open},
+                   {"--dlopen", &settings.is_dlopen},  {"--thread", &settings.is_thread},
+                   {"--retire", &settings.is_retired}, {"--opened", &settings.is_opened}};
     for (; *arguments; arguments++) {
         size_t i = 0, count = sizeof options / sizeof options[0];
         while (i < count && strcmp(options[i].name, *arguments))

@@ -41,6 +41,8 @@ client-gcc     gcc     host
 client-stubs   clang   host    --stubs --thread
 client-ir      ir      host
 client-lazy    even    host    --lazy --thread
+client-opened  gcc     host    --opened
+opened-even    even    host    --opened --thread
 client-threads ir      host    --lazy --threads=2 --thread
 exe            build   exe
 shared         build   shared  --dlopen --thread
