@@ -118,8 +118,8 @@ static void *make_stubs(void *argument)
 
 static void *call_stubs(void *unused)
 {
-    uint64_t n = 0;
-    while (n < STUBS && litmus_goes_on()) {
+    uint64_t n = 0, looks = 0;
+    for (; n < STUBS && litmus_goes_on(); looks++) {
         const void *stub = atomic_load_explicit(&handed_over[n], memory_order_relaxed);
         if (!stub)
             continue;
@@ -127,7 +127,7 @@ static void *call_stubs(void *unused)
         n++;
     }
     (void)unused;
-    return turns(n);
+    return turns(looks);
 }
 
 static void new_stubs_are_called(void **state)
@@ -165,8 +165,8 @@ static void *publish(void *unused)
 
 static void *read_instances(void *unused)
 {
-    uint64_t n = 0;
-    while (n < INSTANCES && litmus_goes_on()) {
+    uint64_t n = 0, looks = 0;
+    for (; n < INSTANCES && litmus_goes_on(); looks++) {
         const struct tn_instance_code code = tn_instance_read(&instances[n], 0);
         if (!code.invoke)
             continue;
@@ -176,7 +176,7 @@ static void *read_instances(void *unused)
         n++;
     }
     (void)unused;
-    return turns(n);
+    return turns(looks);
 }
 
 static void instances_are_whole(void **state)
