@@ -105,12 +105,19 @@ static bool is_first(uint32_t *of, uint32_t process)
     return __atomic_exchange_n(of, process, __ATOMIC_ACQ_REL) != process;
 }
 
+/* ThreadSanitizer forgets the thread in the last round. */
+#ifdef __SANITIZE_THREAD__
+enum { LAST_ROUND = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
+#else
+enum { LAST_ROUND = PTHREAD_DESTRUCTOR_ITERATIONS };
+#endif
+
 /* The program's main thread is one of its threads: as long as it is known to be there, the others need not ask. */
 static void end(void *rounds)
 {
     uint32_t process = tn__os_process_id();
     pthread_t thread;
-    if (++*(int *)rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !tn__os_at_thread_end(&key, end, rounds))
+    if (++*(int *)rounds < LAST_ROUND && !tn__os_at_thread_end(&key, end, rounds))
         return;
     if (process == tn__os_thread_id())
         __atomic_store_n(&main_ended, process, __ATOMIC_RELEASE);
@@ -129,6 +136,7 @@ void tn__last_thread_watch(void)
 {
     static __thread int rounds __attribute__((tls_model("initial-exec")));
     uint32_t process = tn__os_process_id();
-    if (tn__os_is_part_of_program() && !tn__os_at_thread_end(&key, end, &rounds) && process == tn__os_thread_id())
+    if (rounds < LAST_ROUND && tn__os_is_part_of_program() && !tn__os_at_thread_end(&key, end, &rounds) &&
+        process == tn__os_thread_id())
         __atomic_store_n(&main_watched, process, __ATOMIC_RELEASE);
 }

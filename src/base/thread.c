@@ -124,7 +124,7 @@ void tn_thread_detach(void)
 void tn__own_thread_announce(void)
 {
     tn__threads_lock();
-    starting++;
+    __atomic_store_n(&starting, starting + 1, __ATOMIC_RELAXED);
     announced++;
     tn__threads_unlock();
 }
