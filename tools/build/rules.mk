@@ -349,8 +349,10 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 # Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
 # ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are
 # forks while threads allocate, see tests/start/fork.c. gc/heap/concurrent_threads measures how fast threads mark.
+# base/last_thread counts the threads of the process, of which ThreadSanitizer has one.
 unsanitized := codegen/llvm/memory codegen/jit/fork gc/heap/fork
-unsanitized_threads := link/passes/matrix link/memory/strategies link/format/archive_bounds gc/heap/concurrent_threads
+unsanitized_threads := base/last_thread link/passes/matrix link/memory/strategies link/format/archive_bounds \
+	gc/heap/concurrent_threads
 left_out := $(if $(SANITIZE),$(unsanitized)) $(if $(filter thread,$(SANITIZE)),$(unsanitized_threads))
 sanitized_tests := $(filter-out $(left_out:%=$(BUILD)/tests/%),$(unit_tests))
 
