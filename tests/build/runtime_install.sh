@@ -12,6 +12,7 @@ none "the files are those of the runtime" "$(files "$root" | diff - <(sort <<'EN
 include/tenon.h
 include/tenon/base.h
 include/tenon/define.h
+include/tenon/dl.h
 include/tenon/format.h
 include/tenon/host.h
 include/tenon/instance.h

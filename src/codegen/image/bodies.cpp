@@ -43,16 +43,21 @@ void tn__add_references(const Value &value, SmallPtrSetImpl<const Constant *> &s
     }
 }
 
-tn__references tn__references_of(const GlobalObject &global)
+static void add_all(const GlobalObject &global, SmallPtrSetImpl<const Constant *> &seen, tn__references &out)
 {
-    SmallPtrSet<const Constant *, 32> seen;
-    tn__references out;
     for (const Value *operand : global.operand_values()) /* an initial value; a personality and the like */
         tn__add_references(*operand, seen, out);
     if (auto *function = dyn_cast<Function>(&global))
         for (const Instruction &instruction : instructions(*function))
             for (const Value *operand : instruction.operand_values())
                 tn__add_references(*operand, seen, out);
+}
+
+tn__references tn__references_of(const GlobalObject &global)
+{
+    SmallPtrSet<const Constant *, 32> seen;
+    tn__references out;
+    add_all(global, seen, out);
     return out;
 }
 
@@ -116,19 +121,21 @@ bool tn__may_be_copied(const GlobalObject &global, tn__references &out)
     auto *variable = dyn_cast<GlobalVariable>(&global);
     if (!(function ? is_candidate(*function) : variable && is_candidate(*variable)))
         return false;
-    tn__references all = tn__references_of(global);
+    SmallPtrSet<const Constant *, 32> seen;
+    tn__references all;
+    add_all(global, seen, all);
     for (size_t at = 0; at < all.size(); at++) {
         const GlobalValue *used = all[at];
         if (is_plain(*used)) {
-            tn__references more = tn__references_of(*cast<GlobalVariable>(used));
-            all.insert(more.begin(), more.end());
+            add_all(*cast<GlobalVariable>(used), seen, all);
         } else if (!has_public_name(*used)) {
             return false;
         } else if (!tn__is_llvms(*used)) {
             out.insert(used);
         }
     }
-    return true;
+    /* Where a function is only declared, it has no labels. */
+    return none_of(seen, [](const Constant *constant) { return isa<BlockAddress>(constant); });
 }
 
 /* ---- digests ---- */
