@@ -40,7 +40,8 @@ enum {
  * initializers run on the calling thread, as by tn_lookup: libraries come after those that they need. A thread that
  * opens what another one is opening waits until that has run them; an initializer may open its own library. Not by a
  * materializer. Any thread. After an error the library is as often open as before, but what was linked stays until
- * it is closed or removed. TN_EINVAL (unknown flags), TN_EREMOVED (or it is being closed), the errors of tn_link. */
+ * it is closed or removed. TN_EINVAL (unknown flags), TN_ENOTSUP (a session for another address space), TN_EREMOVED
+ * (or it is being closed), the errors of tn_link. */
 TN_API int tn_library_open(struct tn_library *library, uint64_t flags, struct tn_error *err);
 
 /* Takes back one tn_library_open. If that was the last one, what is no longer open is closed: exit handlers and

@@ -386,6 +386,45 @@ static bool is_left(void)
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 3;
 }
 
+/* ---- libraries that are opened ---- */
+
+/* "asks" asks for another library. */
+static int load(void *context, const char *path, struct tn_library *from, struct tn_library **library,
+                struct tn_error *error)
+{
+    struct world *w = context;
+    struct tn_library *found = NULL;
+    (void)from;
+    if (strcmp(path, "asks"))
+        return 0;
+    int code = tn_dl_library(*library, "another", &found, error);
+    w->count = found && tn_library_find(w->session, "another") == found;
+    return code;
+}
+
+static int offer(struct world *w)
+{
+    const struct tn_dl_options options = {.size = sizeof options, .load = load, .context = w};
+    return tn_dl_offer(w->session, &options, &err);
+}
+
+static int ask_by_path(struct world *w)
+{
+    void *opens;
+    int code = offer(w);
+    if (!code)
+        code = tn_add_file(w->library, DATA "/opens.o", &err);
+    if (!code)
+        code = tn_lookup(w->library, "opens", &opens, &err);
+    return code ? code : ((void *(*)(const char *))opens)("asks") ? 0 : TN_EINVAL;
+}
+
+static int close_opened(struct world *w)
+{
+    int code = tn_library_open(w->library, 0, &err);
+    return code ? code : tn_library_close(w->library, &err);
+}
+
 #define KNOWN    w->library, resolve_known, &datum
 #define IN(name) flags_of(w->library, name)
 
@@ -416,6 +455,11 @@ static bool is_left(void)
     X(tn_library_remove, tn_library_remove(w->library, &err), !tn_library_find(w->session, "library"), 0, TN_EREMOVED) \
     X(tn_library_remove_start, tn_library_remove_start(w->library, removed, &w->count, &err),                          \
       !tn_library_find(w->session, "library"), 0, TN_EREMOVED)                                                         \
+    X(tn_library_open, tn_library_open(w->library, 0, &err), tn_library_remove(w->library, NULL) == TN_EINVAL,         \
+      TN_ENOTSUP, TN_EREMOVED)                                                                                         \
+    X(tn_library_close, close_opened(w), !tn_library_find(w->session, "library"), TN_ENOTSUP, TN_EREMOVED)             \
+    X(tn_dl_offer, offer(w), offer(w) == TN_EINVAL, TN_ENOTSUP, 0)                                                     \
+    X(tn_dl_library, ask_by_path(w), w->count, TN_ENOTSUP, TN_EREMOVED)                                                \
     X(tn_link, tn_link(w->library, &err), is_ready(w->library, "object"), 0, TN_EREMOVED)                              \
     X(tn_link_roots, tn_link_roots(w->library, (const char *const[]){"object"}, 1, &err),                              \
       is_ready(w->library, "object"), 0, TN_EREMOVED)                                                                  \

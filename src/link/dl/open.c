@@ -338,8 +338,11 @@ int tn_library_open(struct tn_library *library, uint64_t flags, struct tn_error 
     if (flags & ~(uint64_t)(TN_DL_KEEP | TN_DL_GLOBAL))
         return tn__fail(err, TN_EINVAL, "%s: unknown flags %#llx", library->name, (unsigned long long)flags);
     struct tn_session *session = library->session;
+    int code = tn__session_check_here(session, "opening and closing", err);
+    if (code)
+        return code;
     tn__session_lock(session);
-    int code = tn__library_claim(library, err);
+    code = tn__library_claim(library, err);
     tn__session_unlock(session);
     return code ? code : tn__library_bring_up(library, flags, err);
 }

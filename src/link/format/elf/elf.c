@@ -246,8 +246,9 @@ static int read_symbol(struct tn__elf_reader *r, uint32_t index, const uint8_t *
                    : bind == STB_WEAK ? TN__BIND_WEAK
                                       : TN__BIND_GLOBAL,
         .hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL,
-        .is_copy = bind == STB_GNU_UNIQUE,
     };
+    if (bind == STB_GNU_UNIQUE) /* a test, because storing a bit takes more instructions for each symbol */
+        symbol->is_copy = true;
     int code = place_symbol(r, index, section, symbol);
     if (!code && (r->has_tls || symbol->type >= TN__TYPE_TLS))
         code = check_type(r, index, symbol);
