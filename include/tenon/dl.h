@@ -15,8 +15,9 @@
  * by its search order, or because it re-exports symbols from there. A library that is no longer open is closed: its
  * exit handlers and finalizers run, before those of the libraries that it needs, and then it is removed. So is a
  * circle of libraries, all at once, those that were made last first. Libraries that a client has made and never
- * opened stay until it removes them, and so does what they need. An open library cannot be removed or cleared in
- * another way. */
+ * opened are not open, even if an open one needs them: they stay until it removes them, and so does what they need.
+ * An open library, and one that is being closed, cannot be removed or cleared in another way. At exit nothing is
+ * closed: a client closes what it has opened before, or runs finalizers. */
 
 #ifndef TENON_API_DL_H
 #define TENON_API_DL_H
@@ -78,6 +79,7 @@ struct tn_dl_options {
  *     dlclose      does not wait for threads, since the caller may return into what it has closed: that goes as by
  *                  tn_library_remove_start; finalizers have run when it returns. A library that is opened again is
  *                  loaded anew, with fresh data.
+ *                  It may be opened while its finalizers run on another thread, which glibc waits for.
  *     RTLD_DEFAULT the program, then libraries that were opened with RTLD_GLOBAL, then the caller's and what it needs;
  *                  what is found stays open only as long as it would otherwise
  *     RTLD_NEXT    what the caller's library needs, then its resolvers

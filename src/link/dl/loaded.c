@@ -7,7 +7,9 @@
 
 #include "base/base.h"
 #include "base/os.h"
+#include "base/thread.h"
 #include "link/dl/dl.h"
+#include "link/tls/tls.h"
 
 /* ---- dlerror ---- */
 
@@ -84,12 +86,14 @@ static struct tn_library *library_of(const void *caller)
     return library;
 }
 
-/* An open library of any session, held; NULL: it is none. */
-static struct tn_library *library_of_handle(const void *handle)
+/* An open library of this session, held; NULL: it is none. Without a session, of any that offers dlopen. */
+static struct tn_library *find_handle(const void *handle, const struct tn_session *of)
 {
     struct tn_library *found = NULL;
     tn__sessions_lock();
     for (struct tn_session *session = NULL; !found && (session = tn__sessions_next(session));) {
+        if (of && session != of)
+            continue;
         tn__session_lock(session);
         for (struct tn_library *library = session->libraries; library && !found; library = library->next)
             if (library == handle && library->opened.count && !library->removed)
@@ -106,6 +110,15 @@ static void drop(struct tn_library *library)
     tn__session_lock(session);
     tn__library_release(library);
     tn__session_unlock(session);
+}
+
+/* Handles are those of the caller's session, if that is known. */
+static struct tn_library *library_of_handle(const void *handle, const void *caller)
+{
+    struct tn_library *from = library_of(caller), *found = find_handle(handle, from ? from->session : NULL);
+    if (from)
+        drop(from);
+    return found;
 }
 
 /* ---- dlopen ---- */
@@ -192,13 +205,27 @@ static void free_scope(struct scope *scope)
     tn__free(NULL, scope->libraries);
 }
 
+/* Of a thread-local variable, that of the calling thread. */
+static int find_address(struct tn_library *library, const char *name, void **address, struct tn_error *err)
+{
+    struct tn_known known = {.name = name};
+    int code = tn_lookup(library, name, address, err);
+    if (!code)
+        code = tn_lookup_flags(library, &known, 1, err);
+    if (!code && known.flags & TN_KNOWN_THREAD_LOCAL) {
+        tn__tls_refresh();
+        *address = (void *)((uintptr_t)*address + (uintptr_t)tn__thread_pointer());
+    }
+    return code;
+}
+
 /* 0 and NULL: the library does not know it. */
 static int look_up(struct tn_library *library, const char *name, void **address, struct tn_error *err)
 {
     struct tn_known known = {.name = name};
     *address = NULL;
     int code = tn_lookup_flags(library, &known, 1, err);
-    return code || !known.flags || known.flags & TN_KNOWN_HIDDEN ? code : tn_lookup(library, name, address, err);
+    return code || !known.flags || known.flags & TN_KNOWN_HIDDEN ? code : find_address(library, name, address, err);
 }
 
 /* What the caller's library would find if it did not define it. */
@@ -222,14 +249,14 @@ static int find_symbol(struct tn_library *library, const void *handle, const cha
     free_scope(&scope);
     if (code || *address)
         return code;
-    return handle == RTLD_NEXT ? find_next(library, name, address, err) : tn_lookup(library, name, address, err);
+    return handle == RTLD_NEXT ? find_next(library, name, address, err) : find_address(library, name, address, err);
 }
 
 static void *loaded_dlsym(void *handle, const char *name)
 {
     forget_error();
     bool is_handle = handle != RTLD_DEFAULT && handle != RTLD_NEXT;
-    struct tn_library *library = is_handle ? library_of_handle(handle) : library_of(TN__CALLER);
+    struct tn_library *library = is_handle ? library_of_handle(handle, TN__CALLER) : library_of(TN__CALLER);
     void *address;
     if (!library)
         return fail(TN_EINVAL,
@@ -246,7 +273,7 @@ static void *loaded_dlsym(void *handle, const char *name)
 static int loaded_dlclose(void *handle)
 {
     forget_error();
-    struct tn_library *library = library_of_handle(handle);
+    struct tn_library *library = library_of_handle(handle, TN__CALLER);
     if (!library)
         return fail(TN_EINVAL, "%s: this is no handle of an open library", "dlclose"), -1;
     int code = tn__library_close_one(library, false, new_error());
@@ -308,7 +335,7 @@ int tn_dl_offer(struct tn_session *session, const struct tn_dl_options *given, s
     tn__session_lock(session);
     code = offer(session, &options, err);
     if (!code && options.program)
-        options.program->opened.is_kept = true;
+        options.program->opened.is_open = options.program->opened.is_kept = true;
     tn__session_unlock(session);
     return code;
 }

@@ -38,8 +38,12 @@ static void after_fork(struct tn_session *session) TN__LOCKED
 static int check_closed(const struct tn_library *library, struct tn_error *err) TN__LOCKED
 {
     const struct tn_library *user;
-    if (!library->opened.is_open || library->opened.is_closing)
+    if (library->opened.is_closing)
+        return tn__fail(err, TN_EINVAL, "%s is being closed", library->name);
+    if (!library->opened.is_open)
         return 0;
+    if (library->opened.is_kept)
+        return tn__fail(err, TN_EINVAL, "%s stays open until the session ends", library->name);
     if (library->opened.count)
         return tn__fail(err, TN_EINVAL, "%s is open: it has to be closed %llu times before it can be removed",
                         library->name, (unsigned long long)library->opened.count);
@@ -225,7 +229,7 @@ static int take_away(struct tn_library *library, bool waits, struct tn_error *er
 {
     bool is_loaded = library->opened.is_loaded;
     if (!waits)
-        return tn_library_remove_start(library, is_loaded ? destroy : leave, library, err);
+        return tn__library_remove_start(library, is_loaded ? destroy : leave, library, err);
     int code = tn__library_retire(library, err);
     if (!code && is_loaded)
         tn_library_destroy(library, NULL);

@@ -247,10 +247,15 @@ int tn__tracker_retire_these(struct tn_tracker *tracker, const struct tn__taking
     return start(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, taking, done, context, err);
 }
 
+int tn__library_remove_start(struct tn_library *library, tn_removed *done, void *context, struct tn_error *err)
+{
+    return start(&(struct tn__retirement){.library = library}, NULL, done, context, err);
+}
+
 int tn_library_remove_start(struct tn_library *library, tn_removed *done, void *context, struct tn_error *err)
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
     int code = tn__library_check_closed(library, err);
-    return code ? code : start(&(struct tn__retirement){.library = library}, NULL, done, context, err);
+    return code ? code : tn__library_remove_start(library, done, context, err);
 }

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+__thread int per_thread = 7;
+
 void *open_path(const char *path, int mode)
 {
     void *volatile handle = dlopen(path, mode);

@@ -198,7 +198,7 @@ static void some_are_kept(void **state)
     close_library(a);
     assert_events("+b+a");
     assert_int_equal(call_in(b, "b"), 'b');
-    assert_error(tn_library_remove(a, &err), TN_EINVAL, &err, "a is open");
+    assert_error(tn_library_remove(a, &err), TN_EINVAL, &err, "a stays open");
     close_fixture(&f);
 }
 
@@ -233,7 +233,9 @@ static void open_itself(void)
 
 static void end_itself(void)
 {
-    said = tn_library_open(own, 0, NULL) == TN_EREMOVED ? tn_library_close(own, NULL) : -1;
+    said = tn_library_open(own, 0, NULL) == TN_EREMOVED && tn_library_remove(own, NULL) == TN_EINVAL
+               ? tn_library_close(own, NULL)
+               : -1;
 }
 
 static void from_its_own_functions(void **state)
@@ -377,6 +379,43 @@ static void scopes(void **state)
     assert_null(c.open("q", RTLD_NOW | RTLD_NOLOAD));
     assert_int_equal(c.close(a), 0);
     assert_null(c.find(RTLD_DEFAULT, "a"));
+    assert_error(tn_library_remove(c.f.library, &err), TN_EINVAL, &err, "stays open");
+    close_fixture(&c.f);
+}
+
+static void *find_variable(void *of)
+{
+    const struct caller *c = of;
+    return c->find(RTLD_DEFAULT, "per_thread");
+}
+
+/* dlsym gives each thread its own variable, with its initial value. */
+static void variables_of_threads(void **state)
+{
+    (void)state;
+    struct caller c = new_caller();
+    pthread_t thread;
+    void *other;
+    int *own_one = find_variable(&c);
+    assert_int_equal(*own_one, 7);
+    *own_one = 8;
+    assert_int_equal(pthread_create(&thread, NULL, find_variable, &c), 0);
+    pthread_join(thread, &other);
+    assert_ptr_not_equal(other, own_one);
+    assert_ptr_equal(find_variable(&c), own_one);
+    close_fixture(&c.f);
+}
+
+static void handles_are_a_sessions_own(void **state)
+{
+    (void)state;
+    struct caller c = new_caller(), d = new_caller();
+    void *a = c.open("a", RTLD_NOW);
+    assert_null(d.find(a, "a"));
+    assert_said(&d, "no handle");
+    assert_int_not_equal(d.close(a), 0);
+    assert_int_equal(c.close(a), 0);
+    close_fixture(&d.f);
     close_fixture(&c.f);
 }
 
@@ -525,6 +564,8 @@ int main(void)
         cmocka_unit_test(opened_by_loaded_code),
         cmocka_unit_test(errors_of_loaded_code),
         cmocka_unit_test(scopes),
+        cmocka_unit_test(variables_of_threads),
+        cmocka_unit_test(handles_are_a_sessions_own),
         cmocka_unit_test(without_a_program),
         cmocka_unit_test(by_many_threads),
 #ifndef __SANITIZE_THREAD__ /* which allows no threads in the child, and what is lost is removed by one */
