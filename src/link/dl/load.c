@@ -25,14 +25,24 @@ static void take_right(struct tn_session *session)
     tn__session_unlock(session);
 }
 
+/* Under the lock: true if there may be libraries that nobody wants, now that nothing is being loaded. */
+static bool end_loading(struct tn_session *session)
+{
+    bool has_strays = false;
+    for (struct tn_library *library = session->libraries; library; library = library->next) {
+        struct tn__opened *opened = &library->opened;
+        has_strays |= (opened->is_asked && !opened->count) || (opened->is_loaded && !opened->is_open);
+        opened->is_asked = false;
+    }
+    return has_strays;
+}
+
 /* What was loaded and is not needed goes. */
 static void give_right(struct tn_session *session)
 {
     tn__session_lock(session);
     struct tn__dl *dl = tn__dl_of(session);
-    bool is_last = !--dl->depth, has_strays = false;
-    for (const struct tn__dl_path *path = dl->paths; path && is_last; path = path->next)
-        has_strays |= !path->library->opened.is_open;
+    bool is_last = !--dl->depth, has_strays = is_last && end_loading(session);
     if (is_last) {
         __atomic_add_fetch(&dl->given, 1, __ATOMIC_RELAXED);
         tn__os_wake(&dl->given);
@@ -120,12 +130,14 @@ static struct tn_library *load(struct tn_library *from, const char *path, struct
     return NULL;
 }
 
-/* By the thread that has the right to load. */
+/* By the thread that has the right to load. What is found stays until that is given up. */
 static struct tn_library *find_or_load(struct tn_library *from, const char *path, struct tn_error *err)
 {
     tn__session_lock(from->session);
     const struct tn__dl_path *entry = find_path(from->session, path);
     struct tn_library *library = entry ? entry->library : NULL;
+    if (library)
+        library->opened.is_asked = true;
     tn__session_unlock(from->session);
     return library ? library : load(from, path, err);
 }

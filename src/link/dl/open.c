@@ -154,7 +154,8 @@ static bool is_wanted(const struct tn_library *library)
     const struct tn__opened *opened = &library->opened;
     bool is_loading = opened->is_loaded && tn__dl_is_loading(library->session);
     return !library->removed && !opened->is_closing &&
-           (opened->count || opened->is_kept || (!opened->is_open && (!opened->is_loaded || is_loading)));
+           (opened->count || opened->is_kept || opened->is_asked ||
+            (!opened->is_open && (!opened->is_loaded || is_loading)));
 }
 
 static bool may_end(const struct tn_library *library)

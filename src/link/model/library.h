@@ -142,7 +142,8 @@ struct tn__opened {
     bool is_open;    /* or because an open library needs it */
     bool is_kept;    /* until the session ends */
     bool is_closing; /* its finalizers run, or it is about to be removed */
-    bool is_loaded;  /* its handle is the session's (loaded.c) */
+    bool is_loaded;  /* its handle is the session's (load.c) */
+    bool is_asked;   /* a library that is being loaded may come to need it */
     uint64_t global; /* larger than that of a global one that was opened before; 0: it is not global */
 };
 
