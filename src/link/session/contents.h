@@ -22,8 +22,8 @@ void tn__library_forget_names(struct tn_library *library) TN__LOCKED;
  * tn__suppliers_free, without the lock. */
 void tn__library_close(struct tn_library *library, struct tn__supplier **resolvers) TN__LOCKED;
 /* tn_library_remove_start of one that may be open. */
-int tn__library_remove_start(struct tn_library *library, tn_removed *done, void *context, struct tn_error *err)
-    TN__UNLOCKED;
+int tn__library_remove_start(struct tn_library *library, tn_removed *done, void *context,
+                             struct tn_error *err) TN__UNLOCKED;
 /* TN_EINVAL: it is open (tenon/dl.h), or being closed. */
 int tn__library_check_closed(const struct tn_library *library, struct tn_error *err) TN__UNLOCKED;
 /* Removes the contents of a library at the end of its session. */
