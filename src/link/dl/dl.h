@@ -48,12 +48,12 @@ int tn__library_claim(struct tn_library *library, struct tn_error *err) TN__LOCK
 int tn__library_bring_up(struct tn_library *library, uint64_t flags, struct tn_error *err) TN__UNLOCKED;
 /* tn_library_close; without a wait for threads if `waits` is false. */
 int tn__library_close_one(struct tn_library *library, bool waits, struct tn_error *err) TN__UNLOCKED;
-/* Closes what nobody wants, such as libraries that were loaded and have not been opened. */
+/* Closes what no client wants, such as libraries that were loaded and have not been opened. */
 void tn__dl_sweep(struct tn_session *session) TN__UNLOCKED;
 /* Appends a library that was not reached with this number of session->visits to a list that is linked by `order.next`;
  * the second one also what it needs, itself or through others, breadth first. */
 void tn__dl_append_library(struct tn_library *library, uint64_t number, struct tn_library **first) TN__LOCKED;
-void tn__dl_append_needed(struct tn_library *library, uint64_t number, struct tn_library **first) TN__LOCKED;
+void tn__dl_append_scope(struct tn_library *library, uint64_t number, struct tn_library **first) TN__LOCKED;
 /* The global library that became so after the one with this number; NULL: there is none. */
 struct tn_library *tn__dl_next_global(const struct tn_session *session, uint64_t last) TN__LOCKED;
 /* No path leads to the library any more. */

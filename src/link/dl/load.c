@@ -25,7 +25,7 @@ static void take_right(struct tn_session *session)
     tn__session_unlock(session);
 }
 
-/* Under the lock: true if there may be libraries that nobody wants, now that nothing is being loaded. */
+/* Under the lock: true if there may be libraries that no client wants, now that nothing is being loaded. */
 static bool end_loading(struct tn_session *session)
 {
     bool has_strays = false;
@@ -165,8 +165,7 @@ int tn_dl_library(struct tn_library *from, const char *path, struct tn_library *
         return tn__no_argument(err);
     struct tn_session *session = from->session;
     tn__session_lock(session);
-    const struct tn__dl *dl = tn__dl_of(session);
-    bool is_loader = dl && dl->depth && pthread_equal(dl->loader, pthread_self());
+    bool is_loader = tn__dl_is_loading(session) && pthread_equal(tn__dl_of(session)->loader, pthread_self());
     tn__session_unlock(session);
     if (!is_loader)
         return tn__fail(err, TN_EINVAL, "%s: only 'load' of tn_dl_options asks for libraries by their paths", path);

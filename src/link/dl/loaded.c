@@ -173,14 +173,14 @@ static struct tn_library *list_scope(struct tn_library *library, const void *han
     struct tn_library *program = offered_by(session)->program, *first = NULL;
     uint64_t number = ++session->visits;
     if (handle == RTLD_DEFAULT && program)
-        tn__dl_append_needed(program, number, &first);
+        tn__dl_append_scope(program, number, &first);
     for (uint64_t last = 0; handle == RTLD_DEFAULT && last != UINT64_MAX;) {
         struct tn_library *next = tn__dl_next_global(session, last);
         last = next ? next->opened.global : UINT64_MAX;
         if (next)
             tn__dl_append_library(next, number, &first);
     }
-    tn__dl_append_needed(library, number, &first);
+    tn__dl_append_scope(library, number, &first);
     return first;
 }
 

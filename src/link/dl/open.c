@@ -164,7 +164,7 @@ static bool may_end(const struct tn_library *library)
     return (opened->is_open || opened->is_loaded) && !opened->is_closing && !library->removed;
 }
 
-/* Under the lock: those that nobody wants, each before those that it needs; of a circle, the one that was made last
+/* Under the lock: those that no client wants, each before those that it needs; of a circle, the one that was made last
  * comes first, as with glibc. NULL when memory is out. */
 static struct tn_library **list_left(struct tn_session *session, size_t *count) TN__LOCKED
 {
@@ -194,7 +194,7 @@ static struct tn_library **list_left(struct tn_session *session, size_t *count) 
     return list;
 }
 
-/* Under the lock: of those that nobody wants, the ones that are closed now. */
+/* Under the lock: of those that no client wants, the ones that are closed now. */
 struct ending {
     struct tn_library **list;
     size_t count;
@@ -263,7 +263,7 @@ void tn__dl_sweep(struct tn_session *session)
 
 /* ---- opening ---- */
 
-/* Takes a claim back. Libraries of clients that are open for nobody else are as before, others go. */
+/* Takes a claim back. A library of a client that no other one needs is as before; loaded ones go. */
 static void give_back(struct tn_library *library)
 {
     struct tn_session *session = library->session;
@@ -284,7 +284,7 @@ void tn__dl_append_library(struct tn_library *library, uint64_t number, struct t
     *first = library;
 }
 
-void tn__dl_append_needed(struct tn_library *library, uint64_t number, struct tn_library **first)
+void tn__dl_append_scope(struct tn_library *library, uint64_t number, struct tn_library **first)
 {
     tn__dl_append_library(library, number, first);
     for (struct tn_library *at = library; at; at = at->order.next) {
@@ -300,7 +300,7 @@ static void make_global(struct tn_library *library) TN__LOCKED
 {
     struct tn_library *first = NULL;
     uint64_t *globals = &tn__dl_of(library->session)->globals;
-    tn__dl_append_needed(library, ++library->session->visits, &first);
+    tn__dl_append_scope(library, ++library->session->visits, &first);
     for (; first; first = first->order.next)
         if (!first->opened.global)
             first->opened.global = ++*globals;
