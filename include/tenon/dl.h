@@ -16,8 +16,9 @@
  * exit handlers and finalizers run, before those of the libraries that it needs, and then it is removed. So is a
  * circle of libraries, all at once, those that were made last first. Libraries that a client has made and never
  * opened are not open, even if an open one needs them: they stay until it removes them, and so does what they need.
- * An open library, and one that is being closed, cannot be removed or cleared in another way. At exit nothing is
- * closed: a client closes what it has opened before, or runs finalizers. */
+ * An open library, and one that is being closed, cannot be removed or cleared in another way, nor can what its own
+ * tracker (tn_library_tracker) owns. At exit nothing is closed: a client closes what it has opened before, or runs
+ * finalizers. */
 
 #ifndef TENON_API_DL_H
 #define TENON_API_DL_H
@@ -40,9 +41,11 @@ enum {
  * tn_link (promises, such as modules of a JIT, are kept when something needs them; tn_jit_link asks for them), and
  * initializers run on the calling thread, as by tn_lookup: libraries come after those that they need. A thread that
  * opens what another one is opening waits until that has run them; an initializer may open its own library. Not by a
- * materializer. Any thread. After an error the library is as often open as before, but what was linked stays until
- * it is closed or removed. TN_EINVAL (unknown flags), TN_ENOTSUP (a session for another address space), TN_EREMOVED
- * (or it is being closed), the errors of tn_link. */
+ * materializer. If memory is out, the call waits until what others have closed is removed, and tries again, unless that
+ * may wait for the calling thread: because it is attached and not in a blocking region, or runs an initializer, a
+ * finalizer or `load`. Any thread. After an error the library is as often open as before, but what was linked stays
+ * until it is closed or removed. TN_EINVAL (unknown flags), TN_ENOTSUP (a session for another address space),
+ * TN_EREMOVED (or it is being closed), the errors of tn_link. */
 TN_API int tn_library_open(struct tn_library *library, uint64_t flags, struct tn_error *err);
 
 /* Takes back one tn_library_open. If that was the last one, what is no longer open is closed: exit handlers and
@@ -57,11 +60,11 @@ struct tn_dl_options {
     size_t size; /* sizeof(struct tn_dl_options) */
     /* Fills a library with what is found behind a path that loaded code has given to dlopen, and that is not open yet:
      * adds to it, and sets its search order; dlopen opens it. At first, *library is a new one, which has the path as
-     * its name. If it becomes another one, that is opened instead: the same file may have several paths. `from` is the
-     * library whose code calls, or that needs this one. Libraries that were loaded are the session's, and destroyed
-     * after they have been closed. An error is what dlerror says. Called without a lock, on the thread that calls
-     * dlopen; others that load wait meanwhile, and may be running initializers: so it must not look anything up, or
-     * wait for threads that may call dlopen. */
+     * its name. If it becomes another one, that is opened instead: the same file may have several paths. Neither can be
+     * removed by `load`. `from` is the library whose code calls, or that needs this one. Libraries that were loaded are
+     * the session's, and destroyed after they have been closed. An error is what dlerror says. Called without a lock,
+     * on the thread that calls dlopen; others that load wait meanwhile, and may be running initializers: so it must not
+     * look anything up, or wait for threads that may call dlopen. */
     int (*load)(void *context, const char *path, struct tn_library *from, struct tn_library **library,
                 struct tn_error *err);
     void *context;

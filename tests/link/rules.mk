@@ -161,7 +161,7 @@ $(BUILD)/tests/link/session/order: | $(order) $(call data_of,exits) $(link_data)
 $(order): tests/link/data/order.h
 $(BUILD)/tests/link/process/callbacks: | $(call data_of,callbacks)
 $(BUILD)/tests/link/process/itself: | $(call data_of,itself)
-$(BUILD)/tests/link/dl/open: | $(call data_of,dl_caller)
+$(BUILD)/tests/link/dl/open: | $(call data_of,dl_caller dl_variables)
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
 

@@ -26,6 +26,9 @@ struct tn__dl {
     struct tn_dl_options offered; /* zero: tn_dl_offer was not called */
     struct tn__dl_path *paths;
     uint64_t globals; /* so many were opened as such */
+    /* So many threads, or outer calls of one, run finalizers of what they close and then remove it; and how often one
+     * was done, which others wait for. */
+    uint32_t endings, ended;
     /* One thread loads at a time: how often it has the right to, which one it is, and how often that was given up,
      * which others wait for. */
     uint32_t depth, given;
@@ -44,6 +47,9 @@ static inline bool tn__dl_is_loading(const struct tn_session *session)
 
 /* Counts an opening. TN_EREMOVED, TN_ENOMEM. */
 int tn__library_claim(struct tn_library *library, struct tn_error *err) TN__LOCKED;
+/* Opens a library once more if that takes nothing else: all that it needs is open, linked and initialised. False:
+ * nothing has changed. */
+bool tn__library_open_again(struct tn_library *library, uint64_t flags) TN__LOCKED;
 /* When it was claimed: links and initialises. After an error the claim is taken back. */
 int tn__library_bring_up(struct tn_library *library, uint64_t flags, struct tn_error *err) TN__UNLOCKED;
 /* tn_library_close; without a wait for threads if `waits` is false. */
@@ -61,6 +67,8 @@ void tn__dl_forget_paths(const struct tn_library *library) TN__LOCKED;
 
 /* ---- load.c ---- */
 
+/* tn__library_open_again of the library of a path; NULL: there is none, or more has to be done. */
+struct tn_library *tn__dl_open_path_again(struct tn_session *session, const char *path, uint64_t flags) TN__LOCKED;
 /* The library of a path, loaded if there is none, and claimed. `from` asks for it. `may_load` false: NULL if there is
  * none. */
 struct tn_library *tn__dl_claim_path(struct tn_library *from, const char *path, bool may_load,

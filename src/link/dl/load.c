@@ -84,6 +84,7 @@ static void discard(struct tn_library *library)
 {
     tn__session_lock(library->session);
     tn__dl_forget_paths(library);
+    library->opened.is_loaded = false;
     tn__session_unlock(library->session);
     if (!tn_library_remove(library, NULL))
         tn_library_destroy(library, NULL);
@@ -140,6 +141,12 @@ static struct tn_library *find_or_load(struct tn_library *from, const char *path
         library->opened.is_asked = true;
     tn__session_unlock(from->session);
     return library ? library : load(from, path, err);
+}
+
+struct tn_library *tn__dl_open_path_again(struct tn_session *session, const char *path, uint64_t flags)
+{
+    const struct tn__dl_path *entry = find_path(session, path);
+    return entry && !entry->is_empty && tn__library_open_again(entry->library, flags) ? entry->library : NULL;
 }
 
 struct tn_library *tn__dl_claim_path(struct tn_library *from, const char *path, bool may_load, struct tn_error *err)

@@ -5,7 +5,19 @@
  * and search orders may change while libraries are open. */
 
 #include "base/base.h"
+#include "base/os.h"
+#include "base/thread.h"
 #include "link/dl/dl.h"
+
+/* Libraries that are closed together, in the frame of the thread that does it. */
+struct ending {
+    struct tn_session *session;
+    struct tn_library **list;
+    size_t count;
+    struct ending *outer; /* of the same thread */
+};
+
+static __thread struct ending *innermost __attribute__((tls_model("initial-exec")));
 
 /* ---- what a session has of this ---- */
 
@@ -28,6 +40,9 @@ static const struct tn_library *user_of(const struct tn_library *library) TN__LO
 static void after_fork(struct tn_session *session) TN__LOCKED
 {
     struct tn__dl *dl = tn__dl_of(session);
+    dl->endings = 0;
+    for (const struct ending *ending = innermost; ending; ending = ending->outer)
+        dl->endings += ending->session == session;
     if (!dl->depth || pthread_equal(dl->loader, pthread_self()))
         return;
     dl->depth = 0;
@@ -35,11 +50,14 @@ static void after_fork(struct tn_session *session) TN__LOCKED
         path->is_lost |= path->is_empty;
 }
 
-static int check_closed(const struct tn_library *library, struct tn_error *err) TN__LOCKED
+static int check_closed(const struct tn_library *library, bool goes, struct tn_error *err) TN__LOCKED
 {
     const struct tn_library *user;
     if (library->opened.is_closing)
         return tn__fail(err, TN_EINVAL, "%s is being closed", library->name);
+    if (!library->opened.is_open && goes && library->opened.is_loaded)
+        return tn__fail(err, TN_EINVAL, "%s is being loaded for dlopen: it is the session's, which removes it",
+                        library->name);
     if (!library->opened.is_open)
         return 0;
     if (library->opened.is_kept)
@@ -130,6 +148,76 @@ static void free_list(struct tn_session *session, struct tn_library **list, size
     tn__free(session->allocator, list);
 }
 
+/* ---- memory that closed libraries still have ---- */
+
+static bool is_waited_for(void)
+{
+    bool found = false;
+    tn__threads_lock();
+    for (const struct tn__thread *thread = tn__threads_first(); thread; thread = thread->next)
+        found |= thread->thread_pointer == tn__thread_pointer() && __atomic_load_n(&thread->seen, __ATOMIC_RELAXED);
+    tn__threads_unlock();
+    return found;
+}
+
+/* True if no removal, and no thread that closes something, waits for the calling thread. */
+static bool may_wait(const struct tn_session *session) TN__LOCKED
+{
+    const struct tn__initializing *initializing = &session->initializers;
+    const struct tn__reclaimer *reclaimer = &session->reclaimer;
+    const struct tn__dl *dl = tn__container_of(session->dl, struct tn__dl, hooks);
+    pthread_t self = pthread_self();
+    return !innermost && !(dl->depth && pthread_equal(dl->loader, self)) &&
+           !(initializing->depth && pthread_equal(initializing->thread, self)) &&
+           !(reclaimer->runs && pthread_equal(reclaimer->thread, self)) && !is_waited_for();
+}
+
+/* How many removals, and threads that close something, have ended. */
+struct ended {
+    uint32_t removals, endings;
+};
+
+static struct ended count_ended(const struct tn_session *session)
+{
+    const struct tn__dl *dl = tn__container_of(session->dl, struct tn__dl, hooks);
+    return (struct ended){__atomic_load_n(&session->reclaimer.ended, __ATOMIC_RELAXED),
+                          __atomic_load_n(&dl->ended, __ATOMIC_RELAXED)};
+}
+
+/* What is closed has its memory until it is removed. True: some of it was, since these were counted. */
+static bool await_removal(struct tn_session *session, struct ended before, struct tn_error *err)
+{
+    tn__session_lock(session);
+    const struct tn__dl *dl = tn__dl_of(session);
+    struct ended now = count_ended(session);
+    bool has_ended = now.removals != before.removals || now.endings != before.endings,
+         is_removing = tn__removals_go_on(session), waits = !has_ended && (is_removing || dl->endings),
+         may_not = waits && !may_wait(session);
+    tn__session_unlock(session);
+    if (may_not)
+        tn__append(err, "; libraries that were closed still have memory, and this thread must not wait until they are "
+                        "removed: it is attached and not in a blocking region, or runs an initializer, a finalizer or "
+                        "'load'");
+    if (!waits || may_not)
+        return has_ended;
+    const uint32_t *word = is_removing ? &session->reclaimer.ended : &dl->ended;
+    uint32_t last = is_removing ? before.removals : before.endings;
+    while (__atomic_load_n(word, __ATOMIC_RELAXED) == last)
+        tn__os_wait(word, last, UINT64_MAX);
+    return true;
+}
+
+static int link_one(struct tn_library *library, struct tn_error *err)
+{
+    struct ended before;
+    int code;
+    do {
+        before = count_ended(library->session);
+        code = tn_link(library, err);
+    } while (code == TN_ENOMEM && await_removal(library->session, before, err));
+    return code;
+}
+
 static int link_and_initialize(struct tn_library *library, struct tn_error *err)
 {
     struct tn_session *session = library->session;
@@ -141,7 +229,7 @@ static int link_and_initialize(struct tn_library *library, struct tn_error *err)
     if (!list)
         return tn__no_memory(err, library->name);
     for (size_t i = 0; i < count && !code; i++)
-        code = tn_link(list[i], err);
+        code = link_one(list[i], err);
     free_list(session, list, count);
     return code ? code : tn__library_run_initializers(library, err);
 }
@@ -194,18 +282,16 @@ static struct tn_library **list_left(struct tn_session *session, size_t *count) 
     return list;
 }
 
-/* Under the lock: of those that no client wants, the ones that are closed now. */
-struct ending {
-    struct tn_library **list;
-    size_t count;
-};
-
-/* TN_ENOMEM: all stay as they are. */
+/* Those that no client wants are closed. TN_ENOMEM: all stay as they are. */
 static int begin_ending(struct ending *ending, struct tn_session *session, struct tn_error *err) TN__LOCKED
 {
+    ending->session = session;
     ending->list = list_left(session, &ending->count);
     if (!ending->list)
         return tn__no_memory(err, NULL);
+    ending->outer = innermost;
+    innermost = ending;
+    tn__dl_of(session)->endings++;
     for (size_t i = 0; i < ending->count; i++) {
         struct tn_library *library = ending->list[i];
         library->opened.is_closing = true;
@@ -237,18 +323,41 @@ static int take_away(struct tn_library *library, bool waits, struct tn_error *er
     return code;
 }
 
-/* Without the lock. Returns the first error; those that it has happened to stay until the session ends. */
-static int finish_ending(struct ending *ending, struct tn_session *session, bool waits, struct tn_error *err)
+/* Also if the calling thread ends in a finalizer. */
+static void leave_ending(void *of)
 {
-    int code = 0;
+    struct ending *ending = of;
+    struct tn_session *session = ending->session;
+    innermost = ending->outer;
+    tn__session_lock(session);
+    struct tn__dl *dl = tn__dl_of(session);
+    dl->endings--;
+    __atomic_add_fetch(&dl->ended, 1, __ATOMIC_RELAXED);
+    tn__os_wake(&dl->ended);
+    tn__session_unlock(session);
+}
+
+static void run_finalizers(struct ending *ending)
+{
+    pthread_cleanup_push(leave_ending, ending);
     for (size_t i = 0; i < ending->count; i++)
         tn_run_finalizers(ending->list[i]);
+    pthread_cleanup_pop(0);
+}
+
+/* Without the lock. Returns the first error; those that it has happened to stay until the session ends. */
+static int finish_ending(struct ending *ending, bool waits, struct tn_error *err)
+{
+    int code = 0;
+    if (!ending->list)
+        return 0;
+    run_finalizers(ending);
     for (size_t i = 0; i < ending->count; i++) {
         int failure = take_away(ending->list[i], waits, code ? NULL : err);
         code = code ? code : failure;
     }
-    if (ending->list)
-        free_list(session, ending->list, ending->count);
+    leave_ending(ending);
+    free_list(ending->session, ending->list, ending->count);
     return code;
 }
 
@@ -258,7 +367,7 @@ void tn__dl_sweep(struct tn_session *session)
     tn__session_lock(session);
     begin_ending(&ending, session, NULL);
     tn__session_unlock(session);
-    finish_ending(&ending, session, false, NULL);
+    finish_ending(&ending, false, NULL);
 }
 
 /* ---- opening ---- */
@@ -317,23 +426,40 @@ struct tn_library *tn__dl_next_global(const struct tn_session *session, uint64_t
     return next;
 }
 
-static void set_flags(struct tn_library *library, uint64_t flags)
+static void set_flags(struct tn_library *library, uint64_t flags) TN__LOCKED
 {
-    tn__session_lock(library->session);
     library->opened.is_kept |= (flags & TN_DL_KEEP) != 0;
     if (flags & TN_DL_GLOBAL)
         make_global(library);
-    tn__session_unlock(library->session);
+}
+
+bool tn__library_open_again(struct tn_library *library, uint64_t flags)
+{
+    struct tn_library *needed = NULL;
+    const struct tn_session *session = library->session;
+    if (!library->opened.count || library->removed || session->initializers.unfinished)
+        return false;
+    tn__library_append_needed(library, ++library->session->visits, &needed);
+    for (; needed; needed = needed->order.next)
+        if (needed->opened.is_closing || needed->opened.is_loaded > needed->opened.is_open ||
+            !tn__list_is_empty(&needed->queue))
+            return false;
+    library->opened.count++;
+    set_flags(library, flags);
+    return true;
 }
 
 int tn__library_bring_up(struct tn_library *library, uint64_t flags, struct tn_error *err)
 {
     int code = link_and_initialize(library, err);
-    if (code)
+    if (code) {
         give_back(library);
-    else
-        set_flags(library, flags);
-    return code;
+        return code;
+    }
+    tn__session_lock(library->session);
+    set_flags(library, flags);
+    tn__session_unlock(library->session);
+    return 0;
 }
 
 int tn_library_open(struct tn_library *library, uint64_t flags, struct tn_error *err)
@@ -347,9 +473,10 @@ int tn_library_open(struct tn_library *library, uint64_t flags, struct tn_error 
     if (code)
         return code;
     tn__session_lock(session);
-    code = tn__library_claim(library, err);
+    bool is_done = tn__library_open_again(library, flags);
+    code = is_done ? 0 : tn__library_claim(library, err);
     tn__session_unlock(session);
-    return code ? code : tn__library_bring_up(library, flags, err);
+    return code || is_done ? code : tn__library_bring_up(library, flags, err);
 }
 
 /* ---- closing ---- */
@@ -379,7 +506,7 @@ int tn__library_close_one(struct tn_library *library, bool waits, struct tn_erro
     tn__session_lock(session);
     int code = unclaim(library, &ending, err);
     tn__session_unlock(session);
-    return code ? code : finish_ending(&ending, session, waits, err);
+    return code ? code : finish_ending(&ending, waits, err);
 }
 
 int tn_library_close(struct tn_library *library, struct tn_error *err)

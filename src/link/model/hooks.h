@@ -71,9 +71,10 @@ struct tn__reclaim_hooks {
 
 struct tn__dl_hooks {
     void *(*find)(const char *name); /* as a resolver, before all others; may be NULL */
-    int (*check_closed)(const struct tn_library *library, struct tn_error *err); /* TN_EINVAL: it is open */
-    void (*after_fork)(struct tn_session *session);                              /* in the child, under the lock */
-    void (*close)(struct tn_session *session);                                   /* the session ends */
+    /* TN_EINVAL: it is open, or it was loaded for dlopen and goes. */
+    int (*check_closed)(const struct tn_library *library, bool goes, struct tn_error *err);
+    void (*after_fork)(struct tn_session *session); /* in the child, under the lock */
+    void (*close)(struct tn_session *session);      /* the session ends */
 };
 
 /* ---- code instances (instance/instance.c) ---- */

@@ -31,6 +31,7 @@ struct tn__reclaimer {
     uint32_t stopped;            /* see tn__quiesce_unless */
     bool *outlives;              /* in the thread's frame: set if one of its callbacks destroys the session */
     pthread_cond_t wanted;       /* a removal was started, or the thread has to stop */
+    uint32_t ended;              /* so many removals have; waited for */
     struct tn__removal *current; /* in no list: the thread works on it without the lock */
 };
 

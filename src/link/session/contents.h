@@ -24,8 +24,8 @@ void tn__library_close(struct tn_library *library, struct tn__supplier **resolve
 /* tn_library_remove_start of one that may be open. */
 int tn__library_remove_start(struct tn_library *library, tn_removed *done, void *context,
                              struct tn_error *err) TN__UNLOCKED;
-/* TN_EINVAL: it is open (tenon/dl.h), or being closed. */
-int tn__library_check_closed(const struct tn_library *library, struct tn_error *err) TN__UNLOCKED;
+/* TN_EINVAL: it is open (tenon/dl.h), or being closed, or, if the library itself goes, it was loaded for dlopen. */
+int tn__library_check_closed(const struct tn_library *library, bool goes, struct tn_error *err) TN__UNLOCKED;
 /* Removes the contents of a library at the end of its session. */
 void tn__library_empty(struct tn_library *library) TN__LOCKED;
 void tn__library_free(struct tn_library *library) TN__UNLOCKED;
@@ -38,6 +38,8 @@ struct tn_tracker *tn__tracker_make(struct tn_library *library);
 struct tn_tracker *tn__tracker_make_hidden(struct tn_library *library);
 /* Frees one that owns nothing. */
 void tn__tracker_free(struct tn_tracker *tracker);
+/* The same for the contents of a library's own tracker. TN_EINVAL: also if it is NULL. */
+int tn__tracker_check_closed(const struct tn_tracker *tracker, struct tn_error *err) TN__UNLOCKED;
 /* True if an object of it is part of a link. */
 bool tn__tracker_is_busy(const struct tn_tracker *tracker) TN__LOCKED;
 /* Waits until none is. Releases the lock meanwhile, but not after the last look. */
@@ -117,6 +119,9 @@ struct tn__taking {
     void (*give_back)(void *context);
     void *context;
 };
+/* True if such removals are under way; session->reclaimer.ended counts those that have ended. In the child of a fork
+ * they go on from here. */
+bool tn__removals_go_on(struct tn_session *session) TN__LOCKED;
 int tn__tracker_retire_these(struct tn_tracker *tracker, const struct tn__taking *taking, tn_removed *done,
                              void *context, struct tn_error *err);
 

@@ -175,11 +175,11 @@ int tn_library_destroy(struct tn_library *library, struct tn_error *err)
     return code;
 }
 
-int tn__library_check_closed(const struct tn_library *library, struct tn_error *err)
+int tn__library_check_closed(const struct tn_library *library, bool goes, struct tn_error *err)
 {
     struct tn_session *session = library->session;
     tn__session_lock(session);
-    int code = session->dl ? session->dl->check_closed(library, err) : 0;
+    int code = session->dl ? session->dl->check_closed(library, goes, err) : 0;
     tn__session_unlock(session);
     return code;
 }
@@ -189,7 +189,7 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
-    int code = tn__library_check_closed(library, err);
+    int code = tn__library_check_closed(library, false, err);
     if (code)
         return code;
     tn_run_finalizers(library);
@@ -250,7 +250,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
     struct tn__supplier *resolvers = NULL;
-    int code = tn__library_check_closed(library, err);
+    int code = tn__library_check_closed(library, true, err);
     if (code)
         return code;
     tn_run_finalizers(library);

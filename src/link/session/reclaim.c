@@ -59,6 +59,8 @@ static bool finish(struct tn_session *session, struct tn__removal *removal) TN__
     const struct tn__removal ended = *removal;
     reclaimer->current = NULL;
     reclaimer->outlives = &gone;
+    __atomic_add_fetch(&reclaimer->ended, 1, __ATOMIC_RELAXED);
+    tn__os_wake(&reclaimer->ended);
     tn__free(from, removal); /* under the lock, so that a fork finds all of it or nothing */
     tn__session_unlock(session);
     tn__suppliers_free(from, resolvers);
@@ -189,6 +191,15 @@ static int start_thread(struct tn_session *session, struct tn_error *err) TN__LO
     return reclaimer->runs ? 0 : tn__fail(err, TN_ENOMEM, "no thread to finish removals");
 }
 
+bool tn__removals_go_on(struct tn_session *session)
+{
+    static const enum tn__acknowledgement lists[] = {TN__ACK_CALL, TN__ACK_NONE, TN__ACK_QUIESCENCE};
+    bool any = session->reclaimer.current;
+    for (size_t i = 0; i < TN_COUNT(lists); i++)
+        any |= !tn__list_is_empty(&session->later[lists[i]]);
+    return any && !start_thread(session, NULL);
+}
+
 /* ---- public ---- */
 
 /* Releases the lock only between `take` and the end, while links need what was taken. */
@@ -236,8 +247,9 @@ static int start(const struct tn__retirement *given, const struct tn__taking *ta
 
 int tn_tracker_retire_start(struct tn_tracker *tracker, tn_removed *done, void *context, struct tn_error *err)
 {
-    if (!tracker)
-        return tn__fail(err, TN_EINVAL, "no tracker given");
+    int code = tn__tracker_check_closed(tracker, err);
+    if (code)
+        return code;
     return start(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, NULL, done, context, err);
 }
 
@@ -256,6 +268,6 @@ int tn_library_remove_start(struct tn_library *library, tn_removed *done, void *
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
-    int code = tn__library_check_closed(library, err);
+    int code = tn__library_check_closed(library, true, err);
     return code ? code : tn__library_remove_start(library, done, context, err);
 }

@@ -174,8 +174,8 @@ static int retire(struct tn__retirement *r, struct tn_error *err)
 
 int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
 {
-    return tracker ? retire(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, err)
-                   : tn__fail(err, TN_EINVAL, "no tracker given");
+    int code = tn__tracker_check_closed(tracker, err);
+    return code ? code : retire(&(struct tn__retirement){.library = tracker->library, .tracker = tracker}, err);
 }
 
 int tn__library_retire(struct tn_library *library, struct tn_error *err)

@@ -174,11 +174,17 @@ int tn__tracker_remove(struct tn_tracker *tracker, void (*instead)(void *context
     return code;
 }
 
-int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
+int tn__tracker_check_closed(const struct tn_tracker *tracker, struct tn_error *err)
 {
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
-    return tn__tracker_remove(tracker, NULL, NULL, err);
+    return tracker == &tracker->library->own ? tn__library_check_closed(tracker->library, false, err) : 0;
+}
+
+int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
+{
+    int code = tn__tracker_check_closed(tracker, err);
+    return code ? code : tn__tracker_remove(tracker, NULL, NULL, err);
 }
 
 static void append_all(struct tn__list *to, struct tn__list *from)

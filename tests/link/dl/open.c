@@ -177,8 +177,13 @@ static void open_ones_are_not_removed(void **state)
     assert_error(tn_library_remove(b, &err), TN_EINVAL, &err, "b is open", "1 times");
     assert_error(tn_library_clear(b, &err), TN_EINVAL, &err, "b is open");
     assert_error(tn_library_remove_start(b, unused_done, NULL, &err), TN_EINVAL, &err, "b is open");
+    struct tn_tracker *contents = tn_library_tracker(b);
+    assert_error(tn_tracker_remove(contents, &err), TN_EINVAL, &err, "b is open", "1 times");
+    assert_error(tn_tracker_retire(contents, &err), TN_EINVAL, &err, "b is open");
+    assert_error(tn_tracker_retire_start(contents, unused_done, NULL, &err), TN_EINVAL, &err, "b is open");
     close_library(b);
     assert_error(tn_library_remove(b, &err), TN_EINVAL, &err, "b is open", "a needs it");
+    assert_error(tn_tracker_remove(contents, &err), TN_EINVAL, &err, "b is open", "a needs it");
     assert_events("+b+a");
     assert_int_equal(call_in(b, "b"), 'b');
     close_library(a);
@@ -269,7 +274,8 @@ struct caller {
 };
 
 /* Paths are letters; "A" is another path to "a", "p" needs "q" and "q" needs "p", "e" cannot be loaded, "n" cannot be
- * linked, and "s" needs "a", but then cannot be loaded either. */
+ * linked, "s" needs "a", but then cannot be loaded either, what loads "r" tries to remove it, and "t" has much
+ * thread-local data. */
 static int load(void *context, const char *path, struct tn_library *from, struct tn_library **library,
                 struct tn_error *e)
 {
@@ -279,6 +285,13 @@ static int load(void *context, const char *path, struct tn_library *from, struct
         return e->code = TN_EIO, strcpy(e->text, "no such file"), TN_EIO;
     if (*path == 'A')
         return tn_dl_library(*library, "a", library, e);
+    if (*path == 'r') {
+        assert_error(tn_library_remove(*library, e), TN_EINVAL, e, "r is being loaded");
+        assert_error(tn_library_remove_start(*library, unused_done, NULL, e), TN_EINVAL, e, "r is being loaded");
+        assert_error(tn_library_destroy(*library, e), TN_EINVAL, e, "r");
+    }
+    if (*path == 't')
+        return tn_add_file(*library, data_file("dl_variables.o"), e);
     int code = strchr("pqs", *path) ? tn_dl_library(*library,
                                                     *path == 'p'   ? "q"
                                                     : *path == 'q' ? "p"
@@ -416,6 +429,72 @@ static void handles_are_a_sessions_own(void **state)
     assert_int_not_equal(d.close(a), 0);
     assert_int_equal(c.close(a), 0);
     close_fixture(&d.f);
+    close_fixture(&c.f);
+}
+
+/* A library that is loaded belongs to the session. */
+static void loaded_ones_are_not_removed(void **state)
+{
+    (void)state;
+    struct caller c = new_caller();
+    void *r = c.open("r", RTLD_NOW);
+    assert_int_equal(((int (*)(void))c.find(r, "r"))(), 'r');
+    assert_int_equal(c.close(r), 0);
+    close_fixture(&c.f);
+}
+
+/* ---- memory of what was closed ---- */
+
+static void *open_variables(void *of)
+{
+    return ((const struct caller *)of)->open("t", RTLD_NOW);
+}
+
+/* Its thread-local data is there until no attached thread can be using it. */
+static void close_variables(const struct caller *c)
+{
+    void *handle = open_variables((void *)c);
+    assert_non_null(handle);
+    assert_int_equal(((int (*)(void))c->find(handle, "first_variable"))(), 1);
+    assert_int_equal(c->close(handle), 0);
+}
+
+/* A thread for which no removal waits can wait for removals. */
+static void waits_for_memory(void **state)
+{
+    enum { TURNS = 20 };
+    (void)state;
+    struct caller c = new_caller();
+    tn_thread_attach();
+    for (int i = 0; i < TURNS; i++) {
+        pthread_t thread;
+        void *handle;
+        tn_thread_begin_blocking();
+        close_variables(&c); /* waits for the one of the last turn */
+        tn_thread_end_blocking();
+        assert_int_equal(pthread_create(&thread, NULL, open_variables, &c), 0);
+        usleep(1000); /* the chance to fail */
+        tn_thread_begin_blocking();
+        pthread_join(thread, &handle);
+        tn_thread_end_blocking();
+        assert_non_null(handle);
+        assert_int_equal(c.close(handle), 0);
+    }
+    tn_thread_detach();
+    close_fixture(&c.f);
+}
+
+/* Removals wait for it. */
+static void an_attached_thread_does_not_wait(void **state)
+{
+    (void)state;
+    struct caller c = new_caller();
+    tn_thread_attach();
+    close_variables(&c);
+    assert_null(open_variables(&c));
+    assert_said(&c, "must not wait");
+    tn_thread_detach();
+    assert_non_null(open_variables(&c));
     close_fixture(&c.f);
 }
 
@@ -566,6 +645,9 @@ int main(void)
         cmocka_unit_test(scopes),
         cmocka_unit_test(variables_of_threads),
         cmocka_unit_test(handles_are_a_sessions_own),
+        cmocka_unit_test(loaded_ones_are_not_removed),
+        cmocka_unit_test(waits_for_memory),
+        cmocka_unit_test(an_attached_thread_does_not_wait),
         cmocka_unit_test(without_a_program),
         cmocka_unit_test(by_many_threads),
 #ifndef __SANITIZE_THREAD__ /* which allows no threads in the child, and what is lost is removed by one */
