@@ -11,12 +11,12 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 tls_models := tls_direct tls_asks tls_descriptor
-objects := $(tls_models:%=%.o) sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol \
+objects := $(tls_models:%=%.o) dl_library.o sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol \
 	small_function.o throw_through.o
 .PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus replaceable gc image exe size
 all: start link lazy jit cache tiers passes gc image exe size
 start: $(addprefix $(out)/,spawn one)
-link: $(addprefix $(out)/,spawn copy link calls tls throw lljit $(objects))
+link: $(addprefix $(out)/,spawn copy link calls tls dl throw lljit dl_library.so $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
@@ -46,7 +46,7 @@ headers := $(wildcard bench/*.h)
 $(out)/link: $(addprefix bench/,link.c small.c template.c threads.c measure.c) $(headers) $(BUILD)/libtenon.a
 	$(compile) -Isrc -static $(filter %.c %.a,$^) -lelf -lz -o $@
 
-$(addprefix $(out)/,throw lazy calls tls): $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
+$(addprefix $(out)/,throw lazy calls tls dl): $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -fexceptions $(filter %.c %.a,$^) -lelf -lz -o $@
 
 # A product without LLVM, with the cache that it ships.
@@ -69,6 +69,12 @@ $(out)/tls_asks.o: tls_flags := -fPIC
 $(out)/tls_descriptor.o: tls_flags := -fPIC $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mtls-dialect=gnu2)
 $(tls_models:%=$(out)/%.o): bench/tls_access.c
 	$(CC) -O2 $(tls_flags) -c $< -o $@
+
+$(out)/dl_library.o: bench/dl_library.c
+	$(CC) -O1 -fPIC -c $< -o $@
+
+$(out)/dl_library.so: $(out)/dl_library.o
+	$(CC) -shared $< -o $@
 
 $(out)/sqlite3-sections.o: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -ffunction-sections -fdata-sections -w -c $< -o $@

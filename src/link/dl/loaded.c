@@ -121,13 +121,64 @@ static struct tn_library *library_of_handle(const void *handle, const void *call
     return found;
 }
 
+/* ---- the usual case ---- */
+
+/* Nearly always a path is asked for that is open, and a symbol that is linked: that takes one look at the session whose
+ * code calls. `look` answers NULL if more has to be done. */
+struct quick {
+    void *(*look)(struct tn_session *session, const struct quick *asked)TN__LOCKED;
+    const char *name; /* of a file, or of a symbol */
+    const void *handle;
+    uint64_t flags;
+};
+
+static void *ask_quickly(const struct quick *asked, const void *caller)
+{
+    void *answer = NULL;
+    bool found = false;
+    tn__sessions_lock();
+    for (struct tn_session *session = NULL; !found && (session = tn__sessions_next(session));) {
+        struct tn__object *object = NULL;
+        if (!session->dl || tn__session_is_elsewhere(session))
+            continue;
+        tn__session_lock(session);
+        found = tn__session_find_object(session, (uintptr_t)caller, &object) && object;
+        if (found)
+            answer = asked->look(session, asked);
+        tn__session_pause(session);
+    }
+    tn__sessions_unlock();
+    return answer;
+}
+
+static void *look_for_path(struct tn_session *session, const struct quick *asked) TN__LOCKED
+{
+    return tn__dl_open_path_again(session, asked->name, asked->flags);
+}
+
+static void *look_for_symbol(struct tn_session *session, const struct quick *asked) TN__LOCKED
+{
+    const struct tn_library *library = session->libraries;
+    while (library && library != asked->handle)
+        library = library->next;
+    if (!library || !library->opened.count || library->removed || session->initializers.unfinished)
+        return NULL;
+    const struct tn__entry *entry = tn__symtab_find(&library->symtab, asked->name);
+    bool is_linked = entry && entry->kind == TN__ENTRY_LINKED && !entry->hidden && !entry->thread_local;
+    return is_linked ? (void *)(uintptr_t)entry->address : NULL;
+}
+
 /* ---- dlopen ---- */
+
+static uint64_t flags_of(int mode)
+{
+    return (mode & RTLD_NODELETE ? TN_DL_KEEP : 0) | (mode & RTLD_GLOBAL ? TN_DL_GLOBAL : 0);
+}
 
 static struct tn_library *open_path(struct tn_library *from, const char *path, int mode, struct tn_error *err)
 {
-    uint64_t flags = (mode & RTLD_NODELETE ? TN_DL_KEEP : 0) | (mode & RTLD_GLOBAL ? TN_DL_GLOBAL : 0);
     struct tn_library *library = tn__dl_claim_path(from, path, !(mode & RTLD_NOLOAD), err);
-    return library && !tn__library_bring_up(library, flags, err) ? library : NULL;
+    return library && !tn__library_bring_up(library, flags_of(mode), err) ? library : NULL;
 }
 
 static const struct tn_dl_options *offered_by(const struct tn_session *session)
@@ -150,6 +201,10 @@ static void *loaded_dlopen(const char *path, int mode)
     if (mode & ~known || !(mode & (RTLD_LAZY | RTLD_NOW)))
         return fail(TN_EINVAL, "%s: dlopen needs RTLD_LAZY or RTLD_NOW, and knows no RTLD_DEEPBIND",
                     path ? path : "the program");
+    const struct quick asked = {.look = look_for_path, .name = path, .flags = flags_of(mode)};
+    void *open = path ? ask_quickly(&asked, TN__CALLER) : NULL;
+    if (open)
+        return open;
     struct tn_library *from = library_of(TN__CALLER);
     if (!from)
         return fail(TN_EINVAL, "%s: dlopen was not called by loaded code", path ? path : "the program");
@@ -256,6 +311,9 @@ static void *loaded_dlsym(void *handle, const char *name)
 {
     forget_error();
     bool is_handle = handle != RTLD_DEFAULT && handle != RTLD_NEXT;
+    void *linked = is_handle ? ask_quickly(&(struct quick){look_for_symbol, name, handle, 0}, TN__CALLER) : NULL;
+    if (linked)
+        return linked;
     struct tn_library *library = is_handle ? library_of_handle(handle, TN__CALLER) : library_of(TN__CALLER);
     void *address;
     if (!library)
