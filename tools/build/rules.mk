@@ -23,7 +23,7 @@ stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
 
 # ---- sources ----
 
-runtime_parts := base cpu cache link gc image jit
+runtime_parts := base cpu cache link gc image jit baseline
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
 # The lists of one target each are in archives of their own.
 lower = $(shell echo $(1) | tr A-Z a-z)
@@ -210,7 +210,7 @@ $(only_archives): $(BUILD)/libtenon_codegen_%.a: $(BUILD)/obj/src/codegen/target
 
 # Which build of the code generator this is, for caches of what it makes: all its sources, how they are compiled, and
 # LLVM's archives.
-codegen_inputs := $(sort $(shell find src/codegen src/cpu include -type f))
+codegen_inputs := $(sort $(shell find src/codegen src/baseline src/cpu include -type f))
 llvm_archives := $(shell $(LLVM_CONFIG) --link-static --libfiles $(LLVM_COMPONENTS))
 $(BUILD)/gen/llvm.sum: $(wildcard $(llvm_archives)) $(call stamp,llvm_archives)
 	@mkdir -p $(@D)

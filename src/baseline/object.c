@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* ELF objects: the System V Application Binary Interface, generic and for x86-64. The rest's bytes come first as they
+ * are; the new sections, a new symbol table and new headers follow. In the bytes of the rest, only the numbers of
+ * symbols in its relocations change. */
+
+#include <elf.h>
+
+#include "baseline/object.h"
+
+#ifndef SHT_X86_64_UNWIND /* musl's header has no name for it */
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
+
+enum { NEW_SECTIONS = 5, FEWEST_SECTIONS = 3, TEXT_ALIGNMENT = 16, CIE_SIZE = 24, MOST_SECTIONS = 0xff00 };
+
+struct entry {
+    Elf64_Sym symbol;
+    const char *name; /* NULL for those of the rest, whose names are there already */
+    uint32_t number;  /* in the new table */
+};
+
+struct writing {
+    const struct tn__baseline_object *object;
+    struct tn_error *err;
+    struct tn__arena arena;
+    uint8_t *bytes, *names; /* of the object, and of the table of names */
+    size_t size, room, names_size, names_room;
+    Elf64_Shdr *sections;
+    uint32_t section_count, symtab, strtab, text; /* numbers of sections */
+    struct entry *entries;
+    uint32_t entry_count, locals;
+    uint32_t *old;      /* of each symbol of the rest: its entry */
+    uint32_t old_count; /* including the first one, which is none */
+    uint32_t *used;     /* of each symbol of the code: its entry */
+    uint32_t *table;    /* entries by name, each number plus 1 */
+    uint32_t mask;
+    int failed;
+};
+
+/* ---- bytes ---- */
+
+static void fail(struct writing *w, int code, const char *why)
+{
+    if (!w->failed)
+        w->failed = code == TN_ENOMEM ? tn__no_memory(w->err, NULL) : tn__fail(w->err, code, "%s", why);
+}
+
+static void *array(struct writing *w, size_t count, size_t size)
+{
+    void *result = tn__arena_array(&w->arena, count ? count : 1, size);
+    if (!result)
+        fail(w, TN_ENOMEM, NULL);
+    return result;
+}
+
+/* Appends bytes, aligned; returns where. Without bytes, they are zeros. */
+static uint64_t append(struct writing *w, const void *bytes, size_t size, size_t alignment)
+{
+    size_t at = (size_t)tn__align_up(w->size, alignment);
+    if (w->failed || !tn__grow(NULL, &w->bytes, &w->room, at + size, 1)) {
+        fail(w, TN_ENOMEM, NULL);
+        return 0;
+    }
+    memset(w->bytes + w->size, 0, at - w->size + size);
+    if (bytes && size)
+        memcpy(w->bytes + at, bytes, size);
+    w->size = at + size;
+    return at;
+}
+
+static uint32_t append_name(struct writing *w, const char *name)
+{
+    size_t at = w->names_size, size = strlen(name) + 1;
+    if (w->failed || !tn__grow(NULL, &w->names, &w->names_room, at + size, 1)) {
+        fail(w, TN_ENOMEM, NULL);
+        return 0;
+    }
+    memcpy(w->names + at, name, size);
+    w->names_size += size;
+    return (uint32_t)at;
+}
+
+/* ---- symbols by name ---- */
+
+static const char *name_of(const struct writing *w, const struct entry *entry)
+{
+    return entry->name ? entry->name : (const char *)w->names + entry->symbol.st_name;
+}
+
+/* Where the name is in the table, or would be: FNV-1a. */
+static uint32_t *find(const struct writing *w, const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (const char *at = name; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * 16777619u;
+    for (uint32_t i = hash & w->mask;; i = (i + 1) & w->mask)
+        if (!w->table[i] || strcmp(name_of(w, &w->entries[w->table[i] - 1]), name) == 0)
+            return &w->table[i];
+}
+
+static uint32_t add_entry(struct writing *w, Elf64_Sym symbol, const char *name, bool by_name)
+{
+    struct entry *entry = &w->entries[w->entry_count++];
+    *entry = (struct entry){symbol, name, 0};
+    if (by_name) {
+        uint32_t *found = find(w, name_of(w, entry));
+        if (!*found)
+            *found = w->entry_count;
+    }
+    return w->entry_count - 1;
+}
+
+/* ---- the rest ---- */
+
+static bool is_sound(const struct writing *w, const Elf64_Ehdr *header, size_t size)
+{
+    static const uint8_t ident[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB};
+    return size >= sizeof *header && memcmp(header->e_ident, ident, sizeof ident) == 0 && header->e_type == ET_REL &&
+           header->e_machine == EM_X86_64 && header->e_shentsize == sizeof *w->sections && header->e_shnum >= 1 &&
+           header->e_shnum < MOST_SECTIONS - NEW_SECTIONS &&
+           tn__inside(header->e_shoff, (uint64_t)header->e_shnum * sizeof *w->sections, size);
+}
+
+/* Finds the tables of symbols and names, of which LLVM writes one each. */
+static bool find_tables(struct writing *w, uint16_t names_of_sections)
+{
+    for (uint32_t i = 1; i < w->section_count; i++) {
+        const Elf64_Shdr *section = &w->sections[i];
+        if (section->sh_type != SHT_NOBITS && !tn__inside(section->sh_offset, section->sh_size, w->size))
+            return false;
+        if (section->sh_type == SHT_SYMTAB_SHNDX)
+            return false;
+        if (section->sh_type == SHT_SYMTAB)
+            w->symtab = i;
+    }
+    if (!w->symtab)
+        return false;
+    const Elf64_Shdr *symtab = &w->sections[w->symtab];
+    w->strtab = symtab->sh_link;
+    return w->strtab < w->section_count && w->strtab == names_of_sections && symtab->sh_entsize == sizeof(Elf64_Sym) &&
+           w->sections[w->strtab].sh_size &&
+           w->bytes[w->sections[w->strtab].sh_offset + w->sections[w->strtab].sh_size - 1] == 0;
+}
+
+static void read_rest(struct writing *w, const struct tn_buffer *rest)
+{
+    Elf64_Ehdr header;
+    memset(&header, 0, sizeof header);
+    memcpy(&header, rest->data, rest->size < sizeof header ? rest->size : sizeof header);
+    if (!is_sound(w, &header, rest->size)) {
+        fail(w, TN_ENOTSUP, "the object of the rest is of another kind");
+        return;
+    }
+    append(w, rest->data, rest->size, 1);
+    w->section_count = header.e_shnum;
+    w->sections = array(w, w->section_count + NEW_SECTIONS, sizeof *w->sections);
+    if (w->failed)
+        return;
+    memcpy(w->sections, w->bytes + header.e_shoff, header.e_shnum * sizeof *w->sections);
+    if (!find_tables(w, header.e_shstrndx)) {
+        fail(w, TN_ENOTSUP, "the object of the rest has other tables");
+        return;
+    }
+    const Elf64_Shdr *strtab = &w->sections[w->strtab];
+    w->old_count = (uint32_t)(w->sections[w->symtab].sh_size / sizeof(Elf64_Sym));
+    if (!tn__grow(NULL, &w->names, &w->names_room, strtab->sh_size, 1)) {
+        fail(w, TN_ENOMEM, NULL);
+        return;
+    }
+    memcpy(w->names, w->bytes + strtab->sh_offset, strtab->sh_size);
+    w->names_size = strtab->sh_size;
+}
+
+static void begin_alone(struct writing *w)
+{
+    append(w, NULL, sizeof(Elf64_Ehdr), 1);
+    append_name(w, "");
+    w->sections = array(w, FEWEST_SECTIONS + NEW_SECTIONS, sizeof *w->sections);
+    w->section_count = FEWEST_SECTIONS;
+    w->strtab = 1;
+    w->symtab = 2;
+    uint32_t names[] = {append_name(w, ".strtab"), append_name(w, ".symtab")};
+    if (w->failed)
+        return;
+    w->sections[1] = (Elf64_Shdr){.sh_name = names[0], .sh_type = SHT_STRTAB, .sh_addralign = 1};
+    w->sections[2] = (Elf64_Shdr){
+        .sh_name = names[1], .sh_type = SHT_SYMTAB, .sh_link = 1, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)};
+}
+
+/* ---- the table of symbols ---- */
+
+static void add_definitions(struct writing *w)
+{
+    const struct tn__baseline_object *o = w->object;
+    Elf64_Sym section = {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = (uint16_t)w->text};
+    add_entry(w, section, "", false);
+    for (size_t i = 0; i < o->code.function_count; i++) {
+        const struct tn__baseline_definition *d = &o->definitions[i];
+        Elf64_Sym symbol = {.st_info = ELF64_ST_INFO(d->binding, STT_FUNC),
+                            .st_other = d->visibility,
+                            .st_shndx = (uint16_t)w->text,
+                            .st_value = o->code.functions[i].offset,
+                            .st_size = o->code.functions[i].size};
+        w->used[d->symbol] = add_entry(w, symbol, o->symbols[d->symbol].name, true) + 1;
+    }
+}
+
+/* What the rest refers to and the code defines is the code's symbol. */
+static void add_old(struct writing *w)
+{
+    const Elf64_Shdr *symtab = &w->sections[w->symtab];
+    for (uint32_t i = 1; i < w->old_count; i++) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, w->bytes + symtab->sh_offset + i * sizeof symbol, sizeof symbol);
+        if (symbol.st_name >= w->names_size) {
+            fail(w, TN_ENOTSUP, "a symbol of the rest has no name");
+            return;
+        }
+        unsigned type = ELF64_ST_TYPE(symbol.st_info);
+        bool has_name = w->names[symbol.st_name] && type != STT_SECTION && type != STT_FILE;
+        uint32_t found = has_name ? *find(w, (const char *)w->names + symbol.st_name) : 0;
+        w->old[i] = found && symbol.st_shndx == SHN_UNDEF ? found - 1 : add_entry(w, symbol, NULL, has_name);
+    }
+}
+
+static Elf64_Sym undefined(const struct tn__code_symbol *symbol)
+{
+    return (Elf64_Sym){.st_info = ELF64_ST_INFO(symbol->weak ? STB_WEAK : STB_GLOBAL, STT_NOTYPE),
+                       .st_other = symbol->visibility};
+}
+
+static void add_used(struct writing *w)
+{
+    const struct tn__baseline_object *o = w->object;
+    for (size_t i = 0; i < o->code.reloc_count; i++) {
+        uint32_t *used = &w->used[o->code.relocs[i].symbol];
+        const char *name = o->symbols[o->code.relocs[i].symbol].name;
+        if (!*used)
+            *used = *find(w, name);
+        if (!*used)
+            *used = add_entry(w, undefined(&o->symbols[o->code.relocs[i].symbol]), name, true) + 1;
+    }
+}
+
+static bool is_local(const struct entry *entry)
+{
+    return ELF64_ST_BIND(entry->symbol.st_info) == STB_LOCAL;
+}
+
+/* Local symbols come first. */
+static void number_entries(struct writing *w)
+{
+    uint32_t next = 1;
+    for (int global = 0; global < 2; global++) {
+        for (uint32_t i = 0; i < w->entry_count; i++)
+            if (is_local(&w->entries[i]) != global)
+                w->entries[i].number = next++;
+        w->locals = global ? w->locals : next;
+    }
+}
+
+static void make_symbols(struct writing *w)
+{
+    const struct tn__baseline_object *o = w->object;
+    size_t most = o->code.function_count + w->old_count + o->symbol_count + 2, size = 16;
+    while (size < 2 * most)
+        size *= 2;
+    w->entries = array(w, most, sizeof *w->entries);
+    w->table = array(w, size, sizeof *w->table);
+    w->old = array(w, w->old_count, sizeof *w->old);
+    w->used = array(w, o->symbol_count, sizeof *w->used);
+    w->mask = (uint32_t)size - 1;
+    if (w->failed)
+        return;
+    w->text = w->section_count;
+    add_definitions(w);
+    add_old(w);
+    if (w->failed)
+        return;
+    add_used(w);
+    number_entries(w);
+}
+
+/* ---- sections ---- */
+
+static uint32_t add_section(struct writing *w, const char *name, Elf64_Shdr section)
+{
+    section.sh_name = append_name(w, name);
+    w->sections[w->section_count] = section;
+    return w->section_count++;
+}
+
+static uint32_t number_of(const struct writing *w, uint32_t symbol)
+{
+    return w->entries[w->used[symbol] - 1].number;
+}
+
+static void add_relocs(struct writing *w, const char *name, const Elf64_Rela *relocs, size_t count, uint32_t of)
+{
+    uint64_t at = append(w, relocs, count * sizeof *relocs, 8);
+    add_section(w, name,
+                (Elf64_Shdr){.sh_type = SHT_RELA,
+                             .sh_flags = SHF_INFO_LINK,
+                             .sh_offset = at,
+                             .sh_size = count * sizeof *relocs,
+                             .sh_link = w->symtab,
+                             .sh_info = of,
+                             .sh_addralign = 8,
+                             .sh_entsize = sizeof *relocs});
+}
+
+static void add_text(struct writing *w)
+{
+    const struct tn__code *code = &w->object->code;
+    Elf64_Rela *relocs = array(w, code->reloc_count, sizeof *relocs);
+    uint64_t at = append(w, code->bytes, code->size, TEXT_ALIGNMENT);
+    uint32_t text = add_section(w, ".text",
+                                (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                             .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                             .sh_offset = at,
+                                             .sh_size = code->size,
+                                             .sh_addralign = TEXT_ALIGNMENT});
+    if (w->failed)
+        return;
+    for (size_t i = 0; i < code->reloc_count; i++) {
+        const struct tn__code_reloc *r = &code->relocs[i];
+        relocs[i] = (Elf64_Rela){r->offset, ELF64_R_INFO((uint64_t)number_of(w, r->symbol), r->type), r->addend};
+    }
+    add_relocs(w, ".rela.text", relocs, code->reloc_count, text);
+}
+
+/* The common head of all frame descriptions: version 1, "zR", factors 1 and -8, the return address is register 16,
+ * distances of 32 bits; at the beginning of a function, the frame is at rsp + 8 and the return address just below. */
+static const uint8_t cie[CIE_SIZE] = {20, 0,    0,    0, 0,    0,    0, 0, 1,    'z', 'R', 0,
+                                      1,  0x78, 0x10, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
+
+static void add_frames(struct writing *w)
+{
+    const struct tn__code *code = &w->object->code;
+    Elf64_Rela *relocs = array(w, code->function_count, sizeof *relocs);
+    uint64_t at = append(w, cie, sizeof cie, 8);
+    append(w, code->frames, code->frames_size, 1);
+    uint32_t section = add_section(w, ".eh_frame",
+                                   (Elf64_Shdr){.sh_type = SHT_X86_64_UNWIND,
+                                                .sh_flags = SHF_ALLOC,
+                                                .sh_offset = at,
+                                                .sh_size = sizeof cie + code->frames_size,
+                                                .sh_addralign = 8});
+    if (w->failed)
+        return;
+    for (size_t i = 0; i < code->function_count; i++) {
+        uint64_t frame = sizeof cie + code->functions[i].frame;
+        tn__put32(w->bytes + at + frame + 4, (uint32_t)frame + 4); /* back to the head */
+        relocs[i] =
+            (Elf64_Rela){frame + TN__CODE_FRAME_START, ELF64_R_INFO((uint64_t)w->entries[0].number, R_X86_64_PC32),
+                         code->functions[i].offset};
+    }
+    add_relocs(w, ".rela.eh_frame", relocs, code->function_count, section);
+}
+
+/* ---- what refers to symbols by their numbers ---- */
+
+static uint32_t renumbered(struct writing *w, uint64_t old)
+{
+    if (old >= w->old_count) {
+        fail(w, TN_ENOTSUP, "the object of the rest refers to a symbol that it has not");
+        return 0;
+    }
+    return old ? w->entries[w->old[old]].number : 0;
+}
+
+static void renumber_relocs(struct writing *w, const Elf64_Shdr *section)
+{
+    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= section->sh_size; at += sizeof(Elf64_Rela)) {
+        Elf64_Rela reloc;
+        memcpy(&reloc, w->bytes + section->sh_offset + at, sizeof reloc);
+        reloc.r_info = ELF64_R_INFO((uint64_t)renumbered(w, ELF64_R_SYM(reloc.r_info)), ELF64_R_TYPE(reloc.r_info));
+        memcpy(w->bytes + section->sh_offset + at, &reloc, sizeof reloc);
+    }
+}
+
+static void renumber(struct writing *w, uint32_t count)
+{
+    enum { LLVM_ADDRSIG = 0x6fff4c03 }; /* which addresses matter, by numbers of symbols: linkers may do without */
+    for (uint32_t i = 1; i < count && !w->failed; i++) {
+        Elf64_Shdr *section = &w->sections[i];
+        if (section->sh_type == SHT_RELA)
+            renumber_relocs(w, section);
+        else if (section->sh_type == SHT_GROUP)
+            section->sh_info = renumbered(w, section->sh_info);
+        else if (section->sh_type == LLVM_ADDRSIG)
+            *section = (Elf64_Shdr){0};
+        else if (section->sh_type == SHT_REL)
+            fail(w, TN_ENOTSUP, "the object of the rest has a section of another kind");
+    }
+}
+
+/* ---- the whole ---- */
+
+static void write_tables(struct writing *w)
+{
+    Elf64_Sym *symbols = array(w, w->entry_count + 1, sizeof *symbols);
+    for (uint32_t i = 0; i < w->entry_count && !w->failed; i++) {
+        struct entry *entry = &w->entries[i];
+        if (entry->name)
+            entry->symbol.st_name = *entry->name ? append_name(w, entry->name) : 0;
+        symbols[entry->number] = entry->symbol;
+    }
+    if (w->failed)
+        return;
+    Elf64_Shdr *symtab = &w->sections[w->symtab], *strtab = &w->sections[w->strtab];
+    symtab->sh_info = w->locals;
+    symtab->sh_size = (w->entry_count + 1) * sizeof *symbols;
+    symtab->sh_offset = append(w, symbols, symtab->sh_size, 8);
+    strtab->sh_size = w->names_size;
+    strtab->sh_offset = append(w, w->names, w->names_size, 1);
+}
+
+static void write_headers(struct writing *w)
+{
+    Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                         .e_type = ET_REL,
+                         .e_machine = EM_X86_64,
+                         .e_version = EV_CURRENT,
+                         .e_ehsize = sizeof header,
+                         .e_shentsize = sizeof *w->sections};
+    header.e_shoff = append(w, w->sections, w->section_count * sizeof *w->sections, 8);
+    header.e_shnum = (uint16_t)w->section_count;
+    header.e_shstrndx = (uint16_t)w->strtab;
+    if (!w->failed)
+        memcpy(w->bytes, &header, sizeof header);
+}
+
+static void write_object(struct writing *w, const struct tn_buffer *rest)
+{
+    if (rest)
+        read_rest(w, rest);
+    else
+        begin_alone(w);
+    uint32_t count = w->section_count;
+    if (!w->failed)
+        make_symbols(w);
+    if (!w->failed)
+        renumber(w, count);
+    if (w->failed)
+        return;
+    add_text(w);
+    if (!w->failed)
+        add_frames(w);
+    if (!w->failed && !rest)
+        add_section(w, ".note.GNU-stack", (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 1});
+    if (!w->failed)
+        write_tables(w);
+    if (!w->failed)
+        write_headers(w);
+}
+
+int tn__baseline_write(const struct tn__baseline_object *object, const struct tn_buffer *rest, struct tn_buffer *out,
+                       struct tn_error *err)
+{
+    struct writing w = {.object = object, .err = err};
+    write_object(&w, rest);
+    if (!w.failed && !tn__buffer_fill(out, w.bytes, w.size))
+        fail(&w, TN_ENOMEM, NULL);
+    tn__arena_free(&w.arena);
+    tn__free(NULL, w.bytes);
+    tn__free(NULL, w.names);
+    return w.failed;
+}
+
+void tn__code_free(struct tn__code *code)
+{
+    tn__free(NULL, code->bytes);
+    tn__free(NULL, code->frames);
+    tn__free(NULL, code->relocs);
+    tn__free(NULL, code->functions);
+    *code = (struct tn__code){0};
+}
+
+void tn__baseline_object_free(struct tn__baseline_object *object)
+{
+    tn__code_free(&object->code);
+    tn__free(NULL, object->symbols);
+    tn__free(NULL, object->definitions);
+    tn__arena_free(&object->arena);
+    *object = (struct tn__baseline_object){0};
+}

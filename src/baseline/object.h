@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Compiled functions as an ELF object, alone or together with what LLVM has made of the rest of their module. */
+
+#ifndef TENON_BASELINE_OBJECT_H
+#define TENON_BASELINE_OBJECT_H
+
+#include "baseline/code.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How one of code.functions is known to others. */
+struct tn__baseline_definition {
+    uint32_t symbol;
+    uint8_t binding, visibility; /* as in ELF */
+};
+
+/* A zeroed struct is empty. */
+struct tn__baseline_object {
+    struct tn__code code;
+    struct tn__code_symbol *symbols;             /* the names are in `arena` */
+    struct tn__baseline_definition *definitions; /* of each function */
+    size_t symbol_count, symbol_room, definition_room;
+    struct tn__arena arena;
+};
+
+/* Writes an x86-64 ELF object into an empty buffer. `rest` is NULL, or an object of LLVM that becomes a part of it:
+ * names that one of them defines and the other refers to are the same symbol, local ones too. TN_ENOTSUP: the rest is
+ * no such object, or has too many sections; TN_ENOMEM. */
+int tn__baseline_write(const struct tn__baseline_object *object, const struct tn_buffer *rest, struct tn_buffer *out,
+                       struct tn_error *err);
+void tn__baseline_object_free(struct tn__baseline_object *object);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
