@@ -66,6 +66,9 @@ struct tn_compile_options {
      * thread-local variables, in the general-dynamic or the local-dynamic model, even if it was compiled for a program
      * (-fPIE). A JIT sets it for itself, unless its session has TN_SESSION_OWN_THREADS. */
     int any_threads;
+    /* Not 0: at level 0, functions are compiled by the baseline compiler (doc/BASELINE.md), and by LLVM only where that
+     * does not cover them. The code does the same; objects differ. For other targets than x86-64 it has no effect. */
+    uint64_t baseline;
 };
 
 enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };
@@ -97,6 +100,9 @@ struct tn_compile_stats {
     /* Calls that became atomic operations or loops of them; allocations whose memory elsewhere is zeroed; tests of the
      * CPU that were answered. */
     uint64_t expanded_modifications, zeroed_indirectly, answered_tests;
+    /* Functions that the baseline compiler has compiled, and those that it has left to LLVM; its time, which is a part
+     * of emit_ns. */
+    uint64_t baseline_functions, baseline_left, baseline_ns;
 };
 
 /* ---- watching a compilation ---- */

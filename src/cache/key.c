@@ -32,6 +32,7 @@ const struct tn__key_row tn__key_rows[] = {
     ROW(hook, TN__KEY_REFUSES),
     ROW(hook_context, TN__KEY_NOTHING), /* without a hook it means nothing */
     ROW(any_threads, TN__KEY_NUMBER),
+    ROW(baseline, TN__KEY_NUMBER),
 };
 const size_t tn__key_row_count = TN_COUNT(tn__key_rows);
 

@@ -46,6 +46,7 @@ share/doc/tenon/LICENSE
 share/doc/tenon/LICENSE.mimalloc
 share/doc/tenon/README.md
 share/doc/tenon/SECURITY.md
+share/doc/tenon/doc/BASELINE.md
 share/doc/tenon/doc/CACHE.md
 share/doc/tenon/doc/COLLECTOR.md
 share/doc/tenon/doc/COMPATIBILITY.md

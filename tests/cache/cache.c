@@ -212,6 +212,7 @@ static void what_is_in_the_key(void **state)
         {{OPTIONS, .reloc_model = TN_RELOC_STATIC}, "a", "", 0, 0, DIFFERS},
         {{OPTIONS, .code_model = TN_CODE_MEDIUM}, "a", "", 0, 0, DIFFERS},
         {{OPTIONS, .any_threads = 1}, "a", "", 0, 0, DIFFERS},
+        {{OPTIONS, .baseline = 1}, "a", "", 0, 0, DIFFERS},
         {{OPTIONS, .emit = TN_EMIT_ASM}, "a", "", 0, 0, DIFFERS},
         {{OPTIONS, .function_sections = 1}, "a", "", 0, 0, DIFFERS},
         {{OPTIONS, .polls = 1}, "a", "", 0, 0, DIFFERS},

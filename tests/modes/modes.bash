@@ -25,6 +25,7 @@ eager-gcc      gcc     run
 eager-clang    clang   run
 eager-ir       ir      run     -O2
 eager-even     even    run     -O0
+baseline       ir      run     -O0 --baseline
 lazy           ir      run     --lazy -O1
 lazy-even      even    run     --lazy -O0
 lazy-odd       odd     run     --lazy -O2

@@ -14,6 +14,9 @@ static bool compile(const struct file *file, const struct settings *settings, st
     bool is_view = view.function || view.no_names || view.no_debug_info;
     if (!tool_compile(file, settings, is_view ? &view : NULL, out, &stats))
         return false;
+    const struct run_stats times = {.compile = stats, .ir_files = 1, .opt_level = settings->opt_level};
+    if (settings->stats)
+        tool_print_compile_times(stderr, &times);
     if (is_view && !view.was_called)
         return tool_fail(STATUS_USAGE, "--function, --strip and --debuginfo need 'tenon' among --passes"), false;
     return tool_write(settings->output, out->data, out->size);
@@ -28,6 +31,8 @@ int command_compile(struct settings *settings)
         return tool_fail(STATUS_USAGE, "nothing may follow '--'");
     if (!settings->output)
         return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)");
+    if (settings->baseline && settings->opt_level)
+        return tool_fail(STATUS_USAGE, "option '--baseline' needs '-O0'");
     if (tool_is_same_file(settings->files[0], settings->output))
         return tool_fail(STATUS_FAILURE, "'%s' is the input; -o would replace it", settings->output);
     struct file file;

@@ -14,10 +14,12 @@ static bool check_combinations(const struct settings *settings)
     const struct {
         bool is_wrong;
         const char *text;
-    } rules[] = {{settings->profile && !settings->tiers, "'--profile' needs '--tiers'"},
-                 {settings->orders && !settings->ahead, "'--orders' needs '--ahead' with another value than none"},
-                 {settings->ahead >= AHEAD_ORDER && !settings->orders && !settings->cache,
-                  "'--ahead': an order of calls needs --orders or --cache"}};
+    } rules[] = {
+        {settings->baseline && settings->opt_level && !settings->tiers, "'--baseline' needs '-O0' or '--tiers'"},
+        {settings->profile && !settings->tiers, "'--profile' needs '--tiers'"},
+        {settings->orders && !settings->ahead, "'--orders' needs '--ahead' with another value than none"},
+        {settings->ahead >= AHEAD_ORDER && !settings->orders && !settings->cache,
+         "'--ahead': an order of calls needs --orders or --cache"}};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (rules[i].is_wrong)
             return tool_fail(STATUS_USAGE, "option %s", rules[i].text), false;

@@ -36,6 +36,7 @@ bool tool_compile_options(const struct settings *settings, struct tn_compile_opt
         .emit = (enum tn_emit)settings->emit,
         .function_sections = settings->function_sections,
         .assembly_files = settings->assembly_files,
+        .baseline = (uint64_t)settings->baseline,
         .observer = tool_watch_observer(),
         .polls = settings->polls,
         .passes = settings->passes,
@@ -118,5 +119,8 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
     stats->emit_ns += one.emit_ns;
     stats->functions += one.functions;
     stats->instructions += one.instructions;
+    stats->baseline_functions += one.baseline_functions;
+    stats->baseline_left += one.baseline_left;
+    stats->baseline_ns += one.baseline_ns;
     return true;
 }

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "lib/watch.h"
 
 static struct report {
@@ -35,13 +37,53 @@ static bool end(struct report *report)
 
 /* ---- --remarks: as LLVM's -pass-remarks-output ---- */
 
-static void write_remark(void *context, const struct tn_remark *remark)
+static void write_remark(const struct tn_remark *remark)
 {
-    (void)context;
-    pthread_mutex_lock(&remarks.lock);
     tool_progress_hold();
     fputs(remark->yaml, remarks.file);
     tool_progress_release();
+}
+
+/* ---- --stats: why functions are left to LLVM, by the remarks of the baseline compiler ---- */
+
+static struct reason {
+    char text[56];
+    uint64_t functions;
+} reasons[64]; /* with the remarks' lock; more than the compiler has */
+
+static void count_reason(const struct tn_remark *remark)
+{
+    size_t i = 0;
+    if (strcmp(remark->pass, "baseline") != 0)
+        return;
+    while (i < TN_COUNT(reasons) - 1 && reasons[i].functions && strcmp(reasons[i].text, remark->text) != 0)
+        i++;
+    if (!reasons[i].functions++)
+        snprintf(reasons[i].text, sizeof reasons[i].text, "%s", remark->text);
+}
+
+static int compare_reasons(const void *a, const void *b)
+{
+    uint64_t left = ((const struct reason *)a)->functions, right = ((const struct reason *)b)->functions;
+    return (left < right) - (left > right);
+}
+
+void tool_print_reasons(FILE *out)
+{
+    pthread_mutex_lock(&remarks.lock);
+    qsort(reasons, TN_COUNT(reasons), sizeof reasons[0], compare_reasons);
+    for (size_t i = 0; i < TN_COUNT(reasons) && reasons[i].functions; i++)
+        fprintf(out, "    %8" PRIu64 "  %s\n", reasons[i].functions, reasons[i].text);
+    pthread_mutex_unlock(&remarks.lock);
+}
+
+static void note_remark(void *context, const struct tn_remark *remark)
+{
+    (void)context;
+    pthread_mutex_lock(&remarks.lock);
+    count_reason(remark);
+    if (remarks.file)
+        write_remark(remark);
     pthread_mutex_unlock(&remarks.lock);
 }
 
@@ -88,7 +130,8 @@ static void write_optimized(void *context, const struct tn_optimized *o)
 
 bool tool_reports_start(const struct settings *settings, struct tn_compile_observer *observer)
 {
-    observer->remark = settings->remarks ? write_remark : NULL;
+    bool counts = settings->stats && settings->baseline;
+    observer->remark = settings->remarks || counts ? note_remark : NULL;
     observer->optimized = settings->trace_optimize ? write_optimized : NULL;
     return start(&remarks, settings->remarks) && start(&sizes, settings->trace_optimize);
 }

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <sys/resource.h>
 
-#include "lib/tool.h"
+#include "lib/watch.h"
 
 static void print_time(FILE *out, const char *what, uint64_t ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -26,7 +26,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-static void print_compile_times(FILE *out, const struct run_stats *stats)
+void tool_print_compile_times(FILE *out, const struct run_stats *stats)
 {
     const struct tn_compile_stats *c = &stats->compile;
     print_time(out, "parse", c->parse_ns, "%" PRIu64 " module%s, %" PRIu64 " function%s, %" PRIu64 " instruction%s",
@@ -34,6 +34,10 @@ static void print_compile_times(FILE *out, const struct run_stats *stats)
                plural(c->instructions));
     print_time(out, "optimise", c->optimize_ns, "-O%d", stats->opt_level);
     print_time(out, "emit", c->emit_ns, "machine code");
+    if (c->baseline_functions + c->baseline_left)
+        print_time(out, "  baseline", c->baseline_ns, "%" PRIu64 " function%s; %" PRIu64 " left to LLVM",
+                   c->baseline_functions, plural(c->baseline_functions), c->baseline_left);
+    tool_print_reasons(out);
 }
 
 static void print_jit_times(FILE *out, const struct tn_jit *jit, int level)
@@ -75,7 +79,7 @@ void tool_print_stats(const struct run_stats *stats, struct tn_session *session,
     if (tool_program.jit)
         print_jit_times(out, tool_program.jit, stats->opt_level);
     else if (stats->ir_files)
-        print_compile_times(out, stats);
+        tool_print_compile_times(out, stats);
     if (session) {
         tn_session_stats(session, &link);
         print_link_times(out, stats, &link);

@@ -52,7 +52,7 @@ struct settings {
     const char *passes;
     int polls, weak;
     int no_debug_info;
-    int function_sections, assembly_files, stats, help, noexec, phony, no_host, strip; /* flags */
+    int function_sections, assembly_files, baseline, stats, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
         const char *value;
@@ -270,6 +270,7 @@ struct run_stats {
 };
 
 void tool_print_stats(const struct run_stats *stats, struct tn_session *session, FILE *out);
+void tool_print_compile_times(FILE *out, const struct run_stats *stats); /* what of it is about compiling */
 
 /* ---- the program that is linked and called (program.c) ---- */
 

@@ -29,6 +29,8 @@ void tool_print_pass_times(FILE *out);
 /* Opens the files that options name, and has the observer write to them. False: an error was reported. */
 bool tool_reports_start(const struct settings *settings, struct tn_compile_observer *observer);
 bool tool_reports_end(void);
+/* How many functions were left to LLVM by the baseline compiler so far, for each reason; with --stats. */
+void tool_print_reasons(FILE *out);
 
 /* ---- progress.c ---- */
 

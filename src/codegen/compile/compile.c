@@ -8,7 +8,9 @@
 #include "base/os.h"
 #include "codegen/compile/sizes.h"
 #include "codegen/compile/unit.h"
+#include "codegen/flatten/flatten.h"
 #include "codegen/llvm/fatal.h"
+#include "codegen/llvm/remarks.h"
 #include "codegen/managed/passes/passes.h"
 #include "codegen/pipeline/pipeline.h"
 #include "jit/options.h"
@@ -130,6 +132,44 @@ static int emit_assembly(struct compilation *c)
     return fill_from(c, buffer);
 }
 
+static bool emit_by_llvm(struct compilation *c, struct tn_buffer *out)
+{
+    struct tn__target *target = c->unit->target;
+    bool good = tn__llvm_emit(&target->emitter, target->machine, c->unit->module, out);
+    if (c->unit->diagnostics.errors)
+        tn__llvm_emitter_free(&target->emitter);
+    return good;
+}
+
+static void report_left(void *context, LLVMValueRef function, const char *why)
+{
+    (void)context;
+    LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+    if (at)
+        tn__llvm_remark(at, "baseline", "NotCovered", false, why);
+}
+
+/* What the baseline compiler covers comes first; LLVM compiles the rest, and all data. */
+static int emit_by_baseline(struct compilation *c)
+{
+    struct tn__unit *unit = c->unit;
+    struct tn__baseline_object object = {0};
+    struct tn__flattened done = {0};
+    struct tn_buffer rest = {0};
+    int code = tn__flatten_module(unit->module, unit->target->machine, report_left, c, &object, &done, c->err);
+    c->stats.baseline_functions = done.functions;
+    c->stats.baseline_left = done.left;
+    c->stats.baseline_ns = done.flatten_ns + done.analyse_ns + done.compile_ns;
+    bool is_all = !code && done.functions && tn__flatten_is_all(unit->module);
+    if (!code && !is_all && !emit_by_llvm(c, done.functions ? &rest : c->out))
+        code = fill_from(c, NULL);
+    if (!code && done.functions && !unit->diagnostics.errors)
+        code = tn__baseline_write(&object, is_all ? NULL : &rest, c->out, c->err);
+    tn__baseline_object_free(&object);
+    tn_buffer_free(&rest);
+    return code;
+}
+
 static int emit(struct compilation *c)
 {
     LLVMModuleRef module = c->unit->module;
@@ -151,9 +191,9 @@ static int emit(struct compilation *c)
         good = tn__llvm_write_bitcode(module, c->out);
         break;
     default:
-        good = tn__llvm_emit(&target->emitter, target->machine, module, c->out);
-        if (c->unit->diagnostics.errors)
-            tn__llvm_emitter_free(&target->emitter);
+        if (c->options.baseline && c->options.opt_level == 0 && !c->unit->managed)
+            return emit_by_baseline(c);
+        good = emit_by_llvm(c, c->out);
     }
     return good ? 0 : fill_from(c, NULL);
 }

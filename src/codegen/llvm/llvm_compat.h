@@ -21,6 +21,7 @@
 #define TN_NEWER_FUNCTION_ANALYSES         , llvm::EphemeralValuesAnalysis, llvm::LastRunTrackingAnalysis
 #define TN_DECLARE_INTRINSIC               llvm::Intrinsic::getOrInsertDeclaration
 #define TN_CODEGEN_MACHINE(machine)        (machine)
+#define TN_HAS_BLOCK_NUMBERS               1 /* Function::renumberBlocks */
 #define TN_CAN_LOWER_RETURN(lowering, convention, caller, parts, type)                                                 \
     (lowering).CanLowerReturn(convention, caller, false, parts, (type)->getContext(), type)
 
@@ -36,6 +37,7 @@
 #define TN_NEWER_FUNCTION_ANALYSES
 #define TN_DECLARE_INTRINSIC        llvm::Intrinsic::getDeclaration
 #define TN_CODEGEN_MACHINE(machine) static_cast<const llvm::LLVMTargetMachine &>(machine)
+#define TN_HAS_BLOCK_NUMBERS        0
 #define TN_CAN_LOWER_RETURN(lowering, convention, caller, parts, type)                                                 \
     (lowering).CanLowerReturn(convention, caller, false, parts, (type)->getContext())
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include <elf.h>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Operator.h"
+
+#include "codegen/flatten/flattener.h"
+
+using namespace llvm;
+
+enum { MOST_LEAVES = 16 };
+
+/* ---- types ---- */
+
+static unsigned integer_type(unsigned width)
+{
+    switch (width) {
+    case 1:
+        return TN__FLAT_I1;
+    case 8:
+        return TN__FLAT_I8;
+    case 16:
+        return TN__FLAT_I16;
+    case 32:
+        return TN__FLAT_I32;
+    case 64:
+        return TN__FLAT_I64;
+    default:
+        return TN__FLAT_VOID;
+    }
+}
+
+unsigned tn__flattener::type_of(const Type *type)
+{
+    unsigned found;
+    switch (type->getTypeID()) {
+    case Type::IntegerTyID:
+        found = integer_type(type->getIntegerBitWidth());
+        if (!found)
+            refuse(type->getIntegerBitWidth() == 128 ? "i128" : "an integer of another width");
+        return found;
+    case Type::PointerTyID:
+        if (type->getPointerAddressSpace() == 0)
+            return TN__FLAT_PTR;
+        refuse("a pointer of another address space");
+        return TN__FLAT_VOID;
+    case Type::FloatTyID:
+        return TN__FLAT_F32;
+    case Type::DoubleTyID:
+        return TN__FLAT_F64;
+    case Type::X86_FP80TyID:
+        refuse("x86_fp80");
+        return TN__FLAT_VOID;
+    case Type::FixedVectorTyID:
+    case Type::ScalableVectorTyID:
+        refuse("a vector");
+        return TN__FLAT_VOID;
+    case Type::StructTyID:
+    case Type::ArrayTyID:
+        refuse("an aggregate where only scalars are covered");
+        return TN__FLAT_VOID;
+    default:
+        refuse("a value of another type");
+        return TN__FLAT_VOID;
+    }
+}
+
+bool tn__flattener::leaves_of(Type *type, uint64_t offset, tn__leaves &leaves)
+{
+    if (leaves.size() > MOST_LEAVES)
+        return refuse("a large aggregate");
+    if (auto *record = dyn_cast<StructType>(type)) {
+        const StructLayout *places = layout.getStructLayout(record);
+        for (unsigned i = 0; i < record->getNumElements(); i++)
+            if (!leaves_of(record->getElementType(i), offset + places->getElementOffset(i), leaves))
+                return false;
+        return true;
+    }
+    if (auto *array = dyn_cast<ArrayType>(type)) {
+        if (array->getNumElements() > MOST_LEAVES)
+            return refuse("a large aggregate");
+        uint64_t step = layout.getTypeAllocSize(array->getElementType());
+        for (uint64_t i = 0; i < array->getNumElements(); i++)
+            if (!leaves_of(array->getElementType(), offset + i * step, leaves))
+                return false;
+        return true;
+    }
+    unsigned found = type_of(type);
+    leaves.push_back({uint8_t(found), offset});
+    return found != TN__FLAT_VOID;
+}
+
+/* ---- symbols ---- */
+
+/* Weak definitions that may be missing are null then, which no distance from the code is. */
+static bool is_direct(const TargetMachine &machine, const GlobalValue &global)
+{
+    return !global.hasExternalWeakLinkage() && machine.shouldAssumeDSOLocal(&global);
+}
+
+uint32_t tn__flattener::address_of(const GlobalValue *global, int64_t addend)
+{
+    if (global->isThreadLocal() || global->getAddressSpace() || addend != int32_t(addend)) {
+        refuse(global->isThreadLocal() ? "a thread-local variable" : "an address");
+        return 0;
+    }
+    auto [found, is_new] = symbols.try_emplace(global, uint32_t(object.symbol_count));
+    if (is_new) {
+        if (!grow(object.symbols, object.symbol_room, object.symbol_count + 1))
+            return 0;
+        uint8_t visibility = global->hasHiddenVisibility()      ? STV_HIDDEN
+                             : global->hasProtectedVisibility() ? STV_PROTECTED
+                                                                : STV_DEFAULT;
+        object.symbols[object.symbol_count++] = {nullptr, is_direct(machine, *global), global->hasExternalWeakLinkage(),
+                                                 visibility};
+    }
+    if (!grow(flat.addresses, flat.address_room, flat.address_count + 1))
+        return 0;
+    flat.addresses[flat.address_count] = {found->second, int32_t(addend)};
+    return TN__FLAT_SYMBOL | uint32_t(flat.address_count++);
+}
+
+uint32_t tn__flattener::library_function(const char *name)
+{
+    if (const GlobalValue *global = module.getNamedValue(name))
+        return address_of(global, 0);
+    auto [found, is_new] = libcalls.try_emplace(name, uint32_t(object.symbol_count));
+    if (is_new) {
+        if (!grow(object.symbols, object.symbol_room, object.symbol_count + 1))
+            return 0;
+        object.symbols[object.symbol_count++] = {name, false, false, STV_DEFAULT};
+    }
+    if (!grow(flat.addresses, flat.address_room, flat.address_count + 1))
+        return 0;
+    flat.addresses[flat.address_count] = {found->second, 0};
+    return TN__FLAT_SYMBOL | uint32_t(flat.address_count++);
+}
+
+/* ---- constants ---- */
+
+uint32_t tn__flattener::number(uint64_t value)
+{
+    int64_t wide = int64_t(value);
+    if (wide >= -(1 << 29) && wide < 1 << 29)
+        return TN__FLAT_IMMEDIATE | (uint32_t(wide) & ~uint32_t(TN__FLAT_KIND));
+    if (!grow(flat.constants, flat.constant_room, flat.constant_count + 1))
+        return 0;
+    flat.constants[flat.constant_count] = value;
+    return TN__FLAT_CONSTANT | uint32_t(flat.constant_count++);
+}
+
+/* A global and a number of bytes, by expressions that only add and convert. */
+static const GlobalValue *symbol_of(const DataLayout &layout, const Constant *constant, int64_t &addend)
+{
+    APInt offset(64, 0);
+    while (auto *expression = dyn_cast<ConstantExpr>(constant)) {
+        if (auto *sum = dyn_cast<GEPOperator>(expression)) {
+            if (!sum->accumulateConstantOffset(layout, offset))
+                return nullptr;
+        } else if (expression->getOpcode() != Instruction::PtrToInt &&
+                   expression->getOpcode() != Instruction::IntToPtr && expression->getOpcode() != Instruction::BitCast)
+            return nullptr;
+        constant = expression->getOperand(0);
+    }
+    addend = offset.getSExtValue();
+    return dyn_cast<GlobalValue>(constant);
+}
+
+uint32_t tn__flattener::constant(const Constant *constant)
+{
+    if (auto *integer = dyn_cast<ConstantInt>(constant)) {
+        if (integer->getBitWidth() <= 64)
+            return number(uint64_t(integer->getSExtValue()));
+    } else if (isa<ConstantPointerNull>(constant) || isa<UndefValue>(constant)) {
+        return number(0);
+    } else if (auto *real = dyn_cast<ConstantFP>(constant)) {
+        if (real->getType()->isFloatTy() || real->getType()->isDoubleTy())
+            return number(real->getValueAPF().bitcastToAPInt().getZExtValue());
+    } else if (constant->getType()->isPointerTy() || constant->getType()->isIntegerTy(64)) {
+        int64_t addend;
+        if (const GlobalValue *global = symbol_of(layout, constant, addend))
+            return address_of(global, addend);
+        if (auto *expression = dyn_cast<ConstantExpr>(constant))
+            if (expression->getOpcode() == Instruction::IntToPtr && isa<ConstantInt>(expression->getOperand(0)))
+                return number(cast<ConstantInt>(expression->getOperand(0))->getValue().zextOrTrunc(64).getZExtValue());
+    }
+    refuse("a constant expression");
+    return 0;
+}
+
+uint32_t tn__flattener::constant_part(const Constant *aggregate, unsigned part)
+{
+    if (!aggregate->getType()->isAggregateType())
+        return constant(aggregate);
+    unsigned count = aggregate->getType()->isStructTy() ? aggregate->getType()->getStructNumElements()
+                                                        : unsigned(aggregate->getType()->getArrayNumElements());
+    for (unsigned i = 0; i < count; i++) {
+        const Constant *element = aggregate->getAggregateElement(i);
+        tn__leaves leaves;
+        if (!element || !leaves_of(element->getType(), 0, leaves))
+            break;
+        if (part < leaves.size())
+            return constant_part(element, part);
+        part -= unsigned(leaves.size());
+    }
+    refuse("a constant aggregate");
+    return 0;
+}

@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* One function, in one walk over its instructions in the order in which they lie in memory. The number of a value is
+ * kept in the instruction itself, in the member by which LLVM knows the order within a block: that takes a third of the
+ * time of any map. Blocks that LLVM sees afterwards are numbered again. What is not known is refused, with a reason. */
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GetElementPtrTypeIterator.h"
+
+#include "codegen/flatten/walk.h"
+
+using namespace llvm;
+
+/* ---- numbers in instructions ---- */
+
+/* Explicit instantiations may name private members. */
+template <auto member> struct order_access {
+    friend constexpr auto order_member()
+    {
+        return member;
+    }
+};
+constexpr auto order_member();
+template struct order_access<&Instruction::Order>;
+
+static unsigned &order_of(const Instruction &instruction)
+{
+    return const_cast<Instruction &>(instruction).*order_member();
+}
+
+void tn__walk::own(const Instruction &instruction)
+{
+    order_of(instruction) = next_number();
+    f.owners.resize(flat.inst_count + 1);
+    f.owners[flat.inst_count] = &instruction;
+}
+
+bool tn__walk::is_numbered(const Instruction &instruction) const
+{
+    uint32_t index = order_of(instruction) - uint32_t(flat.argument_count);
+    return index < f.owners.size() && f.owners[index] == &instruction;
+}
+
+/* ---- writing ---- */
+
+tn__flat_inst *tn__walk::add(unsigned op, unsigned type)
+{
+    if (!f.grow(flat.insts, flat.inst_room, flat.inst_count + 1))
+        return &nowhere;
+    tn__flat_inst *inst = &flat.insts[flat.inst_count++];
+    *inst = {uint8_t(op), uint8_t(type), 0, 0, uint32_t(flat.operand_count), 0, 0};
+    return inst;
+}
+
+void tn__walk::put(uint32_t operand)
+{
+    if (!f.grow(flat.operands, flat.operand_room, flat.operand_count + 1) || !flat.inst_count)
+        return;
+    flat.operands[flat.operand_count++] = operand;
+    flat.insts[flat.inst_count - 1].count++;
+}
+
+uint32_t tn__walk::combine(unsigned op, unsigned type, std::initializer_list<uint32_t> operands, unsigned sub)
+{
+    uint32_t value = next_number();
+    add(op, type)->sub = uint8_t(sub);
+    for (uint32_t operand : operands)
+        put(operand);
+    return value;
+}
+
+void tn__walk::simple(const Instruction &instruction, unsigned op, unsigned type, unsigned count)
+{
+    own(instruction);
+    add(op, type);
+    for (unsigned i = 0; i < count; i++)
+        put(instruction.getOperand(i));
+}
+
+/* ---- operands ---- */
+
+uint32_t tn__walk::operand_at(const Value *value, uint32_t at, unsigned part)
+{
+    if (auto *instruction = dyn_cast<Instruction>(value)) {
+        if (is_numbered(*instruction))
+            return order_of(*instruction) + part;
+        f.later.push_back({at, instruction, part});
+        return 0;
+    }
+    if (auto *argument = dyn_cast<Argument>(value))
+        return argument->getArgNo();
+    if (auto *constant = dyn_cast<Constant>(value))
+        return value->getType()->isAggregateType() ? f.constant_part(constant, part) : f.constant(constant);
+    refuse("an operand of another kind");
+    return 0;
+}
+
+uint32_t tn__walk::copied(const Value *value, unsigned type)
+{
+    auto *instruction = dyn_cast<Instruction>(value);
+    if (!instruction || is_numbered(*instruction))
+        return operand_at(value, 0, 0);
+    uint32_t number = next_number();
+    add(TN__FLAT_COPY, type)->sub = uint8_t(type);
+    put(value);
+    return number;
+}
+
+uint32_t tn__walk::block_number(const BasicBlock *of) const
+{
+#if TN_HAS_BLOCK_NUMBERS
+    return of->getNumber();
+#else
+    return f.numbers.lookup(of);
+#endif
+}
+
+/* ---- arithmetic ---- */
+
+static unsigned binary_op(unsigned opcode)
+{
+    switch (opcode) {
+#define ROW(llvm, flat)                                                                                                \
+    case Instruction::llvm:                                                                                            \
+        return TN__FLAT_##flat;
+        ROW(Add, ADD)
+        ROW(Sub, SUB)
+        ROW(Mul, MUL)
+        ROW(UDiv, UDIV)
+        ROW(SDiv, SDIV)
+        ROW(URem, UREM)
+        ROW(SRem, SREM)
+        ROW(Shl, SHL)
+        ROW(LShr, LSHR)
+        ROW(AShr, ASHR)
+        ROW(And, AND)
+        ROW(Or, OR)
+        ROW(Xor, XOR)
+        ROW(FAdd, FADD)
+        ROW(FSub, FSUB)
+        ROW(FMul, FMUL)
+        ROW(FDiv, FDIV)
+#undef ROW
+    default:
+        return TN__FLAT_OPS;
+    }
+}
+
+/* Those that an i1 can have. */
+static bool is_bitwise(unsigned op)
+{
+    return op == TN__FLAT_ADD || op == TN__FLAT_SUB || op == TN__FLAT_MUL || op == TN__FLAT_AND || op == TN__FLAT_OR ||
+           op == TN__FLAT_XOR;
+}
+
+void tn__walk::flatten_binary(const BinaryOperator &instruction)
+{
+    unsigned type = f.type_of(instruction.getType()), op = binary_op(instruction.getOpcode());
+    if (instruction.getOpcode() == Instruction::FRem)
+        call_library(instruction, type == TN__FLAT_F32 ? "fmodf" : "fmod", 2);
+    else if (op == TN__FLAT_OPS || (type == TN__FLAT_I1 && !is_bitwise(op)))
+        refuse("an operation on i1");
+    else
+        simple(instruction, op, type, 2);
+}
+
+static_assert(unsigned(CmpInst::FCMP_OEQ) == TN__FLAT_EQUAL && unsigned(CmpInst::FCMP_OGT) == TN__FLAT_GREATER &&
+              unsigned(CmpInst::FCMP_OLT) == TN__FLAT_LESS && unsigned(CmpInst::FCMP_UNO) == TN__FLAT_UNORDERED);
+static_assert(CmpInst::FIRST_ICMP_PREDICATE == CmpInst::ICMP_EQ && CmpInst::ICMP_SLE == CmpInst::ICMP_EQ + 9);
+
+void tn__walk::flatten_compare(const CmpInst &instruction)
+{
+    static const uint8_t conditions[] = {TN__FLAT_EQ,  TN__FLAT_NE,  TN__FLAT_UGT, TN__FLAT_UGE, TN__FLAT_ULT,
+                                         TN__FLAT_ULE, TN__FLAT_SGT, TN__FLAT_SGE, TN__FLAT_SLT, TN__FLAT_SLE};
+    unsigned type = f.type_of(instruction.getOperand(0)->getType()), predicate = instruction.getPredicate();
+    own(instruction);
+    if (instruction.isFPPredicate()) /* LLVM's numbers are the same sets */
+        add(TN__FLAT_FCMP, type)->sub = uint8_t(predicate);
+    else
+        add(TN__FLAT_ICMP, type)->sub = conditions[predicate - CmpInst::FIRST_ICMP_PREDICATE];
+    put(instruction.getOperand(0));
+    put(instruction.getOperand(1));
+}
+
+/* ---- conversions ---- */
+
+static unsigned cast_op(unsigned opcode)
+{
+    switch (opcode) {
+#define ROW(llvm, flat)                                                                                                \
+    case Instruction::llvm:                                                                                            \
+        return TN__FLAT_##flat;
+        ROW(Trunc, TRUNC)
+        ROW(ZExt, ZEXT)
+        ROW(SExt, SEXT)
+        ROW(FPTrunc, FPTRUNC)
+        ROW(FPExt, FPEXT)
+        ROW(FPToSI, FPTOSI)
+        ROW(FPToUI, FPTOUI)
+        ROW(SIToFP, SITOFP)
+        ROW(UIToFP, UITOFP)
+        ROW(BitCast, COPY)
+#undef ROW
+    default:
+        return TN__FLAT_OPS;
+    }
+}
+
+/* Narrow integers by way of an i64. */
+void tn__walk::cast_pointer(const CastInst &instruction, unsigned from, unsigned to)
+{
+    uint32_t value = copied(instruction.getOperand(0), from);
+    bool to_pointer = to == TN__FLAT_PTR;
+    if ((to_pointer ? from : to) == TN__FLAT_I64) {
+        own(instruction);
+        combine(TN__FLAT_COPY, to, {value}, from);
+    } else if (to_pointer) {
+        value = combine(TN__FLAT_ZEXT, TN__FLAT_I64, {value}, from);
+        own(instruction);
+        combine(TN__FLAT_COPY, TN__FLAT_PTR, {value}, TN__FLAT_I64);
+    } else {
+        value = combine(TN__FLAT_COPY, TN__FLAT_I64, {value}, TN__FLAT_PTR);
+        own(instruction);
+        combine(TN__FLAT_TRUNC, to, {value}, TN__FLAT_I64);
+    }
+}
+
+void tn__walk::flatten_cast(const CastInst &instruction)
+{
+    unsigned from = f.type_of(instruction.getSrcTy()), to = f.type_of(instruction.getType());
+    unsigned op = cast_op(instruction.getOpcode());
+    bool to_integer = op == TN__FLAT_FPTOSI || op == TN__FLAT_FPTOUI;
+    if (f.why)
+        return;
+    if (instruction.getOpcode() == Instruction::PtrToInt || instruction.getOpcode() == Instruction::IntToPtr) {
+        cast_pointer(instruction, from, to);
+    } else if (op == TN__FLAT_OPS) {
+        refuse("a conversion");
+    } else if ((to_integer && to == TN__FLAT_I1) || (op == TN__FLAT_SITOFP && from == TN__FLAT_I1)) {
+        refuse("an operation on i1");
+    } else {
+        own(instruction);
+        add(op, to)->sub = uint8_t(from);
+        put(instruction.getOperand(0));
+    }
+}
+
+/* ---- memory ---- */
+
+/* The address so many bytes behind another. */
+static uint32_t add_bytes(tn__walk &w, const Value *pointer, uint64_t bytes)
+{
+    uint32_t value = w.next_number();
+    w.add(TN__FLAT_ADDRESS, TN__FLAT_PTR)->aux = uint32_t(bytes);
+    w.put(pointer);
+    return value;
+}
+
+bool tn__walk::is_aligned(Type *type, Align align)
+{
+    return align.value() >= f.layout.getTypeStoreSize(type).getFixedValue();
+}
+
+/* The scalars of what is accessed; false: it is refused. */
+bool tn__walk::find_access(const Value *pointer, Type *type, bool is_atomic, Align align, tn__leaves &leaves)
+{
+    if (f.type_of(pointer->getType()) == TN__FLAT_VOID || !f.leaves_of(type, 0, leaves))
+        return false;
+    if (is_atomic && (type->isAggregateType() || !is_aligned(type, align)))
+        return refuse("an atomic access that is not aligned");
+    return true;
+}
+
+void tn__walk::flatten_load(const LoadInst &load)
+{
+    tn__leaves leaves;
+    SmallVector<uint32_t, 4> addresses;
+    if (!find_access(load.getPointerOperand(), load.getType(), load.isAtomic(), load.getAlign(), leaves))
+        return;
+    if (!load.getType()->isAggregateType()) {
+        simple(load, TN__FLAT_LOAD, leaves[0].type, 1);
+        return;
+    }
+    for (const tn__leaf &leaf : leaves)
+        addresses.push_back(add_bytes(*this, load.getPointerOperand(), leaf.offset));
+    own(load);
+    for (size_t i = 0; i < leaves.size(); i++)
+        combine(TN__FLAT_LOAD, leaves[i].type, {addresses[i]});
+}
+
+void tn__walk::flatten_store(const StoreInst &store)
+{
+    tn__leaves leaves;
+    const Value *value = store.getValueOperand();
+    if (!find_access(store.getPointerOperand(), value->getType(), store.isAtomic(), store.getAlign(), leaves))
+        return;
+    bool exchanges = store.getOrdering() == AtomicOrdering::SequentiallyConsistent;
+    if (exchanges && (tn__flat_is_float(leaves[0].type) || leaves[0].type == TN__FLAT_I1))
+        refuse("an atomic access of such a type");
+    if (!value->getType()->isAggregateType()) {
+        add(exchanges ? TN__FLAT_EXCHANGE : TN__FLAT_STORE, leaves[0].type);
+        put(value);
+        put(store.getPointerOperand());
+        return;
+    }
+    for (unsigned i = 0; i < leaves.size(); i++) {
+        uint32_t to = add_bytes(*this, store.getPointerOperand(), leaves[i].offset);
+        add(TN__FLAT_STORE, leaves[i].type);
+        put(value, i);
+        put(to);
+    }
+}
+
+void tn__walk::flatten_alloca(const AllocaInst &variable)
+{
+    enum { LARGEST = 1 << 24 };
+    auto *count = dyn_cast<ConstantInt>(variable.getArraySize());
+    Type *type = variable.getAllocatedType();
+    if (!variable.isStaticAlloca() || !count || type->isScalableTy() || count->getValue().ugt(LARGEST)) {
+        refuse("a variable of any size");
+        return;
+    }
+    uint64_t size = f.layout.getTypeAllocSize(type).getFixedValue();
+    if (size > LARGEST || size * count->getZExtValue() > LARGEST || variable.getAlign().value() > 16 ||
+        variable.isSwiftError() || f.type_of(variable.getType()) == TN__FLAT_VOID) {
+        refuse("the size or the alignment of a variable");
+        return;
+    }
+    own(variable);
+    tn__flat_inst *inst = add(TN__FLAT_ALLOCA, TN__FLAT_PTR);
+    inst->sub = uint8_t(Log2(variable.getAlign()));
+    inst->aux = uint32_t(size * count->getZExtValue());
+}
+
+/* Constant indexes are summed up; each of the others is a term, with the size by which it is multiplied. */
+void tn__walk::flatten_address(const GetElementPtrInst &address)
+{
+    SmallVector<std::pair<uint32_t, uint32_t>, 4> terms;
+    uint64_t sum = 0;
+    if (f.type_of(address.getType()) == TN__FLAT_VOID)
+        return;
+    for (auto step = gep_type_begin(address), end = gep_type_end(address); step != end; ++step) {
+        auto *number = dyn_cast<ConstantInt>(step.getOperand());
+        if (StructType *record = step.getStructTypeOrNull()) {
+            sum += f.layout.getStructLayout(record)->getElementOffset(unsigned(number->getZExtValue())).getFixedValue();
+            continue;
+        }
+        TypeSize stride = step.getSequentialElementStride(f.layout);
+        if (stride.isScalable() || stride.getFixedValue() > INT32_MAX)
+            return (void)refuse("the size of an element");
+        if (number && number->getBitWidth() <= 64) {
+            sum += uint64_t(number->getSExtValue()) * stride.getFixedValue();
+            continue;
+        }
+        unsigned type = f.type_of(step.getOperand()->getType());
+        uint32_t value = copied(step.getOperand(), type);
+        if (type != TN__FLAT_I64)
+            value = combine(TN__FLAT_SEXT, TN__FLAT_I64, {value}, type);
+        terms.push_back({value, uint32_t(stride.getFixedValue())});
+    }
+    if (int64_t(sum) != int32_t(sum)) {
+        terms.push_back({f.number(sum), 1});
+        sum = 0;
+    }
+    uint32_t base = copied(address.getPointerOperand(), TN__FLAT_PTR);
+    own(address);
+    add(TN__FLAT_ADDRESS, TN__FLAT_PTR)->aux = uint32_t(sum);
+    put(base);
+    for (auto [value, size] : terms) {
+        put(value);
+        put(size);
+    }
+}
+
+/* ---- atomic operations ---- */
+
+void tn__walk::flatten_exchange(const AtomicRMWInst &exchange)
+{
+    unsigned type = f.type_of(exchange.getType());
+    AtomicRMWInst::BinOp operation = exchange.getOperation();
+    bool adds = operation == AtomicRMWInst::Add || operation == AtomicRMWInst::Sub;
+    if ((!adds && operation != AtomicRMWInst::Xchg) || tn__flat_is_float(type) || type <= TN__FLAT_I1 ||
+        (adds && type == TN__FLAT_PTR) || !is_aligned(exchange.getType(), exchange.getAlign()) ||
+        f.type_of(exchange.getPointerOperand()->getType()) == TN__FLAT_VOID) {
+        refuse("an atomic operation");
+        return;
+    }
+    uint32_t value = copied(exchange.getValOperand(), type);
+    if (operation == AtomicRMWInst::Sub)
+        value = combine(TN__FLAT_SUB, type, {f.number(0), value});
+    uint32_t to = copied(exchange.getPointerOperand(), TN__FLAT_PTR);
+    own(exchange);
+    combine(adds ? TN__FLAT_FETCH_ADD : TN__FLAT_EXCHANGE, type, {value, to});
+}
+
+void tn__walk::flatten_compare_exchange(const AtomicCmpXchgInst &exchange)
+{
+    unsigned type = f.type_of(exchange.getCompareOperand()->getType());
+    if (tn__flat_is_float(type) || type <= TN__FLAT_I1 ||
+        !is_aligned(exchange.getCompareOperand()->getType(), exchange.getAlign()) ||
+        f.type_of(exchange.getPointerOperand()->getType()) == TN__FLAT_VOID) {
+        refuse("an atomic operation");
+        return;
+    }
+    own(exchange);
+    add(TN__FLAT_COMPARE_EXCHANGE, type);
+    put(exchange.getCompareOperand());
+    put(exchange.getNewValOperand());
+    put(exchange.getPointerOperand());
+    add(TN__FLAT_RESULT, TN__FLAT_I1)->sub = 1;
+}
+
+/* ---- aggregates: each scalar is a value, and they follow each other ---- */
+
+/* The number of the scalar at which a member begins, and the member's type, which is one. */
+bool tn__walk::find_member(Type *type, ArrayRef<unsigned> indices, unsigned &first, unsigned &member)
+{
+    first = 0;
+    for (unsigned index : indices) {
+        bool is_record = type->isStructTy();
+        for (unsigned i = 0; i < index; i++) {
+            tn__leaves before;
+            if (!f.leaves_of(is_record ? type->getStructElementType(i) : type->getArrayElementType(), 0, before))
+                return false;
+            first += unsigned(before.size());
+        }
+        type = is_record ? type->getStructElementType(index) : type->getArrayElementType();
+    }
+    member = f.type_of(type);
+    return member != TN__FLAT_VOID;
+}
+
+void tn__walk::flatten_extract(const ExtractValueInst &extract)
+{
+    unsigned first, type;
+    tn__leaves all;
+    const Value *aggregate = extract.getAggregateOperand();
+    if (!f.leaves_of(aggregate->getType(), 0, all) ||
+        !find_member(aggregate->getType(), extract.getIndices(), first, type))
+        return;
+    own(extract);
+    add(TN__FLAT_COPY, type)->sub = uint8_t(type);
+    put(aggregate, first);
+}
+
+void tn__walk::flatten_insert(const InsertValueInst &insert)
+{
+    unsigned first, type;
+    tn__leaves all;
+    const Value *aggregate = insert.getAggregateOperand();
+    if (!f.leaves_of(aggregate->getType(), 0, all) ||
+        !find_member(aggregate->getType(), insert.getIndices(), first, type))
+        return;
+    own(insert);
+    for (unsigned i = 0; i < all.size(); i++) {
+        add(TN__FLAT_COPY, all[i].type)->sub = all[i].type;
+        if (i == first)
+            put(insert.getInsertedValueOperand());
+        else
+            put(aggregate, i);
+    }
+}
+
+/* ---- control ---- */
+
+void tn__walk::flatten_phi(const PHINode &phi)
+{
+    uint32_t number = next_number();
+    unsigned type = f.type_of(phi.getType());
+    own(phi);
+    add(TN__FLAT_PHI, type);
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); i++) {
+        uint32_t from = block_number(phi.getIncomingBlock(i));
+        if (f.seen[from] == number) /* several edges from one block have one value */
+            continue;
+        f.seen[from] = number;
+        put(phi.getIncomingValue(i));
+        put(from);
+    }
+}
+
+void tn__walk::add_successor(const BasicBlock *to)
+{
+    if (f.grow(flat.successors, flat.successor_room, flat.successor_count + 1))
+        flat.successors[flat.successor_count++] = block_number(to);
+}
+
+void tn__walk::flatten_branch(const BranchInst &branch)
+{
+    add(branch.isConditional() ? TN__FLAT_BRANCH : TN__FLAT_JUMP, TN__FLAT_VOID);
+    if (branch.isConditional())
+        put(branch.getCondition());
+    for (unsigned i = 0; i < branch.getNumSuccessors(); i++)
+        add_successor(branch.getSuccessor(i));
+}
+
+void tn__walk::flatten_switch(const SwitchInst &choice)
+{
+    unsigned type = f.type_of(choice.getCondition()->getType());
+    if (type == TN__FLAT_I1)
+        refuse("an operation on i1");
+    add(TN__FLAT_SWITCH, type);
+    put(choice.getCondition());
+    add_successor(choice.getDefaultDest());
+    for (auto &one : choice.cases()) {
+        put(one.getCaseValue());
+        add_successor(one.getCaseSuccessor());
+    }
+}
+
+/* ---- the walk ---- */
+
+void tn__walk::flatten_one(const Instruction &instruction)
+{
+    unsigned type;
+    switch (instruction.getOpcode()) {
+#define ROW(llvm, type, function)                                                                                      \
+    case Instruction::llvm:                                                                                            \
+        function(cast<type>(instruction));                                                                             \
+        break;
+        ROW(Br, BranchInst, flatten_branch)
+        ROW(Switch, SwitchInst, flatten_switch)
+        ROW(Ret, ReturnInst, flatten_return)
+        ROW(PHI, PHINode, flatten_phi)
+        ROW(Call, CallInst, flatten_call)
+        ROW(Load, LoadInst, flatten_load)
+        ROW(Store, StoreInst, flatten_store)
+        ROW(Alloca, AllocaInst, flatten_alloca)
+        ROW(GetElementPtr, GetElementPtrInst, flatten_address)
+        ROW(ICmp, CmpInst, flatten_compare)
+        ROW(FCmp, CmpInst, flatten_compare)
+        ROW(AtomicRMW, AtomicRMWInst, flatten_exchange)
+        ROW(AtomicCmpXchg, AtomicCmpXchgInst, flatten_compare_exchange)
+        ROW(ExtractValue, ExtractValueInst, flatten_extract)
+        ROW(InsertValue, InsertValueInst, flatten_insert)
+#undef ROW
+    case Instruction::Unreachable:
+        add(TN__FLAT_UNREACHABLE, TN__FLAT_VOID);
+        break;
+    case Instruction::FNeg:
+        simple(instruction, TN__FLAT_FNEG, f.type_of(instruction.getType()), 1);
+        break;
+    case Instruction::Select:
+        if (!instruction.getOperand(0)->getType()->isIntegerTy(1))
+            refuse("a vector");
+        simple(instruction, TN__FLAT_SELECT, f.type_of(instruction.getType()), 3);
+        break;
+    case Instruction::Freeze:
+        type = f.type_of(instruction.getType());
+        own(instruction);
+        add(TN__FLAT_COPY, type)->sub = uint8_t(type);
+        put(instruction.getOperand(0));
+        break;
+    case Instruction::Fence: /* of the others, only the compiler has to know */
+        if (cast<FenceInst>(instruction).getOrdering() == AtomicOrdering::SequentiallyConsistent &&
+            cast<FenceInst>(instruction).getSyncScopeID() == SyncScope::System)
+            add(TN__FLAT_FENCE, TN__FLAT_VOID);
+        break;
+    default:
+        if (instruction.isBinaryOp())
+            flatten_binary(cast<BinaryOperator>(instruction));
+        else if (instruction.isCast())
+            flatten_cast(cast<CastInst>(instruction));
+        else
+            refuse(instruction.getOpcodeName());
+    }
+}
+
+bool tn__walk::flatten_arguments()
+{
+    if (!f.grow(flat.arguments, flat.argument_room, function.arg_size()))
+        return false;
+    for (const Argument &argument : function.args()) {
+        AttributeSet attributes = function.getAttributes().getParamAttrs(argument.getArgNo());
+        unsigned type = f.type_of(argument.getType());
+        uint32_t bytes;
+        if (!find_bytes(attributes, bytes))
+            return false;
+        unsigned kind = kind_of(attributes, type, true) & ~unsigned(TN__FLAT_ZERO_EXTEND | TN__FLAT_SIGN_EXTEND);
+        kind |= argument.hasStructRetAttr() ? unsigned(TN__FLAT_STRUCT) : 0;
+        flat.arguments[argument.getArgNo()] = {uint8_t(kind), bytes};
+    }
+    flat.argument_count = function.arg_size();
+    return !f.why;
+}
+
+bool tn__walk::flatten_blocks()
+{
+    for (BasicBlock &block : function) {
+        uint32_t number = block_number(&block), first = uint32_t(flat.inst_count);
+        uint32_t first_successor = uint32_t(flat.successor_count);
+        for (const Instruction &instruction : block) {
+            flatten_one(instruction);
+            if (f.why)
+                return false;
+        }
+        flat.blocks[number] = {first, uint32_t(flat.inst_count), first_successor,
+                               uint32_t(flat.successor_count) - first_successor};
+    }
+    return true;
+}
+
+/* Operands that come after their use in memory. */
+bool tn__walk::resolve()
+{
+    for (const tn__flattener::reference &reference : f.later) {
+        if (!is_numbered(*reference.to))
+            return refuse("an operand without a value");
+        flat.operands[reference.at] = order_of(*reference.to) + reference.part;
+    }
+    return true;
+}
+
+bool tn__flattener::flatten(Function &function)
+{
+    why = nullptr;
+    flat.inst_count = flat.operand_count = flat.successor_count = flat.constant_count = flat.address_count = 0;
+    flat.argument_count = 0;
+    owners.clear();
+    later.clear();
+    flat.block_count = function.size();
+#if TN_HAS_BLOCK_NUMBERS
+    function.renumberBlocks();
+#else
+    numbers.clear();
+    for (const BasicBlock &block : function)
+        numbers[&block] = uint32_t(numbers.size());
+#endif
+    seen.assign(function.size(), UINT32_MAX);
+    tn__walk walk{*this, flat, function, {}};
+    bool done = grow(flat.blocks, flat.block_room, function.size()) && walk.flatten_arguments() &&
+                walk.flatten_blocks() && walk.resolve();
+    flat.symbols = uint32_t(object.symbol_count);
+    return done && !why;
+}

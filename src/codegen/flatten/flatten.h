@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* From LLVM's IR to the flat form of the baseline compiler (baseline/ir.h):
+ *     flatten.cpp     one function, in one walk over its instructions; calls.cpp: those that call
+ *     constants.cpp   types and constants
+ *     eligible.cpp    which modules and functions may be compiled without LLVM at all
+ *     module.cpp      a whole module: what is covered becomes code, and leaves the module; LLVM compiles the rest */
+
+#ifndef TENON_CODEGEN_FLATTEN_H
+#define TENON_CODEGEN_FLATTEN_H
+
+#include <llvm-c/TargetMachine.h>
+
+#include "base/base.h"
+#include "baseline/object.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What became of a module's functions. */
+struct tn__flattened {
+    uint64_t functions, left; /* compiled, and left to LLVM */
+    uint64_t flatten_ns, analyse_ns, compile_ns;
+};
+
+/* Told of each function that is left to LLVM, and why. */
+typedef void tn__left_function(void *context, LLVMValueRef function, const char *why);
+
+/* Compiles the functions of a module that the baseline compiler covers, and makes declarations of them. What they refer
+ * to in the module gets names that an object shows. *object is empty at first and to be freed in any case; with it and
+ * the object that LLVM makes of the rest, tn__baseline_write gives the module's object. TN_ENOMEM. */
+int tn__flatten_module(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__left_function *tell, void *context,
+                       struct tn__baseline_object *object, struct tn__flattened *done, struct tn_error *err);
+
+/* Whether nothing is left in a module for LLVM to compile. */
+bool tn__flatten_is_all(LLVMModuleRef module);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

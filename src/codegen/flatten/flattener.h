@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the files of this room share. */
+
+#ifndef TENON_CODEGEN_FLATTENER_H
+#define TENON_CODEGEN_FLATTENER_H
+
+#include "codegen/llvm/llvm_compat.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include "codegen/flatten/flatten.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A scalar of an aggregate. */
+struct tn__leaf {
+    uint8_t type; /* enum tn__flat_type */
+    uint64_t offset;
+};
+
+using tn__leaves = llvm::SmallVector<tn__leaf, 4>;
+
+/* One module. Members are set for each function anew, except what is of the module. */
+struct tn__flattener {
+    const llvm::Module &module;
+    const llvm::TargetMachine &machine;
+    const llvm::DataLayout &layout;
+    tn__baseline_object &object; /* gets the symbols */
+    llvm::DenseMap<const llvm::GlobalValue *, uint32_t> symbols;
+    llvm::StringMap<uint32_t> libcalls;
+
+    tn__flat &flat;
+    llvm::SmallVector<const llvm::Instruction *, 0> owners; /* of the flat instructions that begin one of LLVM's */
+    struct reference {
+        uint32_t at; /* in flat.operands */
+        const llvm::Instruction *to;
+        unsigned part;
+    };
+    llvm::SmallVector<reference, 0> later;                      /* operands that come after their use */
+    llvm::DenseMap<const llvm::BasicBlock *, uint32_t> numbers; /* of blocks, where LLVM does not have them */
+    llvm::SmallVector<uint32_t, 0> seen;                        /* of each block: the phi that has it */
+    const char *why = nullptr;                                  /* the function is not covered */
+    bool no_memory = false;
+
+    tn__flattener(const llvm::Module &module, const llvm::TargetMachine &machine, tn__baseline_object &object,
+                  tn__flat &flat)
+        : module(module), machine(machine), layout(module.getDataLayout()), object(object), flat(flat)
+    {
+    }
+
+    /* Makes the flat form of a function; false: `why` says why not, or memory is out. */
+    bool flatten(llvm::Function &function);
+
+    /* ---- types and constants (constants.cpp) ---- */
+
+    /* A scalar's type; TN__FLAT_VOID, and `why`, if there is none for it. */
+    unsigned type_of(const llvm::Type *type);
+    /* The scalars of a first-class type, in order; false: `why`. */
+    bool leaves_of(llvm::Type *type, uint64_t offset, tn__leaves &leaves);
+    uint32_t constant(const llvm::Constant *constant);
+    uint32_t constant_part(const llvm::Constant *constant, unsigned part);
+    uint32_t number(uint64_t value);
+    uint32_t address_of(const llvm::GlobalValue *global, int64_t addend);
+    uint32_t library_function(const char *name);
+
+    bool refuse(const char *reason)
+    {
+        if (!why)
+            why = reason;
+        return false;
+    }
+    template <typename Item> bool grow(Item *&items, size_t &room, size_t need)
+    {
+        if (need <= room || tn__grow(nullptr, &items, &room, need, sizeof *items))
+            return true;
+        no_memory = true;
+        return refuse("memory is out");
+    }
+};
+
+/* Why a module's functions, or one of them, are LLVM's, whatever is in their bodies; NULL: they need not be
+ * (eligible.cpp). */
+const char *tn__flatten_refuses(const llvm::Module &module, const llvm::TargetMachine &machine);
+const char *tn__flatten_refuses(const llvm::Function &function);
+
+#pragma GCC visibility pop
+#endif

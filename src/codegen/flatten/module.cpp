@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A whole module. Functions that are covered become code, and then declarations, so that LLVM compiles what is left. */
+
+#include <elf.h>
+
+extern "C" {
+#include "base/os.h"
+}
+#include "codegen/flatten/flattener.h"
+
+using namespace llvm;
+
+namespace {
+
+/* What is kept from one function to the next. */
+struct workshop {
+    tn__flat flat = {};
+    tn__flat_analysis analysis = {};
+    tn__x64_scratch *scratch = nullptr;
+
+    workshop() = default;
+    workshop(const workshop &) = delete;
+    workshop &operator=(const workshop &) = delete;
+    ~workshop()
+    {
+        tn__flat_free(&flat);
+        tn__flat_analysis_free(&analysis);
+        tn__x64_scratch_free(scratch);
+    }
+};
+
+struct compilation {
+    Module &module;
+    tn__baseline_object &object;
+    tn__flattened &done;
+    tn_error *err;
+    workshop shop;
+    tn__flattener flattener;
+    SmallVector<Function *, 0> compiled;
+
+    compilation(Module &module, const TargetMachine &machine, tn__baseline_object &object, tn__flattened &done,
+                tn_error *err)
+        : module(module), object(object), done(done), err(err), flattener(module, machine, object, shop.flat)
+    {
+    }
+    int compile(Function &function, const char *&why);
+    int define(Function &function);
+    int name_symbols();
+    const char *name_of(GlobalValue &global);
+};
+
+} // namespace
+
+static uint64_t count_time(uint64_t &sum, uint64_t begin)
+{
+    uint64_t now = tn__os_now_ns();
+    sum += now - begin;
+    return now;
+}
+
+/* ---- functions ---- */
+
+static uint8_t binding_of(const Function &function)
+{
+    return function.hasLocalLinkage() ? STB_LOCAL : function.isWeakForLinker() ? STB_WEAK : STB_GLOBAL;
+}
+
+static uint8_t visibility_of(const Function &function)
+{
+    return function.hasHiddenVisibility()      ? STV_HIDDEN
+           : function.hasProtectedVisibility() ? STV_PROTECTED
+                                               : STV_DEFAULT;
+}
+
+/* The symbol of the function whose code was made last. */
+int compilation::define(Function &function)
+{
+    size_t count = object.code.function_count;
+    uint32_t address = flattener.address_of(&function, 0);
+    if (flattener.no_memory ||
+        !tn__grow(nullptr, &object.definitions, &object.definition_room, count, sizeof *object.definitions))
+        return tn__no_memory(err, nullptr);
+    object.definitions[count - 1] = {shop.flat.addresses[tn__flat_index(address)].symbol, binding_of(function),
+                                     visibility_of(function)};
+    compiled.push_back(&function);
+    return 0;
+}
+
+/* `why` if it is not covered. */
+int compilation::compile(Function &function, const char *&why)
+{
+    uint64_t begin = tn__os_now_ns();
+    why = tn__flatten_refuses(function);
+    if (why)
+        return 0;
+    bool is_flat = flattener.flatten(function);
+    begin = count_time(done.flatten_ns, begin);
+    why = flattener.why;
+    if (flattener.no_memory)
+        return tn__no_memory(err, nullptr);
+    if (!is_flat)
+        return 0;
+#ifdef TN_CHECKING
+    if (int code = tn__flat_verify(&shop.flat, err))
+        return code;
+#endif
+    if (!tn__flat_analyse(&shop.flat, &shop.analysis))
+        return tn__no_memory(err, nullptr);
+    begin = count_time(done.analyse_ns, begin);
+    int code = tn__x64_compile(&shop.flat, &shop.analysis, object.symbols, &shop.scratch, &object.code, err);
+    count_time(done.compile_ns, begin);
+    if (code == TN_ENOTSUP) {
+        why = "its size";
+        return 0;
+    }
+    return code ? code : define(function);
+}
+
+/* ---- the module that is left ---- */
+
+/* Locals get a symbol in LLVM's object, by which the code finds them. */
+const char *compilation::name_of(GlobalValue &global)
+{
+    if (global.hasPrivateLinkage())
+        global.setLinkage(GlobalValue::InternalLinkage);
+    if (!global.hasName())
+        global.setName("unnamed");
+    StringRef name = global.getName();
+    if (name.starts_with("\1"))
+        name = name.drop_front();
+    return tn__arena_text(&object.arena, name.data(), name.size());
+}
+
+int compilation::name_symbols()
+{
+    for (auto &[global, symbol] : flattener.symbols) {
+        object.symbols[symbol].name = name_of(const_cast<GlobalValue &>(*global));
+        if (!object.symbols[symbol].name)
+            return tn__no_memory(err, nullptr);
+    }
+    return 0;
+}
+
+/* The walk has left numbers of its own. */
+static void number_again(Function &function)
+{
+    for (BasicBlock &block : function)
+        block.renumberInstructions();
+}
+
+/* What is local to the module is defined in the same object all the same. */
+static void make_declaration(Function &function)
+{
+    bool is_local = function.hasLocalLinkage();
+    function.deleteBody();
+    function.clearMetadata();
+    if (is_local) {
+        function.setVisibility(GlobalValue::HiddenVisibility);
+        function.setDSOLocal(true);
+    }
+}
+
+int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_ref, tn__left_function *tell,
+                       void *context, tn__baseline_object *object, tn__flattened *done, tn_error *err)
+{
+    Module &module = *unwrap(module_ref);
+    const TargetMachine &machine = *reinterpret_cast<TargetMachine *>(machine_ref);
+    const char *refused = tn__flatten_refuses(module, machine);
+    compilation c(module, machine, *object, *done, err);
+    for (Function &function : module) {
+        const char *why = refused;
+        if (function.isDeclarationForLinker())
+            continue;
+        if (!refused)
+            if (int code = c.compile(function, why))
+                return code;
+        if (why && !refused)
+            number_again(function);
+        done->functions += !why;
+        done->left += why != nullptr;
+        if (why)
+            tell(context, wrap(&function), why);
+    }
+    if (int code = c.name_symbols())
+        return code;
+    for (Function *function : c.compiled)
+        make_declaration(*function);
+    return 0;
+}
+
+bool tn__flatten_is_all(LLVMModuleRef module_ref)
+{
+    const Module &module = *unwrap(module_ref);
+    return module.alias_empty() && module.ifunc_empty() &&
+           all_of(module.globals(), [](const GlobalVariable &v) { return v.isDeclarationForLinker(); }) &&
+           all_of(module.functions(), [](const Function &f) { return f.isDeclarationForLinker(); });
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The walk over one function: flatten.cpp has its instructions, calls.cpp calls and what is returned. */
+
+#ifndef TENON_CODEGEN_FLATTEN_WALK_H
+#define TENON_CODEGEN_FLATTEN_WALK_H
+
+#include "codegen/flatten/flattener.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__walk {
+    tn__flattener &f;
+    tn__flat &flat;
+    llvm::Function &function;
+    tn__flat_inst nowhere; /* when memory is out */
+
+    bool refuse(const char *why)
+    {
+        return f.refuse(why);
+    }
+
+    /* ---- writing ---- */
+
+    uint32_t next_number() const
+    {
+        return uint32_t(flat.argument_count + flat.inst_count);
+    }
+    /* The next flat instruction's value is that of LLVM's. */
+    void own(const llvm::Instruction &instruction);
+    bool is_numbered(const llvm::Instruction &instruction) const;
+    /* A flat instruction, whose operands follow. */
+    tn__flat_inst *add(unsigned op, unsigned type);
+    void put(uint32_t operand);
+    /* An instruction with operands that are known; returns its value. */
+    uint32_t combine(unsigned op, unsigned type, std::initializer_list<uint32_t> operands, unsigned sub = 0);
+    /* One with the operands of LLVM's. */
+    void simple(const llvm::Instruction &instruction, unsigned op, unsigned type, unsigned count);
+    void add_successor(const llvm::BasicBlock *to);
+
+    /* ---- operands ---- */
+
+    /* A value, or the scalar of that number in an aggregate. Where it is not there yet, it is put in later, as operand
+     * number `at`. */
+    uint32_t operand_at(const llvm::Value *value, uint32_t at, unsigned part);
+    void put(const llvm::Value *value, unsigned part = 0)
+    {
+        put(operand_at(value, uint32_t(flat.operand_count), part));
+    }
+    /* For operands of instructions that are not begun. */
+    uint32_t copied(const llvm::Value *value, unsigned type);
+    uint32_t block_number(const llvm::BasicBlock *of) const;
+
+    /* ---- instructions ---- */
+
+    void flatten_binary(const llvm::BinaryOperator &);
+    void flatten_compare(const llvm::CmpInst &);
+    void flatten_cast(const llvm::CastInst &);
+    void cast_pointer(const llvm::CastInst &, unsigned from, unsigned to);
+    bool is_aligned(llvm::Type *type, llvm::Align align);
+    bool find_access(const llvm::Value *pointer, llvm::Type *type, bool is_atomic, llvm::Align align,
+                     tn__leaves &leaves);
+    void flatten_load(const llvm::LoadInst &);
+    void flatten_store(const llvm::StoreInst &);
+    void flatten_alloca(const llvm::AllocaInst &);
+    void flatten_address(const llvm::GetElementPtrInst &);
+    void flatten_exchange(const llvm::AtomicRMWInst &);
+    void flatten_compare_exchange(const llvm::AtomicCmpXchgInst &);
+    bool find_member(llvm::Type *type, llvm::ArrayRef<unsigned> indices, unsigned &first, unsigned &member);
+    void flatten_extract(const llvm::ExtractValueInst &);
+    void flatten_insert(const llvm::InsertValueInst &);
+    void flatten_phi(const llvm::PHINode &);
+    void flatten_branch(const llvm::BranchInst &);
+    void flatten_switch(const llvm::SwitchInst &);
+    void flatten_one(const llvm::Instruction &);
+    bool flatten_arguments();
+    bool flatten_blocks();
+    bool resolve();
+
+    /* ---- calls (calls.cpp) ---- */
+
+    void flatten_call(const llvm::CallInst &);
+    void flatten_return(const llvm::ReturnInst &);
+    void flatten_intrinsic(const llvm::IntrinsicInst &);
+    /* A call of a C function, with the first operands of an instruction. */
+    void call_library(const llvm::Instruction &, const char *name, unsigned arguments);
+    void call_memory(const llvm::MemIntrinsic &, const char *name);
+    void choose(const llvm::IntrinsicInst &, unsigned condition);
+    void flatten_absolute(const llvm::IntrinsicInst &);
+    void flatten_rotation(const llvm::IntrinsicInst &);
+    void flatten_overflow(const llvm::IntrinsicInst &, unsigned kind);
+    /* How a scalar is passed: its type, and TN__FLAT_ZERO_EXTEND and so on. */
+    unsigned kind_of(const llvm::AttributeSet &attributes, unsigned type, bool is_argument);
+    /* The bytes of an argument that is copied to memory. */
+    bool find_bytes(const llvm::AttributeSet &attributes, uint32_t &bytes);
+};
+
+#pragma GCC visibility pop
+#endif
