@@ -144,6 +144,7 @@ struct tn__opened {
     bool is_closing; /* its finalizers run, or it is about to be removed */
     bool is_loaded;  /* its handle is the session's (load.c) */
     bool is_asked;   /* a library that is being loaded may come to need it */
+    char *called;    /* NULL, or the name by which other shared libraries need it */
     uint64_t global; /* larger than that of a global one that was opened before; 0: it is not global */
 };
 

@@ -17,6 +17,9 @@
 struct tn__archive;
 struct tn__archive_renaming;
 struct tn__entry;
+struct tn__link;
+struct tn__object;
+struct tn__object_data;
 struct tn__mem_range;
 struct tn__window;
 
@@ -156,6 +159,15 @@ struct tn__reloc {
 
 enum { TN__RELOC_BLOCK = 128 };
 
+/* What adding and linking do for an object with an image (plan.h). */
+struct tn__image_steps {
+    /* Before it is entered in a library, without a lock. */
+    int (*add)(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
+    /* Gives the object its image, and its pinned sections, which are all in there, their addresses. */
+    int (*map)(struct tn__link *link, struct tn__object *object);
+    int (*protect)(struct tn__link *link, struct tn__object *object); /* everything is written */
+};
+
 /* An object as it is read, with everything that it needs until it is linked. Who frees it: a function that enters it
  * takes it over, and frees its arena if it fails. On success tn__library_add has moved it into an object, or stage
  * (responsibility.c) into a promise. The bytes of `input` are not part of it: they stay the caller's until an object or
@@ -180,6 +192,7 @@ struct tn__object_data {
     struct tn__input_section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;
+    const struct tn__image_steps *image; /* NULL: it has none */
     uint32_t section_count, symbol_count, group_count;
     uint32_t split;         /* how many of the symbols, at the end, are not in the file (lazy/lazy_object.c) */
     uint32_t base;          /* the symbol from whose address TN__V_S_A_BASE counts; 0: there is none */

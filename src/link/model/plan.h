@@ -28,8 +28,14 @@ static inline bool tn__section_is_tls(const struct tn__input_section *section)
     return section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO;
 }
 
-/* What an object occupies: a range in each zone, and one in the reserve for thread-local data. */
-enum { TN__PART_TLS = TN_ZONES, TN__PARTS };
+/* What an object occupies: a range in each zone, its image, and a range in the reserve for thread-local data. */
+enum { TN__PART_IMAGE = TN_ZONES, TN__PLACES, TN__PART_TLS = TN__PLACES, TN__PARTS };
+
+/* Memory of an object's own, in which sections keep their distances. */
+struct tn__image {
+    struct tn__mem_range range; /* all of it: the object's part */
+    void (*unmap)(struct tn__image *image);
+};
 
 /* What a link knows about an object, from bind to publish. */
 struct tn__plan {
@@ -88,7 +94,7 @@ struct tn__object {
     struct tn__window *window;
     struct tn__mem_range *ranges[TN__PARTS];
     struct tn__gathered *gathered;    /* its parts in shared ranges */
-    struct tn__placed_object *places; /* by zone, in the session's tree; NULL: not there */
+    struct tn__placed_object *places; /* by part, in the session's tree; NULL: not there */
 
     struct tn__link *link; /* the link that it is currently part of */
     uint64_t explored;     /* the last query that followed its references */

@@ -150,15 +150,15 @@ static int describe_object(struct tn__link *link, const struct tn__object *objec
                       : data->sections[i].kind    ? data->sections[i].address
                                                   : 0;
     describe_place(object, out);
-    out->bytes = data->bytes;
-    out->length = data->size;
+    out->bytes = data->image ? NULL : data->bytes; /* section numbers are not those of the file */
+    out->length = out->bytes ? data->size : 0;
     out->functions = functions;
     out->function_count = settle_functions(found, count, most_of(data), functions);
     out->section_addresses = sections;
     out->section_count = data->section_count;
     out->symbol_addresses = object->plan->addresses;
     out->symbol_count = data->symbol_count - data->split;
-    out->format = data->bytes ? data->format : NULL;
+    out->format = out->bytes ? data->format : NULL;
     return 0;
 }
 

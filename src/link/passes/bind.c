@@ -190,7 +190,7 @@ static uint64_t handle_of(const struct tn__link *link, const struct tn__object *
 {
     if (tn__session_is_elsewhere(link->session))
         return object->window->start + object->plan->library->number;
-    for (int zone = 0; zone < TN_ZONES; zone++)
+    for (int zone = 0; zone < TN__PLACES; zone++)
         if (object->ranges[zone])
             return object->ranges[zone]->address;
     return object->window->start - 1 - object->plan->library->number;

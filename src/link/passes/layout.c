@@ -174,6 +174,8 @@ int tn__object_take(struct tn__link *link, struct tn__object *object)
                                     &object->ranges[zone], &plan->backings[zone], link->err);
     if (!code)
         code = take_tls(link, object);
+    if (!code && object->data->image)
+        code = object->data->image->map(link, object);
     if (code)
         tn__append(link->err, ", for %s", object->name);
     return code;
@@ -349,6 +351,10 @@ void tn__object_give_back(struct tn__object *object)
             tn__codemem_give(object->window, object->ranges[zone]);
     if (object->ranges[TN__PART_TLS])
         tn__tls_give(object->ranges[TN__PART_TLS]);
+    if (object->ranges[TN__PART_IMAGE]) {
+        struct tn__image *image = tn__container_of(object->ranges[TN__PART_IMAGE], struct tn__image, range);
+        image->unmap(image);
+    }
     memset(object->ranges, 0, sizeof object->ranges);
     tn__object_leave_gathered(object);
 }

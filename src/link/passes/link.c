@@ -194,10 +194,14 @@ static int protect_all(struct tn__link *link)
     int code = link->large ? publish_runs(link) : 0;
     for (struct tn__gathering *g = link->gatherings; !code && g; g = g->next)
         code = tn__codemem_publish(g->window, g->range, link->err);
-    for (size_t i = 0; i < link->count; i++)
+    for (size_t i = 0; i < link->count; i++) {
+        struct tn__object *object = link->objects[i];
         for (int zone = 0; !code && zone < TN_ZONES; zone++)
-            if (link->objects[i]->ranges[zone])
-                code = tn__codemem_publish(link->objects[i]->window, link->objects[i]->ranges[zone], link->err);
+            if (object->ranges[zone])
+                code = tn__codemem_publish(object->window, object->ranges[zone], link->err);
+        if (!code && object->data->image)
+            code = object->data->image->protect(link, object);
+    }
     return code;
 }
 
@@ -257,10 +261,11 @@ static int reserve_lists(struct tn__link *link) TN__LOCKED
     return tn__no_memory(link->err, NULL);
 }
 
-/* Where the object's code begins, gathered sections apart unless it has no other; 0: there is none. */
+/* Where the object's code begins, gathered sections apart unless it has no other, and without stubs if it has an image;
+ * 0: there is none. */
 static uint64_t code_of(const struct tn__object *object)
 {
-    if (object->ranges[TN_ZONE_CODE])
+    if (object->ranges[TN_ZONE_CODE] && !object->data->image)
         return object->ranges[TN_ZONE_CODE]->address;
     uint64_t lowest = 0;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
@@ -269,6 +274,14 @@ static uint64_t code_of(const struct tn__object *object)
             lowest = section->address;
     }
     return lowest;
+}
+
+/* A set of tables stays within a window (unwind_sets.c), or an image: its number, which no other one has. */
+static uint32_t window_of(const struct tn__link *link, const struct tn__object *object)
+{
+    const struct tn__mem_range *image = object->ranges[TN__PART_IMAGE];
+    return image ? (uint32_t)(image->address >> 12) | 1U << 31
+                 : (uint32_t)(object->window - link->session->memory.windows);
 }
 
 static void register_unwind(struct tn__link *link, struct tn__object *object,
@@ -285,7 +298,7 @@ static void register_unwind(struct tn__link *link, struct tn__object *object,
         .address = section->address,
         .code = code,
         .size = section->size < UINT32_MAX ? (uint32_t)section->size : UINT32_MAX,
-        .window = (uint32_t)(object->window - link->session->memory.windows),
+        .window = window_of(link, object),
     };
     tn__unwind_register(&link->session->unwind, table, as);
 }

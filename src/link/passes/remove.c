@@ -58,7 +58,7 @@ void tn__object_hide(struct tn__object *object)
 static void leave_places(struct tn__object *object)
 {
     struct tn_session *session = object->owner->library->session;
-    for (int zone = 0; zone < TN_ZONES; zone++)
+    for (int zone = 0; zone < TN__PLACES; zone++)
         if (object->ranges[zone])
             tn__tree_remove(&session->places, &object->places[zone].tree);
     tn__free(session->allocator, object->places);

@@ -12,7 +12,7 @@
 
 static bool holds(const struct tn__object *object, uint64_t address)
 {
-    for (int zone = 0; zone < TN_ZONES; zone++)
+    for (int zone = 0; zone < TN__PLACES; zone++)
         if (object->ranges[zone] && address - object->ranges[zone]->address < object->ranges[zone]->size)
             return true;
     return false;
@@ -20,8 +20,8 @@ static bool holds(const struct tn__object *object, uint64_t address)
 
 static bool place_object(struct tn_session *session, struct tn__object *object)
 {
-    object->places = tn__alloc(session->allocator, TN_ZONES * sizeof *object->places);
-    for (int zone = 0; object->places && zone < TN_ZONES; zone++)
+    object->places = tn__alloc(session->allocator, TN__PLACES * sizeof *object->places);
+    for (int zone = 0; object->places && zone < TN__PLACES; zone++)
         if (object->ranges[zone]) {
             object->places[zone] = (struct tn__placed_object){{.key = object->ranges[zone]->address}, object};
             tn__tree_insert(&session->places, &object->places[zone].tree);

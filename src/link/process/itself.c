@@ -67,6 +67,8 @@ static bool add_range(void *context, int part, const struct tn__mem_range *range
 {
     struct snapshot *s = context;
     struct library *library = &s->libraries[s->library_count - 1];
+    if (part == TN__PART_IMAGE)
+        return true; /* it shows its own segments */
     if (part == TN__PART_TLS) {
         int64_t start = (int64_t)tn__tls_distance(range), end = start + (int64_t)range->size;
         bool first = library->tls_start == library->tls_end;
@@ -148,6 +150,13 @@ static void free_snapshot(struct snapshot *s)
 }
 
 /* ---- dl_iterate_phdr ---- */
+
+static tn__visit_images *images; /* NULL: there is none */
+
+void tn__itself_watch_images(tn__visit_images *all)
+{
+    __atomic_store_n(&images, all, __ATOMIC_RELAXED);
+}
 
 typedef int visit_info(struct dl_phdr_info *info, size_t size, void *context);
 
@@ -241,6 +250,10 @@ int tn__dl_iterate_phdr(visit_info *visit, void *context)
         code = dl_iterate_phdr(visit_host, &iteration);
     if (!code)
         code = visit_libraries(&iteration);
+    tn__visit_images *all = __atomic_load_n(&images, __ATOMIC_RELAXED);
+    const struct snapshot *s = &iteration.snapshot;
+    if (!code && all)
+        code = all(visit, context, s->host_adds + s->adds, s->host_subs + s->subs);
     free_snapshot(&iteration.snapshot);
     return code;
 }
@@ -304,6 +317,8 @@ static int answer(void *context, struct tn__object *object, struct tn_tracker *c
     struct tn_library *library = (*owner)->library;
     uint64_t base = question->address; /* of a library that has stubs only */
     each_range(library, note_base, &base);
+    if (object && object->ranges[TN__PART_IMAGE])
+        base = object->ranges[TN__PART_IMAGE]->address;
     const struct tn__entry *entry = object ? symbol_at(object, question->address) : stub_at(library, question->address);
     const char *name = entry ? name_of(library, entry) : NULL;
     *question->info = (Dl_info){.dli_fname = library->name,

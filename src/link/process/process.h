@@ -89,6 +89,11 @@ bool tn__callbacks_of(const struct tn_tracker *tracker) TN__LOCKED;
 /* dladdr (whose second argument is a Dl_info *) and dl_iterate_phdr as seen by loaded code. The second one also returns
  * -1 if memory is out. */
 int tn__dladdr(const void *address, void *info);
+/* What shows loaded shared libraries to dl_iterate_phdr, with these counts; the first one is set when there are
+ * some. */
+typedef int tn__visit_images(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context,
+                             unsigned long long adds, unsigned long long subs);
+void tn__itself_watch_images(tn__visit_images *images);
 int tn__dl_iterate_phdr(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 
 /* ---- thread_exits.c ---- */

@@ -76,6 +76,11 @@ int tn__library_add_object(struct tn_library *library, const struct tn_input *gi
     code = tn__library_read(library, &input, source.may_change, &data, err);
     if (source.refused)
         *source.refused = data.is_refused;
+    if (!code && data.image) {
+        code = data.image->add(library, &data, err);
+        if (code)
+            tn__arena_free(&data.arena);
+    }
     return code ? code : enter_when_free(library, &data, start, err);
 }
 

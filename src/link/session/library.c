@@ -146,6 +146,7 @@ void tn__library_free(struct tn_library *library)
     const struct tn_allocator *from = library->session->allocator;
     free_lists(library);
     tn__library_free_names(library);
+    tn__free(from, library->opened.called);
     tn__suppliers_free(from, library->resolvers.first);
     while (!tn__list_is_empty(&library->trackers)) {
         struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);

@@ -134,7 +134,7 @@ void tn__session_sweep_lost(struct tn_session *session)
 static void count_object(struct tn_stats *stats, const struct tn__object *object)
 {
     stats->lingering_objects++;
-    for (int zone = 0; zone < TN_ZONES; zone++)
+    for (int zone = 0; zone < TN__PLACES; zone++)
         stats->lingering_bytes += object->ranges[zone] ? object->ranges[zone]->size : 0;
 }
 

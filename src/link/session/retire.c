@@ -25,9 +25,12 @@ static int by_address(const void *a, const void *b)
  * noted. */
 static void note_places(struct tn__places *places, const struct tn__object *object)
 {
-    const struct tn__mem_range *code = object->ranges[TN_ZONE_CODE];
+    const struct tn__mem_range *image = object->ranges[TN__PART_IMAGE], *stubs = object->ranges[TN_ZONE_CODE],
+                               *code = image ? image : stubs;
     if (code)
         places->items[places->count++] = (struct tn_range){code->address, code->size};
+    if (image && stubs)
+        places->items[places->count++] = (struct tn_range){stubs->address, stubs->size};
     for (uint32_t i = 0; i < object->entry_count; i++) {
         const struct tn__entry *entry = object->entries[i];
         if (entry->kind == TN__ENTRY_LINKED && entry->object == object &&
@@ -47,7 +50,7 @@ static bool find_places(struct tn__retirement *r)
     size_t most = 0;
     for (struct tn_tracker *owner = NULL; (owner = next_owner(r, owner));)
         for (TN_EACH(struct tn__object, object, &owner->objects, owned))
-            most += 1 + object->entry_count;
+            most += 2 + object->entry_count;
     places->items = tn__alloc(r->library->session->allocator, most * sizeof *places->items);
     if (!places->items && most)
         return false;
