@@ -20,6 +20,10 @@ struct tn_format;
 /* ELF64, little-endian (gABI 4.1). The relocation types of each are those of its psABI; `tenon relocs` prints them. */
 extern TN_API const struct tn_format tn_format_elf_x86_64, tn_format_elf_aarch64, tn_format_elf_riscv64;
 
+/* Shared libraries for x86-64 (gABI 4.1, chapter 5), which are opened by this linker, without one of the system's:
+ * also in a static program (doc/SHARED.md). Stands before tn_format_elf_x86_64. */
+extern TN_API const struct tn_format tn_format_elf_shared_x86_64;
+
 /* Mach-O objects (Apple's "OS X ABI Mach-O File Format Reference"), and of universal files the object or archive for
  * the architecture. Names of C are looked up as in C: `puts` finds _puts, and main is found as `main`. A name that does
  * not begin with an underscore in the file has the prefix "\1" here. arm64e is refused. */

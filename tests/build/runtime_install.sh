@@ -64,6 +64,7 @@ share/doc/tenon/doc/PASSES.md
 share/doc/tenon/doc/REDIRECT.md
 share/doc/tenon/doc/RELOCATIONS.md
 share/doc/tenon/doc/SESSION.md
+share/doc/tenon/doc/SHARED.md
 share/doc/tenon/doc/TIERS.md
 share/doc/tenon/doc/figures.svg
 share/doc/tenon/examples/heap/Makefile

@@ -162,6 +162,11 @@ $(order): tests/link/data/order.h
 $(BUILD)/tests/link/process/callbacks: | $(call data_of,callbacks)
 $(BUILD)/tests/link/process/itself: | $(call data_of,itself)
 $(BUILD)/tests/link/dl/open: | $(call data_of,dl_caller dl_variables)
+$(BUILD)/tests/link/shared/read: | $(link_data)/shared.so
+$(link_data)/shared.so: tests/link/data/shared.c
+	@mkdir -p $(@D)
+	$(call step,LINK)$(CC) -O1 -fPIC -shared -nostdlib -fno-asynchronous-unwind-tables -Wl,--hash-style=both \
+		-Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -Wl,-soname,shared.so $< -o $@
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
 

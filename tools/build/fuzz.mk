@@ -10,7 +10,7 @@
 SECONDS ?= 60
 out := $(BUILD)/run
 targets := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
-seeds := $(wildcard $(foreach end,o a lib,$(SEEDS)/link/data/*.$(end) $(SEEDS)/link/data/*/*.$(end)))
+seeds := $(wildcard $(foreach end,o a lib so,$(SEEDS)/link/data/*.$(end) $(SEEDS)/link/data/*/*.$(end)))
 fuzzed := -max_len=65536 -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=64
 
 # $(call each_entry,COMMANDS): they find $name and $target, and the seeds in a folder.

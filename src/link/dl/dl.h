@@ -69,6 +69,11 @@ void tn__dl_forget_paths(const struct tn_library *library) TN__LOCKED;
 
 /* tn__library_open_again of the library of a path; NULL: there is none, or more has to be done. */
 struct tn_library *tn__dl_open_path_again(struct tn_session *session, const char *path, uint64_t flags) TN__LOCKED;
+/* What a library that is added to needs, by the name of a file: found or loaded, and searched after what the library
+ * searches already. Without tn_dl_offer there is nothing to do. */
+int tn__dl_need(struct tn_library *library, const char *path, struct tn_error *err) TN__UNLOCKED;
+/* Where a file of this name is needed, the library is it, unless another one is. TN_ENOMEM. */
+int tn__dl_also_called(struct tn_library *library, const char *path, struct tn_error *err) TN__UNLOCKED;
 /* The library of a path, loaded if there is none, and claimed. `from` asks for it. `may_load` false: NULL if there is
  * none. */
 struct tn_library *tn__dl_claim_path(struct tn_library *from, const char *path, bool may_load,

@@ -62,6 +62,19 @@ static struct tn__dl_path *find_path(const struct tn_session *session, const cha
     return at;
 }
 
+/* The library that a path leads to, or that is called so; NULL: there is none. */
+static struct tn_library *find_library(const struct tn_session *session, const char *path) TN__LOCKED
+{
+    const struct tn__dl_path *entry = find_path(session, path);
+    if (entry)
+        return entry->library;
+    struct tn_library *library = session->libraries;
+    while (library && (!library->opened.called || library->removed || library->opened.is_closing ||
+                       strcmp(library->opened.called, path)))
+        library = library->next;
+    return library;
+}
+
 static int add_path(struct tn_library *library, const char *path, struct tn_error *err) TN__LOCKED
 {
     struct tn__dl *dl = tn__dl_of(library->session);
@@ -135,8 +148,7 @@ static struct tn_library *load(struct tn_library *from, const char *path, struct
 static struct tn_library *find_or_load(struct tn_library *from, const char *path, struct tn_error *err)
 {
     tn__session_lock(from->session);
-    const struct tn__dl_path *entry = find_path(from->session, path);
-    struct tn_library *library = entry ? entry->library : NULL;
+    struct tn_library *library = find_library(from->session, path);
     if (library)
         library->opened.is_asked = true;
     tn__session_unlock(from->session);
@@ -145,8 +157,8 @@ static struct tn_library *find_or_load(struct tn_library *from, const char *path
 
 struct tn_library *tn__dl_open_path_again(struct tn_session *session, const char *path, uint64_t flags)
 {
-    const struct tn__dl_path *entry = find_path(session, path);
-    return entry && !entry->is_empty && tn__library_open_again(entry->library, flags) ? entry->library : NULL;
+    struct tn_library *library = find_library(session, path);
+    return library && tn__library_open_again(library, flags) ? library : NULL;
 }
 
 struct tn_library *tn__dl_claim_path(struct tn_library *from, const char *path, bool may_load, struct tn_error *err)
@@ -155,15 +167,88 @@ struct tn_library *tn__dl_claim_path(struct tn_library *from, const char *path, 
     take_right(session);
     struct tn_library *library = may_load ? find_or_load(from, path, err) : NULL;
     tn__session_lock(session);
-    const struct tn__dl_path *entry = find_path(session, path);
-    int code = entry || library ? 0 : may_load ? TN_EUNDEF : tn__fail(err, TN_EUNDEF, "%s is not open", path);
-    if (!code && entry)
-        library = entry->library;
+    struct tn_library *known = find_library(session, path);
+    int code = known || library ? 0 : may_load ? TN_EUNDEF : tn__fail(err, TN_EUNDEF, "%s is not open", path);
+    if (known)
+        library = known;
     if (!code)
         code = tn__library_claim(library, err);
     tn__session_unlock(session);
     give_right(session);
     return code ? NULL : library;
+}
+
+/* ---- what a library says that it needs ---- */
+
+static bool searches(const struct tn_library *library, const struct tn_library *needed)
+{
+    for (size_t i = 0; i < library->search_count; i++)
+        if (library->search[i].library == needed)
+            return true;
+    return library == needed;
+}
+
+static int search_too(struct tn_library *library, struct tn_library *needed, struct tn_error *err) TN__LOCKED
+{
+    const struct tn_allocator *from = library->session->allocator;
+    size_t count = library->search_count;
+    int code = tn__libraries_check(library, needed, err);
+    if (code || searches(library, needed))
+        return code;
+    struct tn_search *order = tn__alloc_zeroed(from, count + 1, sizeof *order);
+    if (!order)
+        return tn__no_memory(err, library->name);
+    for (size_t i = 0; i < count; i++)
+        order[i] = library->search[i];
+    order[count].library = needed;
+    tn__free(from, library->search);
+    library->search = order;
+    library->search_count = count + 1;
+    return 0;
+}
+
+static bool is_offered(struct tn_session *session)
+{
+    tn__session_lock(session);
+    bool offered = session->dl && tn__dl_of(session)->offered.load;
+    tn__session_unlock(session);
+    return offered;
+}
+
+int tn__dl_need(struct tn_library *library, const char *path, struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    struct tn_error why;
+    if (!is_offered(session))
+        return 0;
+    take_right(session);
+    struct tn_library *needed = find_or_load(library, path, &why);
+    int code = needed ? 0 : tn__fail(err, why.code, "%s needs %s: %s", library->name, path, why.text);
+    if (!code) {
+        tn__session_lock(session);
+        code = search_too(library, needed, err);
+        tn__session_unlock(session);
+    }
+    give_right(session);
+    return code;
+}
+
+int tn__dl_also_called(struct tn_library *library, const char *path, struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    size_t size = strlen(path) + 1;
+    char *called = tn__alloc(session->allocator, size);
+    if (!called)
+        return tn__no_memory(err, path);
+    memcpy(called, path, size);
+    tn__session_lock(session);
+    bool is_new = !library->opened.called && !(session->dl && find_library(session, path));
+    if (is_new)
+        library->opened.called = called;
+    tn__session_unlock(session);
+    if (!is_new)
+        tn__free(session->allocator, called);
+    return 0;
 }
 
 int tn_dl_library(struct tn_library *from, const char *path, struct tn_library **out, struct tn_error *err)

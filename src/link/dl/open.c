@@ -46,8 +46,11 @@ static void after_fork(struct tn_session *session) TN__LOCKED
     if (!dl->depth || pthread_equal(dl->loader, pthread_self()))
         return;
     dl->depth = 0;
-    for (struct tn__dl_path *path = dl->paths; path; path = path->next)
+    for (struct tn__dl_path *path = dl->paths; path; path = path->next) {
         path->is_lost |= path->is_empty;
+        if (path->is_empty)
+            path->library->opened.called = NULL; /* of an allocator that may be in use by a thread that is not here */
+    }
 }
 
 static int check_closed(const struct tn_library *library, bool goes, struct tn_error *err) TN__LOCKED

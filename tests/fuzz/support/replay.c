@@ -42,7 +42,7 @@ static int run_file(const char *path)
 static bool is_object(const char *name)
 {
     const char *end = strrchr(name, '.');
-    return end && (!strcmp(end, ".o") || !strcmp(end, ".a"));
+    return end && (!strcmp(end, ".o") || !strcmp(end, ".a") || !strcmp(end, ".so"));
 }
 
 /* Runs the folder's files, of which there are so many. */
