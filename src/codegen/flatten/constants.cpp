@@ -102,7 +102,9 @@ static bool is_direct(const TargetMachine &machine, const GlobalValue &global)
 
 uint32_t tn__flattener::address_of(const GlobalValue *global, int64_t addend)
 {
-    if (global->isThreadLocal() || global->getAddressSpace() || addend != int32_t(addend)) {
+    auto *variable = dyn_cast<GlobalVariable>(global);
+    bool is_elsewhere = (variable && variable->getCodeModel()) || global->isAbsoluteSymbolRef();
+    if (global->isThreadLocal() || global->getAddressSpace() || addend != int32_t(addend) || is_elsewhere) {
         refuse(global->isThreadLocal() ? "a thread-local variable" : "an address");
         return 0;
     }
