@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The program's own .symtab, read from its file with libelf at the first question. It also knows static functions; a
- * name that occurs twice is answered by its global definition, or not at all if there is none. */
+ * name that occurs twice is answered by its global definition, or not at all if there is none. An indirect function
+ * (gABI, STT_GNU_IFUNC), such as memcpy of a static program, is answered by what its resolver chooses. */
 
 #include <elf.h>
 #include <libelf.h>
@@ -13,7 +14,7 @@
 struct host_symbol {
     const char *name;
     uint64_t address;
-    bool global;
+    bool global, indirect;
 };
 
 static struct {
@@ -51,12 +52,14 @@ static void collect_symbols(const Elf64_Sym *symbols, size_t count, const char *
         const Elf64_Sym *symbol = &symbols[i];
         unsigned type = ELF64_ST_TYPE(symbol->st_info);
         bool defined = symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE;
-        if (!defined || symbol->st_name >= names_size || (type != STT_FUNC && type != STT_OBJECT))
+        if (!defined || symbol->st_name >= names_size ||
+            (type != STT_FUNC && type != STT_OBJECT && type != STT_GNU_IFUNC))
             continue;
         host.symbols[host.count++] = (struct host_symbol){
             .name = names + symbol->st_name,
             .address = symbol->st_value + bias,
             .global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL,
+            .indirect = type == STT_GNU_IFUNC,
         };
     }
     if (host.count)
@@ -114,5 +117,6 @@ void *tn_resolve_symtab(void *unused, const char *name)
     bool twice = first + 1 < host.count && !strcmp(host.symbols[first + 1].name, name);
     if (twice && !host.symbols[first].global)
         return NULL;
-    return (void *)(uintptr_t)host.symbols[first].address;
+    uint64_t address = host.symbols[first].address;
+    return host.symbols[first].indirect ? ((void *(*)(void))(uintptr_t)address)() : (void *)(uintptr_t)address;
 }
