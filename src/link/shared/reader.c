@@ -259,7 +259,6 @@ static int check_flags(const struct tn__shared_reader *r)
     if (more & DF_1_NOOPEN)
         return tn__fail(r->err, TN_ENOTSUP, "%s: says that it cannot be opened (DF_1_NOOPEN)", name);
     r->shared->stays = more & DF_1_NODELETE;
-    r->shared->needs_static_tls = flags & DF_STATIC_TLS;
     return 0;
 }
 

@@ -64,8 +64,7 @@ struct tn__shared {
     const char *soname; /* NULL: there is none */
     const char **needed;
     size_t needed_count;
-    bool stays;            /* DF_1_NODELETE */
-    bool needs_static_tls; /* DF_STATIC_TLS */
+    bool stays; /* DF_1_NODELETE */
 };
 
 static inline struct tn__shared *tn__shared_of(const struct tn__object_data *data)
@@ -113,9 +112,9 @@ struct tn__shared_reader {
     struct tn__object_data *object;
     struct tn__shared *shared;
     struct tn_error *err;
-    uint64_t tags[TN__DT_TAGS];            /* 0: there is no such entry */
-    Elf64_Phdr tls;                        /* p_memsz 0: there is none */
-    uint64_t dynamic_offset, dynamic_size; /* in the file */
+    uint64_t tags[TN__DT_TAGS]; /* 0: there is no such entry */
+    Elf64_Phdr tls;             /* p_memsz 0: there is none */
+    uint64_t dynamic_size;
     const char *strings;
     uint64_t strings_size;
     uint32_t file_symbols; /* those of the file, by number */
@@ -127,7 +126,7 @@ struct tn__shared_reader {
     bool *is_used;                   /* by symbol: a relocation refers to it */
     uint32_t tls_section, tls_zeros; /* 0: none */
     uint64_t *indirect;              /* addresses of IRELATIVE relocations: each has a symbol of its own at the end */
-    size_t indirect_count, indirect_capacity;
+    size_t indirect_count;
     uint64_t *reloc_counts; /* by section */
 };
 

@@ -55,6 +55,7 @@ library section $cc -ffunction-sections -fdata-sections -Wl,--gc-sections
 # shellcheck disable=SC2086
 for flags in "" -Wl,-z,pack-relative-relocs -Wl,-z,now -Wl,-z,separate-loadable-segments -mtls-dialect=gnu2 \
     -Wl,--hash-style=sysv -Wl,-z,nognustack; do
+    [ -x "$clang" ] || break
     library "clang$(tr -c '[:alnum:]\n' _ <<<"$flags")" "$clang" $lld $flags
 done
 
@@ -66,7 +67,9 @@ for flags in -O0 -O1 -O2; do
     $cxx -fPIC -shared $flags -Wl,--version-script=run.map "$sources/throws.cpp" -o "libthrows$flags.so" || exit 1
 done
 # shellcheck disable=SC2086
-"$clang++" -O1 -fPIC -shared $lld -Wl,--version-script=run.map "$sources/throws.cpp" -o libthrows_clang.so || exit 1
+[ ! -x "$clang" ] ||
+    "$clang++" -O1 -fPIC -shared $lld -Wl,--version-script=run.map "$sources/throws.cpp" -o libthrows_clang.so ||
+    exit 1
 
 table table.c "${libraries[@]}" libthrows-O1.so "${runtime[@]}"
 (cd "$OLDPWD" && tenon -static -DTABLE=table "$work/table.c" "$sources/run.c" -o "$work/static") || exit 1

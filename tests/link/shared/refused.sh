@@ -10,6 +10,7 @@ if [ "$(uname -m)" != x86_64 ] || [ "$(ldd --version 2>&1 | grep -c musl)" != 0 
     exit
 fi
 cc=${CC:-gcc} sources=$PWD/tests/link/shared/compared
+musl=$(realpath "$BUILD/musl/libtenon.a") include=$PWD/include
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 PKG_CONFIG_PATH=$BUILD/pkgconfig
@@ -94,7 +95,7 @@ says "more thread-local data than there is" ./liblarge.so \
 
 # ---- a program with musl ----
 
-if ! musl-gcc -v >/dev/null 2>&1 || ! [ -e "$OLDPWD/$BUILD/musl/libtenon.a" ]; then
+if ! musl-gcc -v >/dev/null 2>&1 || ! [ -e "$musl" ]; then
     echo "ok in a program with musl # SKIP no musl-gcc, or no runtime for it"
     exit
 fi
@@ -104,8 +105,8 @@ extern char host_puts[] __asm__("puts");
 static const struct tn_export entries[] = {{"puts", host_puts}};
 const struct tn_symbol_table table = {entries, 1};
 END
-musl-gcc -std=gnu11 -O1 -static -DTABLE=table -I"$OLDPWD/include" table.c "$sources/run.c" "$sources/tenon.c" \
-    "$OLDPWD/$BUILD/musl/libtenon.a" -o run || exit 1
+musl-gcc -std=gnu11 -O1 -static -DTABLE=table -I"$include" table.c "$sources/run.c" "$sources/tenon.c" "$musl" \
+    -o run || exit 1
 says "glibc's in a program with musl" ./libstack.so executable
 echo '#include <stdio.h>' >plain.c; echo 'int run(void) { return puts("plain"); }' >>plain.c
 $cc -shared -fPIC plain.c -o libplain.so
