@@ -9,10 +9,10 @@
 here=tests/baseline
 out=$BUILD/tests/baseline/unwind
 mkdir -p "$out" || exit 1
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -funwind-tables -emit-llvm -c $here/source/unwind.c -o "$out/unwind.bc" ||
-    exit 1
-some "functions of both compilers" "$("$BUILD/tenon" compile -O0 --baseline --stats "$out/unwind.bc" -o "$out/unwind.o" \
-    2>&1 | grep ' 4 functions; 1 left to LLVM')"
+flags=(-O1 -Xclang -disable-llvm-passes -funwind-tables -emit-llvm)
+"$LLVM_BIN/clang" "${flags[@]}" -c $here/source/unwind.c -o "$out/unwind.bc" || exit 1
+said=$("$BUILD/tenon" compile -O0 --baseline --stats "$out/unwind.bc" -o "$out/unwind.o" 2>&1)
+some "functions of both compilers" "$(grep ' 4 functions; 1 left to LLVM' <<<"$said")"
 answers "linked by the system's linker" 10 sh -c "${CC:-gcc} '$out/unwind.o' -o '$out/unwind' && '$out/unwind'"
 answers "linked by Tenon" 10 "$BUILD/tenon" run "$out/unwind.o"
 answers "lazily" 10 "$BUILD/tenon" run -O0 --baseline --lazy "$out/unwind.bc"
