@@ -90,6 +90,7 @@ static void take_definition(struct tn__object *object, uint32_t index)
 {
     struct tn__symbol *symbol = &object->data->symbols[index];
     struct tn__entry *entry = symbol->entry;
+    bool was_common = entry->kind == TN__ENTRY_OBJECT && tn__strength_is_common(entry->strength);
     entry->kind = TN__ENTRY_OBJECT;
     entry->strength = strength_of(object, symbol);
     entry->hidden = symbol->hidden || object->data->input.flags & TN_INPUT_HIDDEN;
@@ -97,7 +98,8 @@ static void take_definition(struct tn__object *object, uint32_t index)
     entry->callable = symbol->place == TN__PLACE_ABSOLUTE && symbol->type == TN__TYPE_FUNCTION;
     entry->object = object;
     entry->symbol = index;
-    entry->common_size = entry->common_shift = 0;
+    if (!was_common)
+        entry->common_size = entry->common_shift = 0;
     if (tn__strength_is_common(entry->strength))
         merge_common(entry, symbol);
     if (symbol->place == TN__PLACE_ALIAS)
@@ -153,6 +155,7 @@ int tn__object_define(struct tn__object *object, uint32_t index, const struct tn
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
                         object->name, owner_of(entry));
     bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
+    overrides |= merges && tn__entry_is_later(entry, object->input, journal);
     if (!overrides && !merges)
         return 0;
     code = symbol->place == TN__PLACE_ALIAS ? object->data->format->steps->check_alias(object, symbol, err) : 0;
@@ -160,10 +163,10 @@ int tn__object_define(struct tn__object *object, uint32_t index, const struct tn
         return code;
     if (!tn__journal_note(journal, entry))
         return tn__no_memory(err, object->name);
-    if (merges)
-        merge_common(entry, symbol);
-    else
+    if (overrides)
         take_definition(object, index);
+    else
+        merge_common(entry, symbol);
     return 0;
 }
 
