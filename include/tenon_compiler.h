@@ -63,7 +63,7 @@ struct tn_compile_options {
     int (*hook)(void *context, enum tn_hook when, void *llvm_module, struct tn_error *err);
     void *hook_context;
     /* Not 0: threads that run the code may be older than its link, and not attached. So it asks for the place of its
-     * thread-local variables, in the general-dynamic or the local-dynamic model, even if it was compiled for a program
+     * thread-local variables, by TLS descriptors where the format has them, even if it was compiled for a program
      * (-fPIE). A JIT sets it for itself, unless its session has TN_SESSION_OWN_THREADS. */
     int any_threads;
     /* Not 0: at level 0, functions are compiled by the baseline compiler (doc/BASELINE.md), and by LLVM only where that

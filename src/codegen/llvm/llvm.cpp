@@ -260,6 +260,11 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)
     options.EnableMachineOutliner = false; /* AArch64 and RISC-V ask for it; absent.cpp leaves it out */
 }
 
+void tn__llvm_use_descriptors(LLVMTargetMachineRef machine)
+{
+    unwrap(machine).Options.EnableTLSDESC = true;
+}
+
 /* ---- failing ---- */
 
 void tn__llvm_out_of_memory()

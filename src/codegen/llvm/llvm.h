@@ -88,6 +88,8 @@ bool tn__llvm_ask_feature(const struct tn__subtarget *subtarget, const char *fea
 
 /* The module's code will not be part of a program, so it asks for the place of its thread-local variables. */
 void tn__llvm_ask_for_thread_data(LLVMModuleRef module);
+/* And it asks by descriptors where the machine has a choice: their calls keep all other registers. */
+void tn__llvm_use_descriptors(LLVMTargetMachineRef machine);
 /* Initialisers through .init_array and, if wanted, a section for each function and variable. */
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 

@@ -51,9 +51,9 @@ static bool matches(const struct entry *entry, const struct tn_compile_options *
                                memcmp(&a->features, &b->features, sizeof a->features) == 0);
     return same_cpu && key->opt_level == options->opt_level && key->reloc_model == options->reloc_model &&
            key->code_model == options->code_model && !key->function_sections == !options->function_sections &&
-           !key->assembly_files == !options->assembly_files && same_text(key->triple, options->triple) &&
-           same_text(key->cpu, options->cpu) && same_text(key->features, options->features) &&
-           (options->triple || same_text(entry->wanted, triple));
+           !key->assembly_files == !options->assembly_files && !key->any_threads == !options->any_threads &&
+           same_text(key->triple, options->triple) && same_text(key->cpu, options->cpu) &&
+           same_text(key->features, options->features) && (options->triple || same_text(entry->wanted, triple));
 }
 
 static struct entry *take_idle(const struct tn_compile_options *options, const char *triple)

@@ -154,6 +154,8 @@ static LLVMTargetMachineRef create_machine(const struct tn__target *target, LLVM
     /* AArch64 would take GlobalISel at level 0; FastISel is what level 0 means on every target. */
     LLVMSetTargetMachineGlobalISel(machine, 0);
     tn__llvm_set_sections(machine, options->function_sections != 0);
+    if (options->any_threads)
+        tn__llvm_use_descriptors(machine);
     return machine;
 }
 
