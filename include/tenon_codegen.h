@@ -206,6 +206,9 @@ struct tn_image_options {
      * it is stale (doc/PACKAGES.md, "Copies of bodies and constants"). Borrowed for the call. */
     const struct tn_image_input *used;
     size_t used_count;
+    /* Not 0: the IR of functions with such copies becomes part of the image, for programs with a compiler to compile
+     * them again when they are stale (tn_image_load_options.compiler). It is not loaded, nor mapped. */
+    int keep_ir;
 };
 
 struct tn_image_stats {

@@ -23,11 +23,13 @@
 extern "C" {
 #endif
 
-struct tn_format;          /* tenon/format.h */
-struct tn_image;           /* opaque */
-struct tn_managed_runtime; /* opaque */
-struct tn_image_heaps;     /* opaque */
-struct tn_heap;            /* tenon_heap.h, as the following */
+struct tn_format;           /* tenon/format.h */
+struct tn_image;            /* opaque */
+struct tn_managed_runtime;  /* opaque */
+struct tn_image_heaps;      /* opaque */
+struct tn_image_recompiler; /* opaque */
+struct tn_compiler;         /* tenon_compiler.h */
+struct tn_heap;             /* tenon_heap.h, as the following */
 struct tn_handle;
 struct tn_type;
 
@@ -74,8 +76,17 @@ struct tn_image_load_options {
      * that give way are stored to; no others are. An error ends the opening, and undoes it. NULL: none gives way. */
     int (*unique)(void *context, struct tn_image_unique *rows, size_t count, struct tn_error *err);
     /* Called in place of stale functions, with their arguments: of those that were compiled with a body or a constant
-     * of an image that has another one by now (tn_image_options.used). NULL: images with such functions are refused. */
+     * of an image that has another one by now (tn_image_options.used), and that are not compiled again. NULL: images
+     * with such functions are refused. */
     void (*on_stale)(void);
+    /* Compiles stale functions again when they are first called, if the image is a file with their IR
+     * (tn_image_options.keep_ir), and tn_image_recompiler(). NULL: none is. */
+    const struct tn_compiler *compiler; /* its functions outlive the image; copied */
+    const struct tn_image_recompiler *recompiler;
+    /* If that fails, `on_error` is told why, with `context` (NULL: it is not told), and the call goes on in
+     * `on_failure`, which there has to be, as for lazy functions (tenon/lazy.h). */
+    void (*on_error)(void *context, const struct tn_error *error);
+    void (*on_failure)(void);
 };
 
 /* Verify the checksum of everything loaded from a file, which takes as long as reading it; otherwise only that of
@@ -125,6 +136,14 @@ TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size
  * has no heap, or is in another heap), TN_EUNDEF (symbols, types of the program), TN_EDUP (another open image has
  * changed a word of a third one in another way, or has a type of this name that is laid out in another way). */
 TN_API const struct tn_image_heaps *tn_image_heaps(void);
+
+/* What compiles stale functions again: `recompiler` of the options (doc/PACKAGES.md, "Stale functions"). Programs that
+ * do not name it contain none of this. Each function is compiled at most once, for the target of the image that was
+ * chosen, and uses the variables of the image; any number of threads may call it meanwhile. Opening reads no IR. What
+ * such code refers to is looked up in `images`, then by `resolver`, which have to stay as long as the image. Errors of
+ * opening, in addition to those above: TN_EINVAL (no compiler, no on_failure), TN_ENOTSUP (the IR was removed from the
+ * file), TN_EPERM, TN_ENOMEM. */
+TN_API const struct tn_image_recompiler *tn_image_recompiler(void);
 
 /* Makes a handle of the image's heap refer to a root. TN_EUNDEF (there is none of that name), TN_EINVAL (the image has
  * no heap, or the handle is of another one). */

@@ -189,6 +189,8 @@ void tn__os_unmap_file(struct tn__os_file *file);
 
 /* Opens a file to be read or mapped piece by piece; close *fd with tn__os_close. */
 int tn__os_open(const char *path, int *fd);
+/* The same file once more; the offset is shared. */
+int tn__os_open_again(int fd, int *again);
 /* The identity of an open file: a program may close descriptors it does not know, and reuse their numbers for other
  * files. */
 struct tn__os_identity {

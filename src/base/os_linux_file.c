@@ -55,6 +55,15 @@ int tn__os_open(const char *path, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
+int tn__os_open_again(int fd, int *again)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    *again = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return *again < 0 ? errno : 0;
+}
+
 int tn__os_read_open(int fd, uint64_t offset, void *bytes, size_t size, size_t *got)
 {
     int fault = tn__os_fault(false, NULL);

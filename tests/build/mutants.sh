@@ -34,3 +34,4 @@ check() {
 check tests/gc/support/collector.mutants src/gc/*/*.[ch] tests/gc/copying/*.c
 check tests/image/support/heap.mutants src/image/save/*.c src/image/heap/*.c src/image/write/saved.c \
     src/base/os_linux.c src/base/os_linux_replace.c src/gc/collect/permanent.c
+check tests/image/support/recompile.mutants src/image/load/*.c

@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "fuzz.h"
 #include "image/load/image.h"
+#include "tenon_compiler.h"
 
 static void *resolve(void *context, const char *name)
 {
@@ -33,6 +34,55 @@ static void compare_with_itself(const struct tn__image_view *view, uint32_t depe
     tn__arena_free(&image.arena);
 }
 
+static int refuse(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **module,
+                  const struct tn_module_description **description, struct tn_error *err)
+{
+    (void)context, (void)ir, (void)options, (void)module, (void)description, (void)err;
+    return TN_ENOTSUP;
+}
+
+static int refuse_part(void *module, const struct tn_part_request *request, struct tn_buffer *object,
+                       struct tn_error *err)
+{
+    (void)module, (void)request, (void)object, (void)err;
+    return TN_ENOTSUP;
+}
+
+static void close_none(void *module)
+{
+    (void)module;
+}
+
+static void nothing(void)
+{
+}
+
+/* As if all functions whose IR is kept were stale: the IR of each is read when its stub is called. */
+static void recompile(struct tn_image *image, const struct tn__image_source *from)
+{
+    static const struct tn_compiler compiler = {
+        .size = sizeof compiler, .open = refuse, .compile = refuse_part, .close = close_none};
+    struct tn_image_load_options options = {
+        .size = sizeof options, .compiler = &compiler, .recompiler = tn_image_recompiler(), .on_failure = nothing};
+    struct tn_error err;
+    const struct tn__image_opening opening = {image, &options, &err, NULL};
+    uint32_t cells = image->view.tables[TN__IMAGE_CELL_TABLE].count;
+    if (!image->view.tables[TN__IMAGE_KEPT_TABLE].count)
+        return;
+    image->stale = tn__arena_array(&image->arena, cells, sizeof *image->stale);
+    for (uint32_t cell = 0; cell < cells; cell++)
+        image->stale[cell] = tn__image_kept(&image->view, cell) ? TN__STALE_AGAIN : TN__FRESH;
+    bool good = options.recompiler->begin(&opening, from) == 0;
+    for (uint32_t cell = 0; cell < cells && good; cell++)
+        if (image->stale[cell] == TN__STALE_AGAIN) {
+            void (*function)(void);
+            memcpy(&function, &image->again[cell], sizeof function);
+            function();
+        }
+    if (image->file->recompilation)
+        image->file->end_recompilation(image->file->recompilation);
+}
+
 static void read_tables(const uint8_t *header, uint64_t available)
 {
     struct tn__arena arena = {.from = NULL};
@@ -56,6 +106,19 @@ static void read_tables(const uint8_t *header, uint64_t available)
     if (good)
         tn__image_check_items("fuzz", &view, &err);
     tn__arena_free(&arena);
+}
+
+/* Places of shared symbols are checked there. */
+static void read_kept(struct tn_image *image, const struct tn__image_source *from)
+{
+    const struct tn__image_mapping *m = &image->file->mapping;
+    struct tn_error err;
+    uint64_t available;
+    const uint8_t *header = tn__image_file_bytes(m, m->header, &available);
+    if (header && tn__image_read("fuzz", header, available, &image->arena, &image->view, &err) == 0 &&
+        available - image->view.size >= 4 * (uint64_t)image->view.places)
+        recompile(image, from);
+    tn__arena_free(&image->arena);
 }
 
 /* Signs the image that a mapped file has, in the file; what was mapped of it changes with it. */
@@ -92,6 +155,7 @@ static void load(const uint8_t *bytes, size_t size)
         tn__image_map("fuzz", &(struct tn__image_source){.size = size, .fd = fd}, mapping, &err) == 0) {
         sign_file(mapping, fd);
         read_tables(tn__image_file_bytes(mapping, mapping->header, &available), available);
+        read_kept(&image, &(struct tn__image_source){.size = size, .fd = fd});
         const struct tn__image_opening opening = {&image, &options, &err};
         if (tn__image_relocate(&opening) == 0)
             tn__image_register_frames(&opening);

@@ -8,7 +8,8 @@ MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit ci ci-build qemu-build test test-build test-slow test-races test-qemu test-aarch64 demo bench \
-	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions size \
+	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
+	bench-instructions size \
 	install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
@@ -432,7 +433,7 @@ bench-link bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 bench-instructions: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/instructions
-bench-jit bench-cache bench-tiers bench-passes bench-image bench-gc: all
+bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
 # The limit is for the smallest tool.

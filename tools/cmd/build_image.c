@@ -492,6 +492,7 @@ static bool take_options(struct job *job)
         .targets = settings->targets,
         .opt_level = settings->opt_level,
         .assembly_files = settings->assembly_files,
+        .keep_ir = settings->keeps_ir,
         .outputs = wanted_outputs(settings),
         .unknown_root = tool_unknown_root,
         .context = job,

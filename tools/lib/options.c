@@ -50,6 +50,8 @@ static const struct option options[] = {
     {FOR_BUILD, "--use", NULL, "FILE", NULL, ITEM,
      "FILE has the IR that an image of --depends was built from; functions may have copies of its bodies and "
      "constants"},
+    {FOR_BUILD, "--keep-ir", NULL, NULL, NULL, M(keeps_ir),
+     "keep the IR of functions with such copies in the image, to be compiled again if these become stale"},
     {FOR_BUILD, "--objects", NULL, "FILE", NULL, M(objects),
      "the image also gets the saved objects of FILE, an image without code"},
     {FOR_BUILD, "--value", NULL, "S=TEXT", NULL, ITEM,

@@ -150,7 +150,9 @@ struct annotation {
     /* Anything but calls from functions that are multiplied themselves needs one address that all versions share. */
     bool is_entry(const candidate &candidate) const
     {
-        return !candidate.function->hasLocalLinkage() || any_of(candidate.function->uses(), [&](const Use &use) {
+        if (!candidate.function->hasLocalLinkage() || candidate.function->hasFnAttribute("tenon.mv.shared"))
+            return true;
+        return any_of(candidate.function->uses(), [&](const Use &use) {
             auto *call = dyn_cast<CallBase>(use.getUser());
             return !isa<BlockAddress>(use.getUser()) &&
                    (!call || !call->isCallee(&use) || !index.count(call->getFunction()));

@@ -36,6 +36,14 @@ bool tn__may_be_copied(const llvm::GlobalObject &global, tn__references &out);
 void tn__keep_passing_only(llvm::Function &function);
 void tn__make_hidden(llvm::GlobalValue &global, const char *image);
 
+/* Copies of another image's bodies and constants: whether it is one, and making a declaration of it. What was concluded
+ * from the body goes with it (foreign.cpp). */
+bool tn__is_foreign(const llvm::GlobalValue &global);
+void tn__forget(llvm::GlobalObject &global);
+
+/* True for callees that have to be inlined: they come along with kept IR (kept.cpp). */
+bool tn__comes_along(const llvm::GlobalValue &global);
+
 /* Digests of such functions and constants, of everything that is known of them before optimisation: without names of
  * what is local, and without debug information. Linking modules together does not change them. */
 class tn__digests {

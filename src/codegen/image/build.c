@@ -27,6 +27,18 @@ static size_t leave_own(const struct tn__image_build *b, const char **needs, siz
     return kept;
 }
 
+/* As the versions of functions were compiled. */
+static int list_settings(struct tn__image_build *b, struct tn__image_contents *contents)
+{
+    struct tn__image_setting *settings = tn__arena_array(&b->arena, b->mv.count + 1, sizeof *settings);
+    contents->settings = settings;
+    for (size_t i = 0; settings && i <= b->mv.count; i++) {
+        const struct tn__mv_target *target = i < b->mv.count ? &b->mv.targets[i] : &b->mv.common;
+        settings[i] = (struct tn__image_setting){target->cpu, target->features};
+    }
+    return settings ? 0 : tn__image_no_memory(b);
+}
+
 static int write_metadata(struct tn__image_build *b)
 {
     struct tn__image_member *objects = b->members[TN_IMAGE_OBJECTS];
@@ -49,13 +61,20 @@ static int write_metadata(struct tn__image_build *b)
                                           .reliance_count = b->reliance_count,
                                           .reached = b->reached,
                                           .reached_count = b->reached_count,
+                                          .kept = b->kept,
+                                          .kept_count = b->kept_count,
+                                          .shared = b->shared,
+                                          .shared_count = b->shared_count,
+                                          .opt_level = b->options.opt_level,
                                           .layouts = b->layouts,
                                           .layout_count = b->layout_count,
                                           .saved = b->saved,
                                           .is_managed = b->is_managed};
     const char **needs = NULL;
     size_t need_count = 0;
-    int code = 0;
+    int code = list_settings(b, &contents);
+    if (code)
+        return code;
     if (b->saved && b->saved->view.machine != tn__image_machine(tn_cpu_arch_name(tn_cpu_targets_arch(b->targets))))
         return tn__fail(b->err, TN_EINVAL, "the objects were saved for %s",
                         tn__image_arch_name(b->saved->view.machine));
@@ -182,6 +201,7 @@ static void end_prepared(struct tn__image_build *b)
     tn_cpu_targets_destroy(b->targets);
     tn__free(NULL, b->functions);
     tn__image_free_items(b);
+    tn__image_free_kept(b);
     tn__arena_free(&b->gc.arena);
 }
 
@@ -260,6 +280,7 @@ static int build(struct tn__image_build *b, unsigned wanted, const struct tn_ima
     int code = 0;
     b->err = b->err ? b->err : &unread;
     b->given = options;
+    b->is_whole = wanted == WHOLE;
     for (size_t i = 0; i < outputs; i++)
         b->out[i] = (struct tn_buffer){0};
     if (stats && !tn__size_is_possible(stats->size))

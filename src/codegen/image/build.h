@@ -50,6 +50,10 @@ struct tn__image_build {
     struct tn__image_items offers, edges;
     struct tn__image_reliance *reliances;
     size_t reliance_count, reliance_capacity;
+    struct tn__image_kept *kept; /* in a build of all shards that keeps IR */
+    size_t kept_count, kept_capacity;
+    struct tn__image_shared *shared;
+    size_t shared_count, shared_capacity;
     const char **reached; /* names of images that these depend on, and so on, without their own */
     size_t reached_count, reached_capacity;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
@@ -63,6 +67,7 @@ struct tn__image_build {
     struct tn__arena arena;
 
     size_t shard_count;
+    bool is_whole;     /* all of these are wanted, and the tables */
     size_t first, end; /* the shards that are wanted, to before `end` */
     uint64_t *weights; /* of shards */
     bool *is_finished; /* for each shard: another process has compiled it */
@@ -116,6 +121,12 @@ int tn__image_take_bodies(struct tn__image_build *b);
 /* Adds copies of those that dependencies offer and the input uses, the edges to them, and which functions may contain
  * them. TN_EINVAL, TN_ESTALE (`used` is not what a dependency was built from), TN_ECOMPILE, TN_ENOMEM. */
 int tn__image_take_copies(struct tn__image_build *b);
+
+/* Marks the functions whose IR is kept, before they are annotated; and takes it, when the module is divided. TN_ENOMEM.
+ */
+int tn__image_mark_kept(struct tn__image_build *b);
+int tn__image_take_kept(struct tn__image_build *b);
+void tn__image_free_kept(struct tn__image_build *b);
 
 /* ---- versions.c ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Bodies and constants across images (doc/PACKAGES.md): those that this one offers, those that it takes copies of, and
- * which of its functions may contain which. */
+/* Bodies and constants across images (doc/PACKAGES.md): those that this one offers, those that it takes copies of,
+ * which of its functions may contain which, and the IR of these functions. */
 
 #include <stdlib.h>
 
@@ -154,4 +154,76 @@ int tn__image_take_copies(struct tn__image_build *b)
     for (size_t i = 0; i < count; i++)
         tn_buffer_free(&copies[i]);
     return code ? code : find_opaque(b);
+}
+
+/* ---- their IR ---- */
+
+int tn__image_mark_kept(struct tn__image_build *b)
+{
+    if (b->options.keep_ir)
+        tn__mv_mark_kept(b->unit.module, b->options.name);
+    return 0;
+}
+
+static bool take_function(void *context, const struct tn__mv_kept *kept)
+{
+    struct tn__image_build *b = context;
+    if (!tn__grow(NULL, &b->kept, &b->kept_capacity, b->kept_count + 1, sizeof *b->kept)) {
+        tn_buffer_free(&(struct tn_buffer){kept->bitcode.data, kept->bitcode.size});
+        return false;
+    }
+    b->kept[b->kept_count++] = (struct tn__image_kept){.cell = (uint32_t)kept->cell,
+                                                       .registers = kept->registers,
+                                                       .stack = kept->stack,
+                                                       .is_common = kept->is_common,
+                                                       .ir = kept->bitcode};
+    return true;
+}
+
+static bool take_name(void *context, const char *name, bool is_own, bool is_hidden)
+{
+    struct tn__image_build *b = context;
+    char *copy = tn__arena_text(&b->arena, name, strlen(name));
+    if (!copy || !tn__grow(NULL, &b->shared, &b->shared_capacity, b->shared_count + 1, sizeof *b->shared))
+        return false;
+    b->shared[b->shared_count++] = (struct tn__image_shared){copy, is_own, is_hidden};
+    return true;
+}
+
+static int by_cell(const void *a, const void *b)
+{
+    const struct tn__image_kept *x = a, *y = b;
+    return x->cell < y->cell ? -1 : x->cell > y->cell;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct tn__image_shared *)a)->name, ((const struct tn__image_shared *)b)->name);
+}
+
+int tn__image_take_kept(struct tn__image_build *b)
+{
+    static const struct tn__mv_visit_kept visit = {take_function, take_name};
+    size_t count = 0;
+    if (!b->options.keep_ir || !b->is_whole)
+        return 0;
+    if (!tn__mv_each_kept(b->unit.module, b->split, &visit, b))
+        return tn__image_no_memory(b);
+    if (b->kept_count)
+        qsort(b->kept, b->kept_count, sizeof *b->kept, by_cell);
+    if (b->shared_count)
+        qsort(b->shared, b->shared_count, sizeof *b->shared, by_name);
+    for (size_t i = 0; i < b->shared_count; i++)
+        if (!count || by_name(&b->shared[count - 1], &b->shared[i]) != 0)
+            b->shared[count++] = b->shared[i];
+    b->shared_count = count;
+    return 0;
+}
+
+void tn__image_free_kept(struct tn__image_build *b)
+{
+    for (size_t i = 0; i < b->kept_count; i++)
+        tn_buffer_free(&b->kept[i].ir);
+    tn__free(NULL, b->kept);
+    tn__free(NULL, b->shared);
 }

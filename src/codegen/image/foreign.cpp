@@ -17,11 +17,12 @@
 
 #include "codegen/image/bodies.h"
 #include "codegen/llvm/ir.h"
+#include "codegen/parts/split.h"
 #include "tenon_codegen.h"
 
 using namespace llvm;
 
-static bool is_foreign(const GlobalValue &global)
+bool tn__is_foreign(const GlobalValue &global)
 {
     if (auto *function = dyn_cast<Function>(&global))
         return function->hasFnAttribute(TN__FOREIGN);
@@ -31,8 +32,7 @@ static bool is_foreign(const GlobalValue &global)
 
 /* ---- making them ---- */
 
-/* Makes a declaration of a definition. What was concluded from the body goes with it. */
-static void forget(GlobalObject &global)
+void tn__forget(GlobalObject &global)
 {
     if (auto *function = dyn_cast<Function>(&global)) {
         function->deleteBody(); /* and its metadata */
@@ -118,7 +118,7 @@ int tn__mv_offer_copies(LLVMModuleRef ref, LLVMModuleRef to, const char *version
             else
                 cast<GlobalVariable>(global).addAttribute(TN__FOREIGN);
         } else if (!global.hasLocalLinkage() && !tn__is_llvms(global)) {
-            forget(global);
+            tn__forget(global);
         }
     }
     return 0;
@@ -128,7 +128,7 @@ int tn__mv_offer_copies(LLVMModuleRef ref, LLVMModuleRef to, const char *version
 
 static size_t count_foreign(const Module &module)
 {
-    return (size_t)count_if(module.global_objects(), is_foreign);
+    return (size_t)count_if(module.global_objects(), tn__is_foreign);
 }
 
 /* True for resolvers of indirect functions: loaders call them, and not by a cell. */
@@ -142,7 +142,7 @@ static tn__references reachable_copies(const Function &function)
     tn__references copies, all = tn__references_of(function);
     for (size_t at = 0; at < all.size(); at++) {
         const auto *object = dyn_cast<GlobalObject>(all[at]);
-        bool is_copy = is_foreign(*all[at]);
+        bool is_copy = tn__is_foreign(*all[at]);
         if (is_copy)
             copies.insert(all[at]);
         /* Initial values may be read, and bodies that are only copies become parts of their callers. */
@@ -184,7 +184,7 @@ bool tn__mv_mark_opaque(LLVMModuleRef ref, tn__mv_visit_copy *visit, void *conte
     for (const Function &function : module)
         if (tn__is_defined(function) && has_no_cell(function))
             for (const GlobalValue *copy : reachable_copies(function))
-                forget(*const_cast<GlobalObject *>(cast<GlobalObject>(copy)));
+                tn__forget(*const_cast<GlobalObject *>(cast<GlobalObject>(copy)));
     for (Function &function : module) {
         if (!tn__is_defined(function))
             continue;
@@ -205,7 +205,7 @@ bool tn__mv_mark_opaque(LLVMModuleRef ref, tn__mv_visit_copy *visit, void *conte
 /* ---- what opaque functions share with others ---- */
 
 /* Passes know all uses of what is local, so what they see in an opaque function would reach others by that. */
-void tn__mv_share(LLVMModuleRef ref, const char *image)
+void tn__mv_share(LLVMModuleRef ref, const char *image, const tn__split *split)
 {
     Module &module = *unwrap(ref);
     tn__references shared;
@@ -215,13 +215,14 @@ void tn__mv_share(LLVMModuleRef ref, const char *image)
             shared.insert(used.begin(), used.end());
         }
     for (size_t at = 0; at < shared.size(); at++)
-        if (auto *variable = dyn_cast<GlobalVariable>(shared[at])) {
-            tn__references more = tn__references_of(*variable);
+        if (isa<GlobalVariable>(shared[at]) || (split && tn__comes_along(*shared[at]))) {
+            tn__references more = tn__references_of(*cast<GlobalObject>(shared[at]));
             shared.insert(more.begin(), more.end());
         }
     for (const GlobalValue *global : shared) {
         auto *variable = dyn_cast<GlobalVariable>(global);
-        if (tn__is_defined(*global) && global->hasLocalLinkage() && !(variable && variable->isConstant()))
+        bool is_copied = split ? tn__split_is_copied(split, wrap(global)) : variable && variable->isConstant();
+        if (tn__is_defined(*global) && global->hasLocalLinkage() && !is_copied)
             tn__make_hidden(*const_cast<GlobalValue *>(global), image);
     }
 }

@@ -15,6 +15,7 @@
  *     foreign.c         bodies and constants that it offers, and copies of those of others
  *     bodies.cpp        which ones may be copied, and their digests
  *     foreign.cpp       the copies, and the functions that may contain them
+ *     kept.cpp          the IR of these functions, for compiling them again
  *     prepare.c         the types that code has, which are compared with those of saved objects
  *     metadata.c        the tables
  *     archive.c         archives of objects
@@ -67,6 +68,22 @@ struct tn__image_reliance {
     const char *name;
 };
 
+/* A function whose IR the image has, and what that IR names. */
+struct tn__image_kept {
+    uint32_t cell, registers, stack;
+    bool is_common;
+    struct tn_buffer ir;
+};
+struct tn__image_shared {
+    const char *name;
+    bool is_own, is_hidden;
+};
+
+/* What it is compiled for: LLVM's names. */
+struct tn__image_setting {
+    const char *cpu, *features;
+};
+
 struct tn__image_contents {
     const char *image; /* its symbol */
     const char *triple, *layout;
@@ -84,6 +101,12 @@ struct tn__image_contents {
     size_t reliance_count;
     const char *const *reached; /* what the dependencies depend on */
     size_t reached_count;
+    const struct tn__image_kept *kept; /* by cell */
+    size_t kept_count;
+    const struct tn__image_shared *shared; /* by name */
+    size_t shared_count;
+    const struct tn__image_setting *settings; /* of each target, and of what all have; if IR is kept */
+    int opt_level;
     const struct tn_image_value *values;
     size_t value_count;
     const struct tn_type *layouts; /* types that the code was compiled with */

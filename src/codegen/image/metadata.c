@@ -29,6 +29,7 @@ struct writer {
     size_t places; /* how many */
     size_t tables, begun;
     size_t offers;             /* where their table begins */
+    struct tn_buffer ir;       /* the image's part of the section with that of functions */
     struct interned *interned; /* a hash table of texts: names and descriptions occur often */
     size_t interned_size;
 };
@@ -42,7 +43,8 @@ struct interned {
 static bool make_interned(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
-    size_t most = c->function_count + c->need_count + c->reached_count + 2 * (c->offers.count + c->edges.count) + 1;
+    size_t most = c->function_count + c->need_count + c->reached_count + c->shared_count +
+                  2 * (c->offers.count + c->edges.count) + 1;
     for (w->interned_size = 16; w->interned_size < 2 * most;)
         w->interned_size *= 2;
     w->interned = tn__alloc_zeroed(NULL, w->interned_size, sizeof *w->interned);
@@ -240,6 +242,54 @@ static void write_reliances(struct writer *w)
     }
 }
 
+/* Each piece of IR begins at a multiple of 8, and so does the part. */
+static void write_kept(struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    size_t targets = tn_cpu_target_count(c->targets), offset = 0;
+    uint8_t *row = c->kept_count ? begin_table(w, TN__IMAGE_KEPT_TABLE, c->kept_count, TN__IMAGE_KEPT) : NULL;
+    for (size_t i = 0; i < c->kept_count; i++, row += TN__IMAGE_KEPT) {
+        const struct tn__image_kept *kept = &c->kept[i];
+        tn__put32(row + TN__IMAGE_KEPT_CELL, kept->cell);
+        tn__put32(row + TN__IMAGE_KEPT_FLAGS, kept->is_common ? TN__IMAGE_KEPT_COMMON : 0);
+        tn__put32(row + TN__IMAGE_KEPT_REGISTERS, kept->registers);
+        tn__put32(row + TN__IMAGE_KEPT_STACK, kept->stack);
+        tn__put32(row + TN__IMAGE_KEPT_OFFSET, (uint32_t)offset);
+        tn__put32(row + TN__IMAGE_KEPT_SIZE, (uint32_t)kept->ir.size);
+        tn__put64(row + TN__IMAGE_KEPT_SUM, tn__image_checksum(kept->ir.data, kept->ir.size, 0));
+        memcpy((uint8_t *)w->ir.data + TN__IMAGE_IR_HEADER + offset, kept->ir.data, kept->ir.size);
+        offset = tn__align_up(offset + kept->ir.size, 8);
+    }
+    row = c->kept_count ? begin_table(w, TN__IMAGE_SETTING_TABLE, targets + 1, TN__IMAGE_SETTING) : NULL;
+    for (size_t i = 0; c->kept_count && i <= targets; i++, row += TN__IMAGE_SETTING) {
+        tn__put32(row + TN__IMAGE_SETTING_CPU, tn__image_add_text(&w->text, c->settings[i].cpu));
+        tn__put32(row + TN__IMAGE_SETTING_FEATURES, tn__image_add_text(&w->text, c->settings[i].features));
+        tn__put32(row + TN__IMAGE_SETTING_LEVEL, (uint32_t)c->opt_level);
+    }
+    row = c->shared_count ? begin_table(w, TN__IMAGE_SHARED_TABLE, c->shared_count, 4) : NULL;
+    for (size_t i = 0; i < c->shared_count; i++, row += 4)
+        tn__put32(row, add_once(w, c->shared[i].name));
+}
+
+/* Space for the IR of all functions. False: no memory, or too much IR (*too_large). */
+static bool make_ir(struct writer *w, bool *too_large)
+{
+    const struct tn__image_contents *c = w->contents;
+    uint64_t size = 0;
+    for (size_t i = 0; i < c->kept_count; i++)
+        size += tn__align_up(c->kept[i].ir.size, 8);
+    *too_large = size > INT32_MAX;
+    if (!size || *too_large)
+        return !size;
+    w->ir.size = TN__IMAGE_IR_HEADER + (size_t)size;
+    w->ir.data = tn__alloc_zeroed(NULL, w->ir.size, 1);
+    if (!w->ir.data)
+        return false;
+    memcpy(w->ir.data, TN__IMAGE_IR_MAGIC, 8);
+    tn__put64((uint8_t *)w->ir.data + TN__IMAGE_IR_AT_SIZE, size);
+    return true;
+}
+
 static void write_tables(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
@@ -289,6 +339,7 @@ static void write_tables(struct writer *w)
     write_items(w, TN__IMAGE_OFFER_TABLE, &c->offers);
     write_items(w, TN__IMAGE_EDGE_TABLE, &c->edges);
     write_reliances(w);
+    write_kept(w);
     row = c->reached_count ? begin_table(w, TN__IMAGE_REACHED_TABLE, c->reached_count, 4) : NULL;
     for (size_t i = 0; i < c->reached_count; i++, row += 4)
         tn__put32(row, add_once(w, c->reached[i]));
@@ -308,8 +359,9 @@ static size_t count_rows(struct writer *w)
     if (saved > limit || c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
         c->dependency_count > limit / TN__IMAGE_DEPENDENCY_USED || c->dependency_count >= UINT32_C(1) << 20 ||
         c->offers.count > limit / TN__IMAGE_ITEM || c->edges.count > limit / TN__IMAGE_ITEM ||
-        c->reliance_count > limit / TN__IMAGE_RELIANCE || c->reached_count > limit / 4 ||
-        c->value_count > limit / TN__IMAGE_VALUE || c->layout_count > limit / TN__IMAGE_LAYOUT)
+        c->reliance_count > limit / TN__IMAGE_RELIANCE || c->kept_count > limit / TN__IMAGE_KEPT ||
+        c->shared_count > limit / 8 || c->reached_count > limit / 4 || c->value_count > limit / TN__IMAGE_VALUE ||
+        c->layout_count > limit / TN__IMAGE_LAYOUT)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
@@ -317,16 +369,18 @@ static size_t count_rows(struct writer *w)
         TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots) + c->offers.count + has_words(c);
     if (c->saved)
         w->places += saved_rows(w, TN__IMAGE_ZONE_TABLE) + 1;
-    w->places += cell_places(c);
+    w->places += cell_places(c) + (c->shared_count > 0);
     w->tables = TN__IMAGE_CODE_TABLES + heap_tables + (c->value_count > 0) + (c->layout_count > 0) + (c->cells > 0) +
-                (c->offers.count > 0) + (c->edges.count > 0) + (c->reliance_count > 0) + (c->reached_count > 0);
+                (c->offers.count > 0) + (c->edges.count > 0) + (c->reliance_count > 0) + (c->reached_count > 0) +
+                2 * (c->kept_count > 0) + (c->shared_count > 0);
     return w->places > limit
                ? 0
                : directory_end(w) + saved + c->value_count * TN__IMAGE_VALUE + c->layout_count * TN__IMAGE_LAYOUT +
                      targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION + w->set_count * 8 +
                      (c->need_count + c->reached_count) * 4 + c->dependency_count * dependency_size(c) +
                      c->cells * TN__IMAGE_CELL_ROW + c->reliance_count * TN__IMAGE_RELIANCE +
-                     (c->offers.count + c->edges.count) * TN__IMAGE_ITEM;
+                     c->kept_count * TN__IMAGE_KEPT + (c->kept_count ? (targets + 1) * TN__IMAGE_SETTING : 0) +
+                     c->shared_count * 4 + (c->offers.count + c->edges.count) * TN__IMAGE_ITEM;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */
@@ -337,9 +391,12 @@ static int write_bytes(struct writer *w, struct tn_error *err)
     if (!rows)
         return tn__fail(err, TN_ENOTSUP, "%zu functions for %zu targets are too many for one image", c->function_count,
                         tn_cpu_target_count(c->targets));
+    bool too_large;
     w->bytes = tn__alloc_zeroed(NULL, rows, 1);
-    if (!w->bytes || !make_interned(w))
-        return TN_ENOMEM;
+    if (!w->bytes || !make_interned(w) || !make_ir(w, &too_large))
+        return w->bytes && w->interned && too_large
+                   ? tn__fail(err, TN_ENOTSUP, "the IR of %zu functions is too large for one image", c->kept_count)
+                   : TN_ENOMEM;
     write_tables(w);
     if (w->text.full)
         return TN_ENOMEM;
@@ -472,8 +529,35 @@ static LLVMValueRef place_offer(const struct module *m, const struct tn__image_i
     return distance(m, hide(LLVMAddGlobal(m->module, m->i8, m->name)), m->image);
 }
 
-/* Fills places[] as format.h says; there are more of them than slots. */
-static void list_places(const struct module *m, LLVMValueRef *places)
+/* The addresses of what IR names, as the code of the image knows them. What is elsewhere need not be there: optimised
+ * code may not use it. */
+static LLVMValueRef define_shared(const struct module *m)
+{
+    const struct tn__image_contents *c = m->contents;
+    LLVMValueRef *addresses = tn__alloc(NULL, c->shared_count * sizeof *addresses);
+    if (!addresses)
+        return NULL;
+    for (size_t i = 0; i < c->shared_count; i++) {
+        const struct tn__image_shared *shared = &c->shared[i];
+        LLVMValueRef known = LLVMGetNamedGlobal(m->module, shared->name);
+        known = known ? known : LLVMGetNamedFunction(m->module, shared->name);
+        addresses[i] = known ? known : LLVMAddGlobal(m->module, m->i8, shared->name);
+        if (shared->is_hidden)
+            hide(addresses[i]);
+        else if (!known && !shared->is_own)
+            LLVMSetLinkage(addresses[i], LLVMExternalWeakLinkage);
+    }
+    snprintf(m->name, m->name_size, "%s.shared", c->image);
+    LLVMValueRef array = hide(LLVMAddGlobal(m->module, LLVMArrayType2(m->pointer, c->shared_count), m->name));
+    LLVMSetInitializer(array, LLVMConstArray2(m->pointer, addresses, c->shared_count));
+    LLVMSetGlobalConstant(array, 1);
+    LLVMSetAlignment(array, 8);
+    tn__free(NULL, addresses);
+    return array;
+}
+
+/* Fills places[] as format.h says; there are more of them than slots. False: no memory. */
+static bool list_places(const struct module *m, LLVMValueRef *places)
 {
     const struct tn__image_contents *c = m->contents;
     size_t at = 0;
@@ -499,6 +583,30 @@ static void list_places(const struct module *m, LLVMValueRef *places)
         places[at++] = distance(m, define_cells(m), m->image);
     for (size_t i = 0; i < c->cells; i++)
         places[at++] = distance(m, declare_entry(m, i), m->image);
+    LLVMValueRef shared = c->shared_count ? define_shared(m) : NULL;
+    if (shared)
+        places[at++] = distance(m, shared, m->image);
+    return shared || !c->shared_count;
+}
+
+/* Keeps a variable that no code refers to. */
+static void keep(const struct module *m, const char *list, LLVMValueRef *variable)
+{
+    LLVMValueRef used = LLVMAddGlobal(m->module, LLVMArrayType2(m->pointer, 1), list);
+    LLVMSetLinkage(used, LLVMAppendingLinkage);
+    LLVMSetSection(used, "llvm.metadata");
+    LLVMSetInitializer(used, LLVMConstArray2(m->pointer, variable, 1));
+}
+
+static void define_ir(const struct module *m, const struct tn_buffer *ir)
+{
+    LLVMValueRef bytes = LLVMAddGlobal(m->module, LLVMArrayType2(m->i8, ir->size), "tenon.ir");
+    LLVMSetLinkage(bytes, LLVMInternalLinkage);
+    LLVMSetInitializer(bytes, LLVMConstStringInContext2(m->context, (const char *)ir->data, ir->size, 1));
+    LLVMSetSection(bytes, TN__IMAGE_IR_SECTION); /* LLVM knows that it is not loaded */
+    LLVMSetGlobalConstant(bytes, 1);
+    LLVMSetAlignment(bytes, 8);
+    keep(m, "llvm.compiler.used", &bytes);
 }
 
 /* The note by which a file is searched for its image (format.h). */
@@ -520,14 +628,11 @@ static void define_note(const struct module *m)
     LLVMSetSection(note, ".note.tenon");
     LLVMSetAlignment(note, 4);
     LLVMSetGlobalConstant(note, 1);
-    LLVMTypeRef list_type = LLVMArrayType2(m->pointer, 1);
-    LLVMValueRef used = LLVMAddGlobal(m->module, list_type, "llvm.used"); /* no code refers to it */
-    LLVMSetLinkage(used, LLVMAppendingLinkage);
-    LLVMSetSection(used, "llvm.metadata");
-    LLVMSetInitializer(used, LLVMConstArray2(m->pointer, &note, 1));
+    keep(m, "llvm.used", &note);
 }
 
-static void define_image(struct module *m, const struct writer *w, LLVMValueRef *places)
+/* False: no memory. */
+static bool define_image(struct module *m, const struct writer *w, LLVMValueRef *places)
 {
     LLVMTypeRef parts[] = {LLVMArrayType2(m->i8, w->size), LLVMArrayType2(m->i32, w->places)};
     LLVMTypeRef type = LLVMStructTypeInContext(m->context, parts, 2, 1);
@@ -535,11 +640,15 @@ static void define_image(struct module *m, const struct writer *w, LLVMValueRef 
     LLVMSetVisibility(m->image, LLVMProtectedVisibility); /* seen from outside, and always itself */
     LLVMSetGlobalConstant(m->image, 1);
     LLVMSetAlignment(m->image, 64);
-    list_places(m, places);
+    if (!list_places(m, places))
+        return false;
     LLVMValueRef values[] = {LLVMConstStringInContext2(m->context, (const char *)w->bytes, w->size, 1),
                              LLVMConstArray2(m->i32, places, w->places)};
     LLVMSetInitializer(m->image, LLVMConstStructInContext(m->context, values, 2, 1));
     define_note(m);
+    if (w->ir.size)
+        define_ir(m, &w->ir);
+    return true;
 }
 
 static int make_module(void *user)
@@ -561,9 +670,7 @@ static int make_module(void *user)
     m.name_size = longest + strlen(m.contents->image) + 32;
     m.name = tn__alloc(NULL, m.name_size);
     LLVMValueRef *places = tn__alloc(NULL, job->w->places * sizeof *places);
-    bool good = m.name && places;
-    if (good)
-        define_image(&m, job->w, places);
+    bool good = m.name && places && define_image(&m, job->w, places);
     tn__free(NULL, m.name);
     tn__free(NULL, places);
     good = good && tn__llvm_write_bitcode(m.module, job->out);
@@ -583,5 +690,6 @@ int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buff
     tn__free(NULL, w.text.bytes);
     tn__free(NULL, w.sets);
     tn__free(NULL, w.interned);
+    tn_buffer_free(&w.ir);
     return code == TN_ENOMEM ? tn__fail(err, code, "out of memory while writing the image's tables") : code;
 }

@@ -16,6 +16,9 @@
  *     "tenon.mv.cell"="N"       it is replaceable or opaque, and this cell says where it leads: the entry, which it
  *                               always has, reads the cell first
  *     "tenon.mv.foreign"        a copy of another image's body
+ *     "tenon.mv.kept"           it is opaque, and its IR is kept
+ *     "tenon.mv.shared"         kept IR names it
+ *     "tenon.mv.accessor"="F"   of a thread-local variable that kept IR names: the function F has its address
  *
  * The body for target N is NAME.IMAGE.N, hidden; that for target 0 keeps the name unless that is an entry. Public
  * entries and variables have a second name, which no other file may define: NAME.IMAGE.entry, hidden. The function of
@@ -30,7 +33,9 @@
 
 #include <llvm-c/Types.h>
 
-struct tn_buffer;
+#include "tenon/base.h"
+
+struct tn__split;
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
@@ -139,8 +144,29 @@ bool tn__mv_take_copies(LLVMModuleRef module, const struct tn_buffer *bitcode, b
  * answers false. */
 typedef bool tn__mv_visit_copy(void *context, size_t function, const char *name, bool is_constant);
 bool tn__mv_mark_opaque(LLVMModuleRef module, tn__mv_visit_copy *visit, void *context);
-/* Makes what opaque functions share with others more than local, in a module that is not divided. */
-void tn__mv_share(LLVMModuleRef module, const char *image);
+/* Makes what opaque functions share with others more than local, in a module that is not divided. `split`, if their IR
+ * is kept, says which constants they share in spite of that. */
+void tn__mv_share(LLVMModuleRef module, const char *image, const struct tn__split *split);
+
+/* ---- kept.cpp ---- */
+
+/* Marks the opaque functions whose IR can be kept, and what of the image that names, before functions are annotated. */
+void tn__mv_mark_kept(LLVMModuleRef module, const char *image);
+
+struct tn__mv_kept {
+    uint64_t cell;
+    uint32_t registers, stack; /* as in struct tn_lazy_symbol */
+    bool is_common;            /* it has one version, for what all targets have */
+    struct tn_buffer bitcode;  /* of a module with this function; the visitor's */
+};
+struct tn__mv_visit_kept {
+    bool (*function)(void *context, const struct tn__mv_kept *kept);
+    /* A symbol that the IR names. `is_own`: the image defines it. May be called several times for one. */
+    bool (*name)(void *context, const char *name, bool is_own, bool is_hidden);
+};
+/* Visits their IR, in an annotated module that was divided, until a visitor answers false. False: out of memory. */
+bool tn__mv_each_kept(LLVMModuleRef module, struct tn__split *split, const struct tn__mv_visit_kept *visit,
+                      void *context);
 
 /* ---- items.cpp ---- */
 

@@ -297,7 +297,8 @@ static int take_fingerprint(struct tn__image_build *b)
                           b->mv.count,
                           b->newest_counts,
                           b->observer.before_pass != NULL,
-                          b->options.all_replaceable != 0};
+                          b->options.all_replaceable != 0,
+                          b->options.keep_ir != 0};
     mix(b, numbers, sizeof numbers);
     const char *const texts[] = {tn_version(), tn_codegen_llvm_version(), tn__llvm_arguments_taken(), b->options.name,
                                  b->triple};
@@ -367,7 +368,7 @@ static int annotate(struct tn__image_build *b)
     snprintf(tag, sizeof tag, "%u", (unsigned)tn__image_checksum(b->options.name, strlen(b->options.name), 0));
     b->split = tn__split_create(b->unit.module, tag, false);
     if (tn__split_is_whole(b->split))
-        tn__mv_share(b->unit.module, b->options.name);
+        tn__mv_share(b->unit.module, b->options.name, b->options.keep_ir ? b->split : NULL);
     bool good = b->triple && b->layout && tn__mv_each(b->unit.module, add_function, b);
     return good ? 0 : tn__image_no_memory(b);
 }
@@ -375,9 +376,24 @@ static int annotate(struct tn__image_build *b)
 /* Replaceable functions of a list are roots. Nothing that is kept need refer to the type of a root's object, so layouts
  * come before roots. */
 static int (*const steps[])(struct tn__image_build *b) = {
-    read_inputs, choose_targets,        check_name,  leave_groups,         image_take_layouts, mark_replaceable,
-    keep_roots,  tn__image_take_bodies, load_values, tn__image_take_items, prepare_managed,    tell_all_undefined,
-    annotate,    tn__image_keep_offers, divide,      take_fingerprint,
+    read_inputs,
+    choose_targets,
+    check_name,
+    leave_groups,
+    image_take_layouts,
+    mark_replaceable,
+    keep_roots,
+    tn__image_take_bodies,
+    load_values,
+    tn__image_take_items,
+    prepare_managed,
+    tell_all_undefined,
+    tn__image_mark_kept,
+    annotate,
+    tn__image_take_kept,
+    tn__image_keep_offers,
+    divide,
+    take_fingerprint,
 };
 
 int tn__image_prepare(void *user)

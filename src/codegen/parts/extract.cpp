@@ -441,6 +441,16 @@ LLVMModuleRef tn__split_copy(tn__split *split, size_t part, const tn__extraction
     return copy;
 }
 
+/* As a part that there is for a moment. */
+LLVMModuleRef tn__split_copy_function(tn__split *split, LLVMValueRef function, const tn__extraction *how)
+{
+    const char *unused;
+    split->parts.emplace_back().members.push_back(cast<Function>(unwrap(function)));
+    LLVMModuleRef copy = tn__split_copy(split, split->parts.size() - 1, how, &unused);
+    split->parts.pop_back();
+    return copy;
+}
+
 bool tn__split_extract(tn__split *split, size_t part, const tn__extraction *how, tn_buffer *out, const char **problem)
 {
     if (part == 0)

@@ -45,7 +45,7 @@ struct tn__split {
 
     bool is_copied(const llvm::GlobalVariable &variable) const
     {
-        return copied.contains(&variable);
+        return copied.contains(&variable) || (whole && may_copy(variable));
     }
     /* Reads a function's body, if it was left unread. NULL, or what is wrong with it, as long as the split lives. */
     const char *load(const llvm::Function &function);

@@ -403,6 +403,12 @@ bool tn__split_is_whole(const tn__split *split)
     return split->whole;
 }
 
+bool tn__split_is_copied(const tn__split *split, LLVMValueRef variable)
+{
+    auto *global = dyn_cast<GlobalVariable>(unwrap(variable));
+    return global && split->is_copied(*global);
+}
+
 void tn__split_dispose(tn__split *split)
 {
     delete split;

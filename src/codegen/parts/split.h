@@ -17,6 +17,7 @@
 #include "tenon_codegen.h"
 
 struct LLVMOpaqueModule; /* LLVM's, behind LLVMModuleRef */
+struct LLVMOpaqueValue;  /* behind LLVMValueRef */
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
@@ -89,6 +90,13 @@ void tn__split_regroup(struct tn__split *split, const size_t *group_of, size_t g
  * left unread is invalid; *problem, which lives as long as the split, says in what way. */
 struct LLVMOpaqueModule *tn__split_copy(struct tn__split *split, size_t part, const struct tn__extraction *how,
                                         const char **problem);
+
+/* True if the variable is a constant that is copied to its users; all else that is local and shared has to be made more
+ * than local in a module that is whole, before functions are copied one by one. */
+bool tn__split_is_copied(const struct tn__split *split, struct LLVMOpaqueValue *variable);
+/* Copies one function, also of a module that is whole, as tn__split_copy does a part. */
+struct LLVMOpaqueModule *tn__split_copy_function(struct tn__split *split, struct LLVMOpaqueValue *function,
+                                                 const struct tn__extraction *how);
 
 /* Writes a part as bitcode. False: with a problem as above, or out of memory without one. */
 bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out,

@@ -79,6 +79,9 @@ enum tn__image_table {
     TN__IMAGE_EDGE_TABLE,                          /* what it uses of other images: items */
     TN__IMAGE_REACHED_TABLE,                       /* what its dependencies depend on: 4 bytes each, the name */
     TN__IMAGE_RELIANCE_TABLE,                      /* which functions are stale when an edge differs */
+    TN__IMAGE_KEPT_TABLE,                          /* functions whose IR the file has, to be compiled again */
+    TN__IMAGE_SHARED_TABLE,                        /* what this IR names: 4 bytes each, the name */
+    TN__IMAGE_SETTING_TABLE,                       /* what it is compiled for, by target */
     TN__IMAGE_TABLES                               /* how many kinds are known */
 };
 
@@ -140,6 +143,35 @@ enum tn__image_item_kind {
 /* A row of the table of reliances, sorted: the function of a cell may contain a copy of what an edge is to, which is of
  * the kinds from TN__ITEM_BODY on. */
 enum { TN__IMAGE_RELIANCE_CELL = 0, TN__IMAGE_RELIANCE_EDGE = 4, TN__IMAGE_RELIANCE = 8 };
+
+/* A row of the table of kept functions, sorted by cell. The offset of the IR counts from the beginning of the image's
+ * part of the section TN__IMAGE_IR_SECTION. */
+enum {
+    TN__IMAGE_KEPT_CELL = 0,
+    TN__IMAGE_KEPT_FLAGS = 4,
+    TN__IMAGE_KEPT_REGISTERS = 8, /* arguments that are references to managed objects, as in struct tn_lazy_symbol */
+    TN__IMAGE_KEPT_STACK = 12,
+    TN__IMAGE_KEPT_OFFSET = 16, /* bitcode of a module that defines the function, its name followed by "$body" */
+    TN__IMAGE_KEPT_SIZE = 20,
+    TN__IMAGE_KEPT_SUM = 24, /* tn__image_checksum of the bitcode, with seed 0 */
+    TN__IMAGE_KEPT = 32
+};
+#define TN__IMAGE_KEPT_COMMON UINT32_C(1) /* it is compiled for what all targets have */
+
+/* A row of the table of settings: row n is of target n, and the last one of what all targets have. */
+enum {
+    TN__IMAGE_SETTING_CPU = 0, /* LLVM's names, in the text table */
+    TN__IMAGE_SETTING_FEATURES = 4,
+    TN__IMAGE_SETTING_LEVEL = 8, /* of optimisation */
+    TN__IMAGE_SETTING = 12
+};
+
+/* The section with the IR, which is not loaded. Each image of a file has a part of it, at a multiple of 8, which begins
+ * with these 8 bytes and its size; between them may be what other compilers have put there. The checksum of a function
+ * tells which part is the image's. */
+#define TN__IMAGE_IR_SECTION ".llvmbc"
+#define TN__IMAGE_IR_MAGIC   "\211TNI\r\n\032\n"
+enum { TN__IMAGE_IR_AT_SIZE = 8, TN__IMAGE_IR_HEADER = 16 };
 
 /* ---- heaps: places in these tables are distances from the beginning of the first zone ---- */
 
@@ -252,7 +284,8 @@ enum { TN__IMAGE_CELL_FUNCTION = 0, TN__IMAGE_CELL_ROW = 4, TN__IMAGE_CELL = 16 
  * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together.
  * Then come the places of the table of offers, one for each row: the entry of a function, a variable, or 0. If there
  * are values, the next place is theirs; then those of zones. If there are cells, the next place is theirs, and then
- * come the entries of their functions. */
+ * come the entries of their functions. If there are shared symbols, the last place is that of their addresses, 8 bytes
+ * for each row of their table; 0: it is found elsewhere by its name. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
 /* The first bytes of a shard that one process has compiled for another (src/codegen/image/shard.c). */

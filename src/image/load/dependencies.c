@@ -76,7 +76,8 @@ static int find_open(const struct tn__image_opening *o, const struct wanted *wan
             *found = images[i];
             return 0;
         }
-    for (size_t round = 0; round < (o->options->on_stale ? 2 : 1); round++)
+    bool tolerates = o->options->on_stale || o->options->recompiler;
+    for (size_t round = 0; round < (tolerates ? 2 : 1); round++)
         for (size_t i = 0; i < count && code; i++)
             if (strcmp(tn__image_name(&images[i]->view), wanted->name) == 0) {
                 code = compare(o, wanted, images[i], round == 1);

@@ -19,6 +19,8 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
         return code;
     if (options->flags & ~(TN_IMAGE_VERIFY | TN_IMAGE_COPY | TN_IMAGE_RELOCATE))
         return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
+    if (options->recompiler && (!options->compiler || !options->on_failure))
+        return tn__fail(err, TN_EINVAL, "a recompiler needs a compiler, and on_failure");
     /* All that opening allocates is one block: blocks of several sizes would be as many pages. */
     struct tn__arena arena = {.from = NULL};
     size_t space = sizeof **out + sizeof(struct tn__opened_file) + FEW_TARGETS * sizeof(struct tn_cpu_target);

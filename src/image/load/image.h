@@ -6,6 +6,7 @@
  *     image.c     tn_image: the choice of a target, slots, lookups
  *     dependencies.c  the images that an image depends on
  *     stale.c     functions with copies of what these had
+ *     recompile.c tn_image_recompiler: compiles these again
  *     mapping.c   a file's segments in memory
  *     relocate.c  relocations and thread-local variables, as its dynamic section says
  *     frames.c    its unwind table
@@ -62,8 +63,8 @@ static inline const uint8_t *tn__image_row(const struct tn__image_rows *table, u
 struct tn__image_view {
     const uint8_t *header;
     uint32_t size, slots, places;
-    uint32_t offers_at;                     /* the first of these places, if there are any */
-    uint32_t values_at, zones_at, cells_at; /* the first of these places; 0: there is none */
+    uint32_t offers_at;                                /* the first of these places, if there are any */
+    uint32_t values_at, zones_at, cells_at, shared_at; /* the first of these places; 0: there is none */
     uint16_t machine;
     struct tn__image_rows tables[TN__IMAGE_TABLES];
     const char *text;
@@ -190,7 +191,9 @@ struct tn__opened_file {
     union tn__unwind_block blocks[2]; /* of the table, and of libgcc's object */
     struct tn__unwind_table *tables;  /* a list of one */
     struct tn__managed_file managed;
-    const struct tn_managed_runtime *runtime; /* that it is registered with, or NULL */
+    const struct tn_managed_runtime *runtime;      /* that it is registered with, or NULL */
+    struct tn__image_recompilation *recompilation; /* of its stale functions, or NULL */
+    void (*end_recompilation)(struct tn__image_recompilation *recompilation);
 };
 
 /* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers
@@ -268,8 +271,9 @@ struct tn_image {
     size_t chosen;
     struct tn__arena arena;
     struct tn_image **dependencies; /* by row of their table, in the arena; NULL: there are none */
-    bool *stale;                    /* by cell, in the arena; NULL: none is */
+    uint8_t *stale;                 /* by cell, enum tn__image_stale; in the arena; NULL: none is */
     void (*on_stale)(void);
+    void *const *again;                  /* by cell: the stubs of those that are compiled again (recompile.c) */
     struct tn__opened_file *file;        /* in the arena; NULL: it is linked in */
     const struct tn__image_files *files; /* functions that look into it */
     /* Unloads the file, now or later, and frees the image. NULL: it is linked in, without a heap. A pointer, so that
@@ -340,14 +344,29 @@ void *tn__image_resolve(const struct tn_image *image, const struct tn_image_load
 
 /* ---- stale.c ---- */
 
-/* Finds the functions that contain what a dependency has no more: TN_ESTALE. `is_tolerant`: they are marked instead, to
- * lead to on_stale of the options. TN_EFORMAT, TN_ENOMEM. */
+/* What becomes of calls of a function with copies. */
+enum tn__image_stale { TN__FRESH, TN__STALE, TN__STALE_AGAIN }; /* its version; on_stale; compiled again */
+
+/* Finds the functions that contain what a dependency has no more: TN_ESTALE. `is_tolerant`: those that can be compiled
+ * again, or can lead to on_stale of the options, are marked instead. TN_EFORMAT, TN_ENOMEM. */
 int tn__image_find_stale(const struct tn__image_opening *o, uint32_t dependency, const struct tn_image *other,
                          bool is_tolerant);
-/* Leads the functions with copies: those that are stale to on_stale, others to their versions. */
+/* The row of the table of kept functions that has the IR of the function of a cell, or NULL. */
+const uint8_t *tn__image_kept(const struct tn__image_view *view, uint32_t cell);
+/* Leads the functions with copies: those that are stale elsewhere, others to their versions. */
 void tn__image_lead_stale(const struct tn_image *image);
 /* Where calls of a function go on unless it was redirected. */
 void *tn__image_own_target(const struct tn_image *image, uint32_t function);
+
+/* ---- recompile.c ---- */
+
+/* tn_image_recompiler(): by these, loaders know the code that compiles stale functions again, which programs contain
+ * that name it. */
+struct tn_image_recompiler {
+    /* Makes a stub for each stale function of a file that is to be compiled again, and notes them in the image. After
+     * an error nothing is left. TN_EFORMAT, TN_EIO, TN_ENOMEM, TN_EPERM, TN_ENOTSUP. */
+    int (*begin)(const struct tn__image_opening *o, const struct tn__image_source *from);
+};
 
 /* ---- thread_exits.c ---- */
 

@@ -203,6 +203,19 @@ static int read_tables(const struct tn__image_opening *o)
     return code;
 }
 
+/* ---- stale functions ---- */
+
+static int begin_recompiling(const struct tn__image_opening *o)
+{
+    return o->image->stale && o->options->recompiler ? o->options->recompiler->begin(o, &o->contents->from) : 0;
+}
+
+static void end_recompiling(struct tn__opened_file *file)
+{
+    if (file->recompilation)
+        file->end_recompilation(file->recompilation);
+}
+
 /* ---- the phases ---- */
 
 /* So many phases only read the file; so many check what depends on this process, and call nothing. */
@@ -220,6 +233,7 @@ static const struct tn__image_phase loading[] = {
     {tn__image_relocate, tn__image_give_variables},
     {tn__image_register_frames, tn__image_forget_frames},
     {tn__image_enter_managed, tn__image_leave_managed},
+    {begin_recompiling, end_recompiling},
     {fill_slots},
     {tn__image_open_heap},
     {tn__image_fill_values},

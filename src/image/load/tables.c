@@ -92,7 +92,10 @@ static const struct {
                                     {"offers", TN__IMAGE_ITEM},
                                     {"edges", TN__IMAGE_ITEM},
                                     {"dependencies of dependencies", 4},
-                                    {"reliances", TN__IMAGE_RELIANCE}};
+                                    {"reliances", TN__IMAGE_RELIANCE},
+                                    {"kept functions", TN__IMAGE_KEPT},
+                                    {"shared symbols", 4},
+                                    {"settings", TN__IMAGE_SETTING}};
 
 static int find_table(const struct reader *r, const uint8_t *entry)
 {
@@ -208,7 +211,8 @@ static int check_counts(const struct reader *r)
     uint64_t offers = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots),
              own = offers + v->tables[TN__IMAGE_OFFER_TABLE].count,
              before = own + has_words + (by_places ? zones->count + UINT64_C(1) : 0),
-             cells = v->tables[TN__IMAGE_CELL_TABLE].count, places = before + (cells ? 1 + cells : 0);
+             cells = v->tables[TN__IMAGE_CELL_TABLE].count, shared = before + (cells ? 1 + cells : 0),
+             places = shared + (v->tables[TN__IMAGE_SHARED_TABLE].count > 0);
     if (v->places != places)
         return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
                     targets, functions, (unsigned long long)places);
@@ -216,6 +220,7 @@ static int check_counts(const struct reader *r)
     v->values_at = has_words ? (uint32_t)own : 0;
     v->zones_at = by_places ? (uint32_t)own + 1 : 0;
     v->cells_at = cells ? (uint32_t)before : 0;
+    v->shared_at = places > shared ? (uint32_t)shared : 0;
     return 0;
 }
 
@@ -250,6 +255,39 @@ static int check_reliances(const struct reader *r)
             return FAIL(r, "%s: reliance %u is that of cell %u on edge %u, out of order or of %u edges", r->name, i,
                         cell, edge, edges->count);
         last = both;
+    }
+    return 0;
+}
+
+static int check_kept(const struct reader *r)
+{
+    const struct tn__image_view *v = r->view;
+    const struct tn__image_rows *kept = &v->tables[TN__IMAGE_KEPT_TABLE];
+    uint32_t cells = v->tables[TN__IMAGE_CELL_TABLE].count, wanted = v->tables[TN__IMAGE_TARGET_TABLE].count + 1,
+             settings = v->tables[TN__IMAGE_SETTING_TABLE].count;
+    if (settings != (kept->count ? wanted : 0))
+        return FAIL(r, "%s: %u settings for %u targets and %u kept functions", r->name, settings, wanted - 1,
+                    kept->count);
+    for (uint32_t i = 0; i < kept->count; i++) {
+        const uint8_t *row = tn__image_row(kept, i);
+        uint32_t cell = tn__get32(row + TN__IMAGE_KEPT_CELL), flags = tn__get32(row + TN__IMAGE_KEPT_FLAGS);
+        if (cell >= cells || (i && tn__get32(tn__image_row(kept, i - 1) + TN__IMAGE_KEPT_CELL) >= cell) ||
+            flags & ~TN__IMAGE_KEPT_COMMON)
+            return FAIL(r, "%s: kept function %u is that of cell %u, out of order or of %u, with flags 0x%x", r->name,
+                        i, cell, cells, flags);
+    }
+    return 0;
+}
+
+static int check_settings(const struct reader *r)
+{
+    const struct tn__image_view *v = r->view;
+    for (uint32_t i = 0; i < v->tables[TN__IMAGE_SETTING_TABLE].count; i++) {
+        const uint8_t *row = tn__image_row(&v->tables[TN__IMAGE_SETTING_TABLE], i);
+        uint32_t level = tn__get32(row + TN__IMAGE_SETTING_LEVEL);
+        if (!tn__image_text(v, row + TN__IMAGE_SETTING_CPU) || !tn__image_text(v, row + TN__IMAGE_SETTING_FEATURES) ||
+            level > 3)
+            return FAIL(r, "%s: setting %u: level %u, or its names lie outside of the text", r->name, i, level);
     }
     return 0;
 }
@@ -365,5 +403,11 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = check_cells(&r);
     if (!code)
         code = check_reliances(&r);
+    if (!code)
+        code = check_kept(&r);
+    if (!code)
+        code = check_settings(&r);
+    if (!code)
+        code = check_names(&r, TN__IMAGE_SHARED_TABLE, "shared symbol");
     return code ? code : check_names(&r, TN__IMAGE_LAYOUT_TABLE, "layout");
 }

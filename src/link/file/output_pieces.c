@@ -278,11 +278,13 @@ static int add_piece(struct tn__output_link *o, const struct tn__output_piece *p
     return 0;
 }
 
+/* Debug data, and IR that programs may read from the file. */
 static bool is_wanted(const struct tn__input_section *section)
 {
     if (tn__section_is_loaded(section))
         return true;
-    return !section->discarded && !section->compressed && section->bytes && begins(section->name, ".debug_");
+    return !section->discarded && !section->compressed && section->bytes &&
+           (begins(section->name, ".debug_") || strcmp(section->name, ".llvmbc") == 0);
 }
 
 static int add_section(struct tn__output_link *o, struct tn__object *object, uint32_t index, uint32_t *number)

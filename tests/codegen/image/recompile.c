@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Stale functions that are compiled again (doc/PACKAGES.md, "Stale functions"), by the API: options, threads, settings,
+ * errors, memory that is out, damaged files. What such functions do is for tests/image/recompile.sh. */
+
+#include <pthread.h>
+
+#include "base/os.h"
+#include "image/load/image.h"
+#include "support.h"
+
+#define BASE(number)                                                                                                   \
+    "@table = constant [2 x i32] [i32 1, i32 2]\n"                                                                     \
+    "define i32 @g(i32 %x) {\n  %y = add i32 %x, " #number "\n  ret i32 %y\n}\n"
+
+static const char base[] = BASE(1), other[] = BASE(100);
+static const char user[] = "@table = external constant [2 x i32]\n"
+                           "@calls = internal global i32 0\n"
+                           "@mine = internal thread_local global i32 7\n"
+                           "declare i32 @g(i32)\n"
+                           "define i32 @f(i32 %x) {\n"
+                           "  %a = call i32 @inner(i32 %x)\n"
+                           "  %b = call i32 @h(i32 %x)\n"
+                           "  %c = add i32 %a, %b\n"
+                           "  ret i32 %c\n}\n"
+                           "define internal i32 @inner(i32 %x) noinline {\n"
+                           "  %a = call i32 @g(i32 %x)\n"
+                           "  %b = atomicrmw add ptr @calls, i32 1 seq_cst\n"
+                           "  %p = call ptr @llvm.threadlocal.address.p0(ptr @mine)\n"
+                           "  store i32 %a, ptr %p\n"
+                           "  ret i32 %a\n}\n"
+                           "define i32 @h(i32 %x) noinline {\n"
+                           "  %stop = icmp sle i32 %x, 0\n"
+                           "  br i1 %stop, label %end, label %more\n"
+                           "end:\n"
+                           "  ret i32 0\n"
+                           "more:\n"
+                           "  %y = sub i32 %x, 1\n"
+                           "  %a = call i32 @k(i32 %y)\n"
+                           "  %b = call i32 @g(i32 %a)\n"
+                           "  ret i32 %b\n}\n"
+                           "define i32 @k(i32 %x) noinline {\n"
+                           "  %a = call i32 @h(i32 %x)\n"
+                           "  %b = call i32 @g(i32 %a)\n"
+                           "  ret i32 %b\n}\n"
+                           "define i32 @count(i32 %x) {\n"
+                           "  %a = load atomic i32, ptr @calls seq_cst, align 4\n"
+                           "  ret i32 %a\n}\n"
+                           "define i32 @own(i32 %x) {\n"
+                           "  %p = call ptr @llvm.threadlocal.address.p0(ptr @mine)\n"
+                           "  %a = load i32, ptr %p\n"
+                           "  ret i32 %a\n}\n"
+                           "define <8 x float> @vector(<8 x float> %x) {\n"
+                           "  %a = call i32 @g(i32 3)\n"
+                           "  %b = sitofp i32 %a to float\n"
+                           "  %c = insertelement <8 x float> %x, float %b, i32 0\n"
+                           "  ret <8 x float> %c\n}\n"
+                           "declare ptr @llvm.threadlocal.address.p0(ptr)\n";
+
+static struct tn_image_input base_input = {"base.ll", base, sizeof base - 1};
+static const struct tn_image_input user_input = {"user.ll", user, sizeof user - 1};
+static struct tn_image_dependency dependency = {.name = "base"};
+static struct tn_image_options options = {.size = sizeof options,
+                                          .name = "user",
+                                          .opt_level = 2,
+                                          .dependencies = &dependency,
+                                          .dependency_count = 1,
+                                          .used = &base_input,
+                                          .used_count = 1,
+                                          .keep_ir = 1};
+static struct tn_image *base_image, *other_image;
+
+static struct tn_buffer build(const struct tn_image_input *input, const struct tn_image_options *how)
+{
+    struct tn_image_link_options link = {.size = sizeof link, .kind = TN_IMAGE_LOADABLE};
+    struct tn_input archive = {.size = sizeof archive, .name = "image"};
+    struct tn_buffer out[TN_IMAGE_OUTPUTS], file;
+    struct tn_error err;
+    if (tn_image_build(input, 1, how, out, NULL, &err))
+        fail_msg("%s", err.text);
+    archive.bytes = out[0].data;
+    archive.length = out[0].size;
+    if (tn_image_link(&archive, 1, &link, &file, &err))
+        fail_msg("%s", err.text);
+    tn_buffer_free(out);
+    return file;
+}
+
+static struct tn_image *open_base(const char *ir, size_t length)
+{
+    struct tn_image_options how = {.size = sizeof how, .name = "base"};
+    struct tn_buffer file = build(&(struct tn_image_input){"base.ll", ir, length}, &how);
+    struct tn_image *image;
+    struct tn_error err;
+    if (tn_image_open_memory("base", file.data, file.size, NULL, &image, &err))
+        fail_msg("%s", err.text);
+    tn_buffer_free(&file);
+    return image;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    base_image = open_base(base, sizeof base - 1);
+    other_image = open_base(other, sizeof other - 1);
+    dependency.header = base_image->view.header;
+    dependency.header_size = base_image->view.size;
+    memcpy(dependency.build_id, tn_image_build_id(base_image), sizeof dependency.build_id);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    tn_image_close(base_image);
+    tn_image_close(other_image);
+    return 0;
+}
+
+/* ---- a compiler that notes what it does ---- */
+
+static struct {
+    struct tn_compiler compiler;
+    unsigned opened, told; /* atomic */
+    char cpu[64], features[1024];
+    struct tn_error said;
+    int level;
+    bool fails;
+} noted;
+
+static int note_open(void *context, const struct tn_ir *ir, const struct tn_compile_options *how, void **module,
+                     const struct tn_module_description **description, struct tn_error *err)
+{
+    __atomic_add_fetch(&noted.opened, 1, __ATOMIC_SEQ_CST);
+    snprintf(noted.cpu, sizeof noted.cpu, "%s", how->cpu);
+    snprintf(noted.features, sizeof noted.features, "%s", how->features);
+    noted.level = how->opt_level;
+    if (noted.fails) {
+        snprintf(err->text, sizeof err->text, "no compiler today");
+        return err->code = TN_ENOTSUP;
+    }
+    return tn_codegen_compiler()->open(context, ir, how, module, description, err);
+}
+
+static void tell(void *context, const struct tn_error *err)
+{
+    (void)context;
+    __atomic_add_fetch(&noted.told, 1, __ATOMIC_SEQ_CST);
+    noted.said = *err;
+}
+
+static int failed(int x)
+{
+    return -x;
+}
+
+static struct tn_image_load_options with_compiler(struct tn_image *const *on)
+{
+    memset(&noted, 0, sizeof noted);
+    noted.compiler = *tn_codegen_compiler();
+    noted.compiler.open = note_open;
+    return (struct tn_image_load_options){.size = sizeof(struct tn_image_load_options),
+                                          .images = on,
+                                          .image_count = 1,
+                                          .compiler = &noted.compiler,
+                                          .recompiler = tn_image_recompiler(),
+                                          .on_error = tell,
+                                          .on_failure = (void (*)(void))failed};
+}
+
+static int open_again(const struct tn_buffer *file, struct tn_image **image, struct tn_error *err)
+{
+    struct tn_image_load_options how = with_compiler(&other_image);
+    return tn_image_open_memory("user", file->data, file->size, &how, image, err);
+}
+
+static int call(const struct tn_image *image, const char *name, int x)
+{
+    return ((int (*)(int))tn_image_lookup(image, name))(x);
+}
+
+/* f(x) with a base that adds `added`. */
+static int expected(int x, int added)
+{
+    return x + added + 2 * added * x; /* inner, and h with as many turns of itself and k */
+}
+
+/* ---- tests ---- */
+
+static void compiled_again(void **state)
+{
+    (void)state;
+    struct tn_buffer file = build(&user_input, &options);
+    struct tn_image *image;
+    struct tn_error err;
+    assert_int_equal(open_again(&file, &image, &err), 0);
+    assert_int_equal(noted.opened, 0);
+    assert_int_equal(call(image, "own", 0), 7);
+    assert_int_equal(call(image, "f", 5), expected(5, 100));
+    assert_int_equal(noted.opened, 3); /* inner, h and k; not vector, nor f, which reaches them through cells */
+    assert_int_equal(call(image, "own", 0), 105);
+    assert_int_equal(call(image, "count", 0), 1);
+    assert_int_equal(call(image, "f", 6), expected(6, 100));
+    assert_int_equal(noted.opened, 3);
+    assert_int_equal(noted.level, 2);
+    assert_int_equal(noted.told, 0);
+    tn_image_close(image);
+    tn_buffer_free(&file);
+}
+
+static void without_a_compiler(void **state)
+{
+    (void)state;
+    struct tn_buffer file = build(&user_input, &options);
+    struct tn_image_load_options how = with_compiler(&base_image);
+    struct tn_image *image;
+    struct tn_error err;
+    assert_int_equal(tn_image_open_memory("user", file.data, file.size, &how, &image, &err), 0);
+    assert_int_equal(call(image, "f", 5), expected(5, 1));
+    assert_int_equal(noted.opened, 0);
+    tn_image_close(image);
+    how = with_compiler(&other_image);
+    how.recompiler = NULL;
+    assert_int_equal(tn_image_open_memory("user", file.data, file.size, &how, &image, &err), TN_ESTALE);
+    assert_contains(err.text, "' is stale");
+    how.on_stale = (void (*)(void))failed;
+    assert_int_equal(tn_image_open_memory("user", file.data, file.size, &how, &image, &err), 0);
+    assert_int_equal(call(image, "h", 5), -5);
+    tn_image_close(image);
+    how.recompiler = tn_image_recompiler();
+    how.compiler = NULL;
+    assert_int_equal(tn_image_open_memory("user", file.data, file.size, &how, &image, &err), TN_EINVAL);
+    how = with_compiler(&other_image);
+    how.on_failure = NULL;
+    assert_int_equal(tn_image_open_memory("user", file.data, file.size, &how, &image, &err), TN_EINVAL);
+    assert_string_equal(err.text, "a recompiler needs a compiler, and on_failure");
+    tn_buffer_free(&file);
+    struct tn_image_options bare = options; /* an image without IR */
+    bare.keep_ir = 0;
+    file = build(&user_input, &bare);
+    assert_int_equal(open_again(&file, &image, &err), TN_ESTALE);
+    assert_contains(err.text, "' is stale");
+    tn_buffer_free(&file);
+}
+
+static void failures(void **state)
+{
+    (void)state;
+    struct tn_buffer file = build(&user_input, &options);
+    struct tn_image *image;
+    struct tn_error err;
+    assert_int_equal(open_again(&file, &image, &err), 0);
+    noted.fails = true;
+    assert_int_equal(call(image, "h", 5), -5);
+    assert_int_equal(noted.told, 1);
+    assert_string_equal(noted.said.text, "'h': h$body has failed: no compiler today, for a call of 'h'");
+    assert_int_equal(call(image, "count", 0), 0);
+    tn_image_close(image);
+    tn_buffer_free(&file);
+}
+
+/* For the target that was chosen. */
+static void settings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cpu, *function, *compiled_for;
+    } rows[] = {
+        {"x86-64", "h", "x86-64"},
+        {"haswell", "h", "x86-64-v3"},
+        {"nehalem", "h", "x86-64-v2"},
+    };
+    struct tn_image_options how = options;
+    how.triple = "x86_64-linux-gnu";
+    how.targets = "x86-64;x86-64-v2,clone_all;x86-64-v3,clone_all";
+    if (!built_in(&(struct tn_compile_options){X86}) || tn_cpu_arch_host() != tn_cpu_arch_find("x86_64-linux-gnu"))
+        skip();
+    struct tn_buffer file = build(&user_input, &how);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn_cpu cpu = cpu_named(rows[i].cpu);
+        struct tn_image_load_options load = with_compiler(&other_image);
+        struct tn_image *image;
+        struct tn_error err;
+        load.cpu = &cpu;
+        assert_int_equal(tn_image_open_memory("user", file.data, file.size, &load, &image, &err), 0);
+        assert_string_equal(tn_image_target(image, tn_image_chosen(image))->name, rows[i].compiled_for);
+        noted.fails = true; /* this machine need not have that CPU */
+        assert_int_equal(call(image, rows[i].function, 5), -5);
+        assert_string_equal(noted.cpu, rows[i].compiled_for);
+        assert_int_equal(strstr(noted.features, "+avx2") != NULL, i == 1);
+        tn_image_close(image);
+    }
+    tn_buffer_free(&file);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 8, ROUNDS = 4 };
+
+static struct tn_image *shared_image;
+static pthread_barrier_t together;
+
+static void *call_at_once(void *context)
+{
+    size_t number = *(size_t *)context, wrong = 0;
+    pthread_barrier_wait(&together);
+    for (int x = 1; x < 20; x++) {
+        wrong += call(shared_image, number & 1 ? "f" : "h", x) !=
+                 (number & 1 ? expected(x, 100) : expected(x, 100) - x - 100);
+        wrong += number & 1 && call(shared_image, "own", 0) != x + 100;
+    }
+    *(size_t *)context = wrong;
+    return NULL;
+}
+
+/* They call while another image is opened. */
+static void threads(void **state)
+{
+    (void)state;
+    struct tn_buffer file = build(&user_input, &options);
+    struct tn_error err;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        pthread_t running[THREADS];
+        size_t numbers[THREADS];
+        assert_int_equal(open_again(&file, &shared_image, &err), 0);
+        pthread_barrier_init(&together, NULL, THREADS + 1);
+        for (size_t i = 0; i < THREADS; i++) {
+            numbers[i] = i;
+            assert_int_equal(pthread_create(&running[i], NULL, call_at_once, &numbers[i]), 0);
+        }
+        pthread_barrier_wait(&together);
+        struct tn_image_load_options how = {.size = sizeof how,
+                                            .images = &other_image,
+                                            .image_count = 1,
+                                            .compiler = tn_codegen_compiler(),
+                                            .recompiler = tn_image_recompiler(),
+                                            .on_failure = (void (*)(void))failed};
+        struct tn_image *second;
+        assert_int_equal(tn_image_open_memory("user", file.data, file.size, &how, &second, &err), 0);
+        assert_int_equal(call(second, "f", 3), expected(3, 100));
+        for (size_t i = 0; i < THREADS; i++) {
+            pthread_join(running[i], NULL);
+            assert_int_equal(numbers[i], 0);
+        }
+        tn_image_close(second);
+        assert_int_equal(noted.opened, 3);
+        assert_int_equal(noted.told, 0);
+        pthread_barrier_destroy(&together);
+        tn_image_close(shared_image);
+    }
+    tn_buffer_free(&file);
+}
+
+/* ---- hostile files ---- */
+
+static void sign(uint8_t *header, size_t size)
+{
+    tn__put64(header + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(header, size));
+}
+
+/* What the tables may not say, and what is found when the IR is read. */
+static void wrong_tables(void **state)
+{
+    static const struct {
+        enum tn__image_table table;
+        uint32_t row, field, value;
+        int code; /* 0: of the call */
+        const char *says;
+    } rows[] = {
+        {TN__IMAGE_KEPT_TABLE, 0, TN__IMAGE_KEPT_CELL, 99, TN_EFORMAT, "kept function 0 is that of cell 99"},
+        {TN__IMAGE_KEPT_TABLE, 1, TN__IMAGE_KEPT_CELL, 0, TN_EFORMAT, "kept function 1 is that of cell 0"},
+        {TN__IMAGE_KEPT_TABLE, 0, TN__IMAGE_KEPT_FLAGS, 2, TN_EFORMAT, "with flags 0x2"},
+        {TN__IMAGE_KEPT_TABLE, 0, TN__IMAGE_KEPT_SIZE, INT32_MAX, 0, "its IR has 2147483647 bytes, all IR"},
+        {TN__IMAGE_KEPT_TABLE, 0, TN__IMAGE_KEPT_SIZE, 8, 0, "its IR is damaged"},
+        {TN__IMAGE_KEPT_TABLE, 0, TN__IMAGE_KEPT_OFFSET, UINT32_MAX, 0, "its IR is damaged"},
+        {TN__IMAGE_KEPT_TABLE, 0, TN__IMAGE_KEPT_SUM, 1, 0, "its IR is damaged"},
+        {TN__IMAGE_SETTING_TABLE, 0, TN__IMAGE_SETTING_LEVEL, 4, TN_EFORMAT, "setting 0: level 4"},
+        {TN__IMAGE_SETTING_TABLE, 1, TN__IMAGE_SETTING_CPU, INT32_MAX, TN_EFORMAT, "setting 1: "},
+        {TN__IMAGE_SHARED_TABLE, 0, 0, INT32_MAX, TN_EFORMAT, "shared symbol 0: its name lies outside"},
+    };
+    (void)state;
+    struct tn_buffer file = build(&user_input, &options);
+    struct tn_image *image;
+    struct tn_error err;
+    uint8_t *header = memmem(file.data, file.size, TN__IMAGE_MAGIC, 8);
+    assert_int_equal(open_again(&file, &image, &err), 0);
+    struct tn__image_view view = image->view;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct tn__image_rows *table = &view.tables[rows[i].table];
+        uint8_t *field = header + (table->rows - view.header) + rows[i].row * table->size + rows[i].field;
+        uint32_t before = tn__get32(field);
+        struct tn_image *wrong;
+        tn__put32(field, rows[i].value);
+        sign(header, view.size);
+        assert_int_equal(open_again(&file, &wrong, &err), rows[i].code);
+        if (!rows[i].code) {
+            assert_int_equal(call(wrong, "h", 5), -5);
+            assert_contains(noted.said.text, rows[i].says);
+            tn_image_close(wrong);
+        } else {
+            assert_contains(err.text, rows[i].says);
+        }
+        tn__put32(field, before);
+    }
+    tn_image_close(image);
+    tn_buffer_free(&file);
+}
+
+/* Each byte of header and tables gets other values; what can still be opened is not called. */
+static void damaged_tables(void **state)
+{
+    (void)state;
+    static const uint8_t changes[] = {1, 0x80, 0xff};
+    struct tn_buffer file = build(&user_input, &options);
+    struct tn_error err;
+    struct tn_image *image;
+    size_t codes[2] = {0, 0};
+    uint8_t *header = memmem(file.data, file.size, TN__IMAGE_MAGIC, 8);
+    uint32_t size = tn__get32(header + TN__IMAGE_AT_SIZE);
+    for (uint32_t at = 0; at < size; at++)
+        for (size_t i = 0; i < COUNT(changes); i++) {
+            header[at] ^= changes[i];
+            sign(header, size);
+            int code = open_again(&file, &image, &err);
+            codes[code != 0]++;
+            if (!code)
+                tn_image_close(image);
+            header[at] ^= changes[i];
+        }
+    assert_in_range(codes[0], 100, 100000);
+    assert_in_range(codes[1], 100, 100000);
+    tn_buffer_free(&file);
+}
+
+/* Each byte of the section's beginning: it is found elsewhere, or it is not. */
+static void damaged_ir(void **state)
+{
+    (void)state;
+    struct tn_buffer file = build(&user_input, &options);
+    struct tn_image *image;
+    struct tn_error err;
+    uint8_t *part = memmem(file.data, file.size, TN__IMAGE_IR_MAGIC, 8);
+    assert_non_null(part);
+    for (size_t at = 0; at < 8; at++) {
+        part[at] ^= 1;
+        assert_int_equal(open_again(&file, &image, &err), 0);
+        assert_int_equal(call(image, "h", 5), -5);
+        assert_contains(noted.said.text, "its IR is damaged");
+        tn_image_close(image);
+        part[at] ^= 1;
+    }
+    char *name = memmem(file.data, file.size, TN__IMAGE_IR_SECTION, sizeof TN__IMAGE_IR_SECTION);
+    assert_non_null(name);
+    *name = '!';
+    assert_int_equal(open_again(&file, &image, &err), TN_ENOTSUP);
+    assert_contains(err.text, "the section .llvmbc, with the IR of stale functions, was removed from it");
+    tn_buffer_free(&file);
+}
+
+/* Each allocation is refused in turn, of building, opening, and a first call. */
+static void memory_is_out(void **state)
+{
+    (void)state;
+    struct tn_buffer file = build(&user_input, &options), out[TN_IMAGE_OUTPUTS];
+    struct tn_image *image;
+    struct tn_error err;
+    char plan[16];
+    size_t refused[3] = {0};
+    for (int number = 1, good = 0; good < 8; number++) {
+        snprintf(plan, sizeof plan, "a%d", number);
+        assert_int_equal(tn__os_set_faults(plan), 0);
+        int code = tn_image_build(&user_input, 1, &options, out, NULL, &err);
+        tn__os_set_faults(NULL);
+        if (code && code != TN_ENOMEM)
+            fail_msg("allocation %d: %s", number, err.text);
+        refused[0] += code != 0;
+        good = code ? 0 : good + 1;
+        tn_buffer_free(out);
+    }
+    for (int number = 1, good = 0; good < 8; number++) {
+        snprintf(plan, sizeof plan, "a%d", number);
+        assert_int_equal(tn__os_set_faults(plan), 0);
+        int code = open_again(&file, &image, &err);
+        tn__os_set_faults(NULL);
+        if (code && code != TN_ENOMEM)
+            fail_msg("allocation %d of opening: %s", number, err.text);
+        refused[1] += code != 0;
+        good = code ? 0 : good + 1;
+        if (!code)
+            tn_image_close(image);
+    }
+    for (int number = 1, good = 0; good < 8; number++) {
+        assert_int_equal(open_again(&file, &image, &err), 0);
+        snprintf(plan, sizeof plan, "a%d", number);
+        assert_int_equal(tn__os_set_faults(plan), 0);
+        int result = call(image, "k", 0);
+        tn__os_set_faults(NULL);
+        if (result != 100 && (result != 0 || !noted.told))
+            fail_msg("allocation %d of a call: %d, %s", number, result, noted.said.text);
+        refused[2] += noted.told;
+        good = noted.told ? 0 : good + 1;
+        tn_image_close(image);
+    }
+    assert_in_range(refused[0], 20, 10000);
+    assert_in_range(refused[1], 5, 1000);
+    assert_in_range(refused[2], 5, 1000);
+    tn_buffer_free(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compiled_again), cmocka_unit_test(without_a_compiler),
+        cmocka_unit_test(failures),       cmocka_unit_test(settings),
+        cmocka_unit_test(threads),        cmocka_unit_test(wrong_tables),
+        cmocka_unit_test(damaged_tables), cmocka_unit_test(damaged_ir),
+        cmocka_unit_test(memory_is_out),
+    };
+    return cmocka_run_group_tests_name("recompile", tests, begin, end);
+}
