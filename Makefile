@@ -32,9 +32,9 @@
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file
 #                 lengths, cppcheck
 #   make bench    measures the figures of doc/FIGURES.md; make bench-link, bench-jit, bench-cache, bench-tiers,
-#                 bench-passes, bench-image, bench-heap and bench-gc: some of them. Each draws doc/figures.svg anew.
-#                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh
-#                 install peers
+#                 bench-passes, bench-image, bench-packages, bench-heap and bench-gc: some of them. Each draws
+#                 doc/figures.svg anew. bench-gc has other memory managers beside ours where they are installed:
+#                 tools/build/setup.sh install peers
 #                 make bench-instructions: linking, in instructions, for every format of object files
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86
 #                 BUILD=build/x86
@@ -89,8 +89,8 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all release setup setup-check musl install install-musl uninstall uninstall-musl \
 	ci ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
-	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions \
-	size dist clean distclean help opt-plugin
+	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
+	bench-instructions size dist clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -173,7 +173,8 @@ demo:
 	@$(setup) install build demo
 	@$(make_in) demo
 
-bench bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-heap bench-gc bench-instructions:
+bench bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
+	bench-instructions:
 	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) RELEASE=1 $@

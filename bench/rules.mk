@@ -13,8 +13,8 @@ compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 tls_models := tls_direct tls_asks tls_descriptor
 objects := $(tls_models:%=%.o) dl_library.o sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol \
 	small_function.o throw_through.o
-.PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus replaceable gc image exe size
-all: start link lazy jit cache tiers passes gc image exe size
+.PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus replaceable gc image packages exe size
+all: start link lazy jit cache tiers passes gc image packages exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link calls tls dl throw lljit dl_library.so $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
@@ -31,13 +31,15 @@ kernels_out := $(out)/passes$(MACHINE:%=/%)
 kernels: $(foreach name,$(kernel_names),$(addprefix $(kernels_out)/$(name).,managed polls twin)) \
 	$(MACHINE:%=$(out)/count.so)
 image: $(addprefix $(out)/,spawn image image-static many.so many.a sqlite3.bc)
+package_names := base changed used kept direct large
+packages: $(addprefix $(out)/,spawn packages $(package_names:%=packages/%.image))
 heap: $(addprefix $(out)/,spawn heap) $(BUILD)/tenon
 gc_names := bt gcbench lru young latency
 more_names := splay bdd strings ephemerons rewrite arrays
 gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
-$(shell mkdir -p $(out)/gc/peers $(kernels_out))
+$(shell mkdir -p $(out)/gc/peers $(out)/packages $(kernels_out))
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
@@ -217,6 +219,38 @@ $(out)/many.bc: bench/rules.mk
 
 $(out)/many.so $(out)/many.a: $(out)/many.bc $(BUILD)/tenon
 	$(BUILD)/tenon build $(if $(filter %.so,$@),--kind=shared) -O 1 --targets 'x86-64;x86-64-v3;x86-64-v4' -o $@ $<
+
+# ---- packages: a base of 10,000 functions, in `changed` another b7; one that uses half of them, one that uses all ----
+
+$(out)/packages: bench/packages.c bench/measure.c $(headers) $(BUILD)/libtenon_codegen.a
+	PKG_CONFIG_PATH=$(abspath $(BUILD))/pkgconfig; export PKG_CONFIG_PATH; $(compile) $(filter %.c,$^) \
+		$$(pkg-config --cflags --libs tenon-codegen) -lm -o $@
+
+bases = awk -v changed=$(1) 'BEGIN { for (i = 0; i < 10000; i++) \
+	printf "int b%d(int x) { return x + %d; }\n", i, i == changed ? 77 : i }'
+users = awk -v count=$(1) -v each=$(2) 'BEGIN { for (i = 0; i < count; i++) { text = ""; \
+	for (k = i * each; k < (i + 1) * each; k++) { printf "int b%d(int x);\n", k; text = text " + b" k "(x)" } \
+	printf "int f%d(int x) { return x%s; }\n", i, text } }'
+$(out)/packages/base.bc: program = $(call bases,-1)
+$(out)/packages/changed.bc: program = $(call bases,7)
+$(out)/packages/used.bc: program = $(call users,1000,5)
+$(out)/packages/large.bc: program = $(call users,10000,1)
+$(out)/packages/%.bc: bench/rules.mk
+	$(program) | $(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -emit-llvm -x c -c - -o $@
+
+package = $(BUILD)/tenon build --kind=image -O1 -o $@
+of_base = --depends $(out)/packages/base.image
+with_copies = $(of_base) --use $(out)/packages/base.bc
+$(out)/packages/base.image $(out)/packages/changed.image: $(out)/packages/%.image: $(out)/packages/%.bc $(BUILD)/tenon
+	$(package) --name base $<
+$(out)/packages/direct.image: $(out)/packages/used.bc $(out)/packages/base.image
+	$(package) --name direct $(of_base) $<
+$(out)/packages/used.image: $(out)/packages/used.bc $(out)/packages/base.image
+	$(package) --name used $(with_copies) $<
+$(out)/packages/kept.image: $(out)/packages/used.bc $(out)/packages/base.image
+	$(package) --name kept --keep-ir $(with_copies) $<
+$(out)/packages/large.image: $(out)/packages/large.bc $(out)/packages/base.image
+	$(package) --name large --keep-ir $(with_copies) $<
 
 # ---- collected C: managed, the same without barriers, and its unmanaged twin; for a CPU that valgrind knows ----
 
