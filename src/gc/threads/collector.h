@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The interface between collectors and everything else: heaps, threads, stack maps and roots know a collector by these
- * twelve functions only. A program contains the collectors that it names (tenon_heap.h).
+ * functions only. A program contains the collectors that it names (tenon_heap.h).
  *
  * A collector has its own data in heap->own, and keeps start, size, in_use, large, committed, young and young_size of
  * the heap up to date. It gets roots and dead objects from the room `collect`, to which it hands a struct
