@@ -126,7 +126,7 @@ static struct tn_library *library_of_handle(const void *handle, const void *call
 /* Nearly always a path is asked for that is open, and a symbol that is linked: that takes one look at the session whose
  * code calls. `look` answers NULL if more has to be done. */
 struct quick {
-    void *(*look)(struct tn_session *session, const struct quick *asked)TN__LOCKED;
+    void *(*look)(struct tn_session *session, const struct quick *asked); /* under the lock */
     const char *name; /* of a file, or of a symbol */
     const void *handle;
     uint64_t flags;
