@@ -127,7 +127,7 @@ static struct tn_library *library_of_handle(const void *handle, const void *call
  * code calls. `look` answers NULL if more has to be done. */
 struct quick {
     void *(*look)(struct tn_session *session, const struct quick *asked); /* under the lock */
-    const char *name; /* of a file, or of a symbol */
+    const char *name;                                                     /* of a file, or of a symbol */
     const void *handle;
     uint64_t flags;
 };
