@@ -18,19 +18,9 @@ user() { "$tenon" build --kind=image --name user -o "$work/user" "$@"; }
 
 # The functions that contain something, by what that is.
 all='f k o l t u m w c e s v p plain around fill filled timed begun'
-changes=('' G=x+100 H=x*3 'OUTER=g(x)+4' LIMIT=6 TABLE=9 'TEXT="other"' 'COUNT=counter+=2' EVEN=2 STATE=2 WEAK=x+40
-    MORE)
-declare -A stale=([G=x+100]='begin.user f fill inner.user o p timed' [H=x*3]='k p' ['OUTER=g(x)+4']=o [LIMIT=6]='l u'
-    [TABLE=9]='m t' ['TEXT="other"']=w ['COUNT=counter+=2']=c [EVEN=2]=e)
 # Those that call stale ones, or read what these write.
 declare -A affected=([G=x+100]='around filled begun')
-for change in "${changes[@]}"; do
-    key=${change:-same}
-    compile ${change:+"-D$change"} $source/copies_base.c -o "$work/$key.bc" && base "$key" "$work/$key.bc" &&
-        "$CC" -w -Iinclude -DITSELF ${change:+"-D$change"} $source/copies_host.c $source/copies.c \
-            $source/copies_base.c "$BUILD/libtenon.a" -pthread -o "$work/program" &&
-        "$work/program" >"$work/$key.wanted" || exit 1
-done
+. tests/image/support/copies_changes.bash WEAK=x+40 MORE
 
 # value FUNCTION FILE: its result in a line of them.
 value() { grep -o " $1=[-0-9]*" "$2"; }

@@ -25,17 +25,8 @@ host again_host $source/again_host.c
 three='x86-64;x86-64-v3,clone_all;x86-64-v2'
 settings=('x86-64 1' 'x86-64 4' "$three 1" "$three 4" 'x86-64 1 -DASSEMBLY' "$three 1 -DASSEMBLY")
 
-# What changes in the base, and the functions that are stale then (tests/image/copies.sh).
-changes=('' G=x+100 H=x*3 'OUTER=g(x)+4' LIMIT=6 TABLE=9 'TEXT="other"' 'COUNT=counter+=2' EVEN=2 STATE=2)
-declare -A stale=([G=x+100]='begin.user f fill inner.user o p timed' [H=x*3]='k p' ['OUTER=g(x)+4']=o [LIMIT=6]='l u'
-    [TABLE=9]='m t' ['TEXT="other"']=w ['COUNT=counter+=2']=c [EVEN=2]=e)
-for change in "${changes[@]}"; do
-    key=${change:-same}
-    compile ${change:+"-D$change"} $source/copies_base.c -o "$work/$key.bc" && base "$key" "$work/$key.bc" &&
-        "$CC" -w -Iinclude -DITSELF ${change:+"-D$change"} $source/copies_host.c $source/copies.c \
-            $source/copies_base.c "$BUILD/libtenon.a" -pthread -o "$work/program" &&
-        "$work/program" >"$work/$key.wanted" || exit 1
-done
+. tests/image/support/copies_changes.bash
+
 for setting in "${settings[@]}"; do
     read -r targets shards assembly <<<"$setting"
     compile $assembly $source/copies.c -o "$work/user.bc" || exit 1

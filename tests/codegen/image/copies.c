@@ -4,6 +4,7 @@
  * tables. What they do is for tests/image/copies.sh. */
 
 #include "base/os.h"
+#include "base_image.h"
 #include "image/load/image.h"
 #include "support.h"
 
@@ -38,49 +39,12 @@ static struct tn_image_options options = {.size = sizeof options,
                                           .used_count = 1};
 static struct tn_image *base_image, *other_image;
 
-/* A file that tn_image_open_memory takes. */
-static struct tn_buffer link_archive(const struct tn_buffer *archive)
-{
-    struct tn_image_link_options how = {.size = sizeof how, .kind = TN_IMAGE_LOADABLE};
-    struct tn_input input = {.size = sizeof input, .name = "image", .bytes = archive->data, .length = archive->size};
-    struct tn_buffer file;
-    struct tn_error err;
-    if (tn_image_link(&input, 1, &how, &file, &err))
-        fail_msg("%s", err.text);
-    return file;
-}
-
-static struct tn_buffer build(const struct tn_image_input *input, const struct tn_image_options *how)
-{
-    struct tn_buffer out[TN_IMAGE_OUTPUTS];
-    struct tn_error err;
-    if (tn_image_build(input, 1, how, out, NULL, &err))
-        fail_msg("%s", err.text);
-    struct tn_buffer file = link_archive(out);
-    tn_buffer_free(out);
-    return file;
-}
-
-static struct tn_image *open_base(const char *ir, size_t length)
-{
-    struct tn_image_options how = {.size = sizeof how, .name = "base"};
-    struct tn_buffer file = build(&(struct tn_image_input){"base.ll", ir, length}, &how);
-    struct tn_image *image;
-    struct tn_error err;
-    if (tn_image_open_memory("base", file.data, file.size, NULL, &image, &err))
-        fail_msg("%s", err.text);
-    tn_buffer_free(&file);
-    return image;
-}
-
 static int begin(void **state)
 {
     (void)state;
     base_image = open_base(base, sizeof base - 1);
     other_image = open_base(other, sizeof other - 1);
-    dependency.header = base_image->view.header;
-    dependency.header_size = base_image->view.size;
-    memcpy(dependency.build_id, tn_image_build_id(base_image), sizeof dependency.build_id);
+    depend_on(&dependency, base_image);
     return 0;
 }
 
@@ -140,7 +104,7 @@ static void refused(void **state)
 static void opened(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_image *image;
     struct tn_error err;
     assert_int_equal(open_on(base_image, &file, NULL, &image, &err), 0);
@@ -184,7 +148,7 @@ static void of_a_jit(void **state)
 static void memory_is_out(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options), out[TN_IMAGE_OUTPUTS];
+    struct tn_buffer file = build_file(&user_input, &options), out[TN_IMAGE_OUTPUTS];
     struct tn_image *image;
     struct tn_error err;
     char plan[16];
@@ -222,7 +186,7 @@ static void damaged_tables(void **state)
 {
     (void)state;
     static const uint8_t changes[] = {1, 0x80, 0xff};
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_error err;
     struct tn_image *image;
     size_t codes[2] = {0, 0};
@@ -258,7 +222,7 @@ static void wrong_reliances(void **state)
         {0, TN__IMAGE_RELIANCE_EDGE, 0, "reliance 0 is wrong"}, /* a function */
     };
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_image *image;
     struct tn_error err;
     uint8_t *header = memmem(file.data, file.size, TN__IMAGE_MAGIC, 8);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/os.h"
+#include "base_image.h"
 #include "image/load/image.h"
 #include "support.h"
 
@@ -70,42 +71,12 @@ static struct tn_image_options options = {.size = sizeof options,
                                           .keep_ir = 1};
 static struct tn_image *base_image, *other_image;
 
-static struct tn_buffer build(const struct tn_image_input *input, const struct tn_image_options *how)
-{
-    struct tn_image_link_options link = {.size = sizeof link, .kind = TN_IMAGE_LOADABLE};
-    struct tn_input archive = {.size = sizeof archive, .name = "image"};
-    struct tn_buffer out[TN_IMAGE_OUTPUTS], file;
-    struct tn_error err;
-    if (tn_image_build(input, 1, how, out, NULL, &err))
-        fail_msg("%s", err.text);
-    archive.bytes = out[0].data;
-    archive.length = out[0].size;
-    if (tn_image_link(&archive, 1, &link, &file, &err))
-        fail_msg("%s", err.text);
-    tn_buffer_free(out);
-    return file;
-}
-
-static struct tn_image *open_base(const char *ir, size_t length)
-{
-    struct tn_image_options how = {.size = sizeof how, .name = "base"};
-    struct tn_buffer file = build(&(struct tn_image_input){"base.ll", ir, length}, &how);
-    struct tn_image *image;
-    struct tn_error err;
-    if (tn_image_open_memory("base", file.data, file.size, NULL, &image, &err))
-        fail_msg("%s", err.text);
-    tn_buffer_free(&file);
-    return image;
-}
-
 static int begin(void **state)
 {
     (void)state;
     base_image = open_base(base, sizeof base - 1);
     other_image = open_base(other, sizeof other - 1);
-    dependency.header = base_image->view.header;
-    dependency.header_size = base_image->view.size;
-    memcpy(dependency.build_id, tn_image_build_id(base_image), sizeof dependency.build_id);
+    depend_on(&dependency, base_image);
     return 0;
 }
 
@@ -190,7 +161,7 @@ static int expected(int x, int added)
 static void compiled_again(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_image *image;
     struct tn_error err;
     assert_int_equal(open_again(&file, &image, &err), 0);
@@ -211,7 +182,7 @@ static void compiled_again(void **state)
 static void without_a_compiler(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_image_load_options how = with_compiler(&base_image);
     struct tn_image *image;
     struct tn_error err;
@@ -237,7 +208,7 @@ static void without_a_compiler(void **state)
     tn_buffer_free(&file);
     struct tn_image_options bare = options; /* an image without IR */
     bare.keep_ir = 0;
-    file = build(&user_input, &bare);
+    file = build_file(&user_input, &bare);
     assert_int_equal(open_again(&file, &image, &err), TN_ESTALE);
     assert_contains(err.text, "' is stale");
     tn_buffer_free(&file);
@@ -246,7 +217,7 @@ static void without_a_compiler(void **state)
 static void failures(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_image *image;
     struct tn_error err;
     assert_int_equal(open_again(&file, &image, &err), 0);
@@ -275,7 +246,7 @@ static void settings(void **state)
     how.targets = "x86-64;x86-64-v2,clone_all;x86-64-v3,clone_all";
     if (!built_in(&(struct tn_compile_options){X86}) || tn_cpu_arch_host() != tn_cpu_arch_find("x86_64-linux-gnu"))
         skip();
-    struct tn_buffer file = build(&user_input, &how);
+    struct tn_buffer file = build_file(&user_input, &how);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tn_cpu cpu = cpu_named(rows[i].cpu);
         struct tn_image_load_options load = with_compiler(&other_image);
@@ -317,7 +288,7 @@ static void *call_at_once(void *context)
 static void threads(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_error err;
     for (size_t round = 0; round < ROUNDS; round++) {
         pthread_t running[THREADS];
@@ -379,7 +350,7 @@ static void wrong_tables(void **state)
         {TN__IMAGE_SHARED_TABLE, 0, 0, INT32_MAX, TN_EFORMAT, "shared symbol 0: its name lies outside"},
     };
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_image *image;
     struct tn_error err;
     uint8_t *header = memmem(file.data, file.size, TN__IMAGE_MAGIC, 8);
@@ -411,7 +382,7 @@ static void damaged_tables(void **state)
 {
     (void)state;
     static const uint8_t changes[] = {1, 0x80, 0xff};
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_error err;
     struct tn_image *image;
     size_t codes[2] = {0, 0};
@@ -436,7 +407,7 @@ static void damaged_tables(void **state)
 static void damaged_ir(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options);
+    struct tn_buffer file = build_file(&user_input, &options);
     struct tn_image *image;
     struct tn_error err;
     uint8_t *part = memmem(file.data, file.size, TN__IMAGE_IR_MAGIC, 8);
@@ -461,7 +432,7 @@ static void damaged_ir(void **state)
 static void memory_is_out(void **state)
 {
     (void)state;
-    struct tn_buffer file = build(&user_input, &options), out[TN_IMAGE_OUTPUTS];
+    struct tn_buffer file = build_file(&user_input, &options), out[TN_IMAGE_OUTPUTS];
     struct tn_image *image;
     struct tn_error err;
     char plan[16];

@@ -13,11 +13,15 @@ rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/codegen/support"
 test=tests/codegen/image/recompile.c
 
-$compile -c $test -o "$out/test.o" && $compile -c tests/codegen/support/support.c -o "$out/support.o" || exit 1
+objects=("$out/test.o")
+$compile -c $test -o "$out/test.o" || exit 1
+for file in support base_image; do
+    $compile -c tests/codegen/support/$file.c -o "$out/$file.o" && objects+=("$out/$file.o") || exit 1
+done
 
 # link [OBJECT]: the program, with that object in place of the archive's member
 link() {
-    "$CC" "$out/test.o" "$out/support.o" "$@" $(pkg-config --libs tenon-codegen) -lcmocka -pthread -lm -o "$out/test"
+    "$CC" "${objects[@]}" "$@" $(pkg-config --libs tenon-codegen) -lcmocka -pthread -lm -o "$out/test"
 }
 passes() { timeout 120 "$out/test" >"$out/got" 2>&1; }
 
