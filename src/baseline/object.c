@@ -12,12 +12,27 @@
 #define SHT_X86_64_UNWIND 0x70000001
 #endif
 
-enum { NEW_SECTIONS = 5, FEWEST_SECTIONS = 3, TEXT_ALIGNMENT = 16, CIE_SIZE = 24, MOST_SECTIONS = 0xff00 };
+enum {
+    NEW_SECTIONS = 5,
+    OWN_SECTIONS = 3,
+    FEWEST_SECTIONS = 3,
+    TEXT_ALIGNMENT = 16,
+    CIE_SIZE = 24,
+    MOST_SECTIONS = 0xff00
+};
 
 struct entry {
     Elf64_Sym symbol;
     const char *name; /* NULL for those of the rest, whose names are there already */
     uint32_t number;  /* in the new table */
+};
+
+/* Where a function lies in the object. */
+struct place {
+    uint32_t section, group;            /* their numbers; group 0: it is in none */
+    uint32_t offset;                    /* in the section */
+    uint32_t first_reloc, relocs;       /* those of the code that are the function's */
+    uint32_t section_symbol, signature; /* entries */
 };
 
 struct writing {
@@ -30,10 +45,13 @@ struct writing {
     uint32_t section_count, symtab, strtab, text; /* numbers of sections */
     struct entry *entries;
     uint32_t entry_count, locals;
-    uint32_t *old;      /* of each symbol of the rest: its entry */
-    uint32_t old_count; /* including the first one, which is none */
-    uint32_t *used;     /* of each symbol of the code: its entry */
-    uint32_t *table;    /* entries by name, each number plus 1 */
+    uint32_t *old;        /* of each symbol of the rest: its entry */
+    uint32_t old_count;   /* including the first one, which is none */
+    struct place *places; /* of each function */
+    uint32_t own;         /* functions in sections of their own */
+    uint32_t text_size;   /* of the others */
+    uint32_t *used;       /* of each symbol of the code: its entry */
+    uint32_t *table;      /* entries by name, each number plus 1 */
     uint32_t mask;
     int failed;
 };
@@ -118,7 +136,6 @@ static bool is_sound(const struct writing *w, const Elf64_Ehdr *header, size_t s
     static const uint8_t ident[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB};
     return size >= sizeof *header && memcmp(header->e_ident, ident, sizeof ident) == 0 && header->e_type == ET_REL &&
            header->e_machine == EM_X86_64 && header->e_shentsize == sizeof *w->sections && header->e_shnum >= 1 &&
-           header->e_shnum < MOST_SECTIONS - NEW_SECTIONS &&
            tn__inside(header->e_shoff, (uint64_t)header->e_shnum * sizeof *w->sections, size);
 }
 
@@ -154,7 +171,11 @@ static void read_rest(struct writing *w, const struct tn_buffer *rest)
     }
     append(w, rest->data, rest->size, 1);
     w->section_count = header.e_shnum;
-    w->sections = array(w, w->section_count + NEW_SECTIONS, sizeof *w->sections);
+    if (w->section_count + NEW_SECTIONS + OWN_SECTIONS * (uint64_t)w->own >= MOST_SECTIONS) {
+        fail(w, TN_ENOTSUP, "the object has too many sections");
+        return;
+    }
+    w->sections = array(w, w->section_count + NEW_SECTIONS + OWN_SECTIONS * w->own, sizeof *w->sections);
     if (w->failed)
         return;
     memcpy(w->sections, w->bytes + header.e_shoff, header.e_shnum * sizeof *w->sections);
@@ -176,7 +197,9 @@ static void begin_alone(struct writing *w)
 {
     append(w, NULL, sizeof(Elf64_Ehdr), 1);
     append_name(w, "");
-    w->sections = array(w, FEWEST_SECTIONS + NEW_SECTIONS, sizeof *w->sections);
+    if (OWN_SECTIONS * (uint64_t)w->own >= MOST_SECTIONS - FEWEST_SECTIONS - NEW_SECTIONS)
+        fail(w, TN_ENOTSUP, "the object has too many sections");
+    w->sections = array(w, FEWEST_SECTIONS + NEW_SECTIONS + OWN_SECTIONS * w->own, sizeof *w->sections);
     w->section_count = FEWEST_SECTIONS;
     w->strtab = 1;
     w->symtab = 2;
@@ -188,21 +211,94 @@ static void begin_alone(struct writing *w)
         .sh_name = names[1], .sh_type = SHT_SYMTAB, .sh_link = 1, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)};
 }
 
+/* ---- where functions are ---- */
+
+static bool has_own_section(const struct tn__baseline_definition *definition)
+{
+    return definition->section || definition->group;
+}
+
+static void place_functions(struct writing *w)
+{
+    const struct tn__code *code = &w->object->code;
+    uint32_t reloc = 0;
+    w->places = array(w, code->function_count, sizeof *w->places);
+    for (size_t i = 0; i < code->function_count && !w->failed; i++) {
+        const struct tn__code_function *function = &code->functions[i];
+        struct place *place = &w->places[i];
+        place->first_reloc = reloc;
+        while (reloc < code->reloc_count && code->relocs[reloc].offset < function->offset + function->size)
+            reloc++;
+        place->relocs = reloc - place->first_reloc;
+        if (has_own_section(&w->object->definitions[i])) {
+            w->own++;
+            continue;
+        }
+        place->offset = (uint32_t)tn__align_up(w->text_size, TEXT_ALIGNMENT);
+        w->text_size = place->offset + function->size;
+    }
+}
+
+/* Sections follow each other as add_text adds them. */
+static void number_sections(struct writing *w)
+{
+    uint32_t next = w->section_count + 2;
+    w->text = w->section_count;
+    for (size_t i = 0; i < w->object->code.function_count; i++) {
+        struct place *place = &w->places[i];
+        place->section = w->text;
+        if (!has_own_section(&w->object->definitions[i]))
+            continue;
+        if (w->object->definitions[i].group)
+            place->group = next++;
+        place->section = next++;
+        next += place->relocs != 0;
+    }
+}
+
 /* ---- the table of symbols ---- */
+
+static uint32_t add_section_symbol(struct writing *w, uint32_t section)
+{
+    Elf64_Sym symbol = {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = (uint16_t)section};
+    return add_entry(w, symbol, "", false);
+}
+
+static void add_definition(struct writing *w, uint32_t function, uint32_t number, unsigned binding, uint8_t visibility)
+{
+    const struct tn__baseline_object *o = w->object;
+    Elf64_Sym symbol = {.st_info = ELF64_ST_INFO(binding, STT_FUNC),
+                        .st_other = visibility,
+                        .st_shndx = (uint16_t)w->places[function].section,
+                        .st_value = w->places[function].offset,
+                        .st_size = o->code.functions[function].size};
+    w->used[number] = add_entry(w, symbol, o->symbols[number].name, true) + 1;
+}
+
+/* The symbol that a group is known by is its function's, or else a local one. */
+static uint32_t add_signature(struct writing *w, const struct tn__baseline_definition *definition, uint32_t group)
+{
+    Elf64_Sym symbol = {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), .st_shndx = (uint16_t)group};
+    if (strcmp(definition->group, w->object->symbols[definition->symbol].name) == 0)
+        return w->used[definition->symbol] - 1;
+    return add_entry(w, symbol, definition->group, false);
+}
 
 static void add_definitions(struct writing *w)
 {
     const struct tn__baseline_object *o = w->object;
-    Elf64_Sym section = {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = (uint16_t)w->text};
-    add_entry(w, section, "", false);
-    for (size_t i = 0; i < o->code.function_count; i++) {
+    uint32_t text = add_section_symbol(w, w->text);
+    for (uint32_t i = 0; i < o->code.function_count; i++) {
         const struct tn__baseline_definition *d = &o->definitions[i];
-        Elf64_Sym symbol = {.st_info = ELF64_ST_INFO(d->binding, STT_FUNC),
-                            .st_other = d->visibility,
-                            .st_shndx = (uint16_t)w->text,
-                            .st_value = o->code.functions[i].offset,
-                            .st_size = o->code.functions[i].size};
-        w->used[d->symbol] = add_entry(w, symbol, o->symbols[d->symbol].name, true) + 1;
+        struct place *place = &w->places[i];
+        add_definition(w, i, d->symbol, d->binding, d->visibility);
+        place->section_symbol = place->section == w->text ? text : add_section_symbol(w, place->section);
+        if (place->group)
+            place->signature = add_signature(w, d, place->group);
+    }
+    for (size_t i = 0; i < o->alias_count; i++) {
+        const struct tn__baseline_alias *alias = &o->aliases[i];
+        add_definition(w, alias->function, alias->symbol, alias->binding, alias->visibility);
     }
 }
 
@@ -263,7 +359,7 @@ static void number_entries(struct writing *w)
 static void make_symbols(struct writing *w)
 {
     const struct tn__baseline_object *o = w->object;
-    size_t most = o->code.function_count + w->old_count + o->symbol_count + 2, size = 16;
+    size_t most = o->code.function_count + 2 * w->own + o->alias_count + w->old_count + o->symbol_count + 2, size = 16;
     while (size < 2 * most)
         size *= 2;
     w->entries = array(w, most, sizeof *w->entries);
@@ -273,7 +369,7 @@ static void make_symbols(struct writing *w)
     w->mask = (uint32_t)size - 1;
     if (w->failed)
         return;
-    w->text = w->section_count;
+    number_sections(w);
     add_definitions(w);
     add_old(w);
     if (w->failed)
@@ -301,7 +397,7 @@ static void add_relocs(struct writing *w, const char *name, const Elf64_Rela *re
     uint64_t at = append(w, relocs, count * sizeof *relocs, 8);
     add_section(w, name,
                 (Elf64_Shdr){.sh_type = SHT_RELA,
-                             .sh_flags = SHF_INFO_LINK,
+                             .sh_flags = SHF_INFO_LINK | (w->sections[of].sh_flags & SHF_GROUP),
                              .sh_offset = at,
                              .sh_size = count * sizeof *relocs,
                              .sh_link = w->symtab,
@@ -310,24 +406,100 @@ static void add_relocs(struct writing *w, const char *name, const Elf64_Rela *re
                              .sh_entsize = sizeof *relocs});
 }
 
-static void add_text(struct writing *w)
+static uint32_t add_code_section(struct writing *w, const char *name, uint64_t at, uint64_t size, uint64_t flags)
+{
+    return add_section(w, name,
+                       (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                    .sh_flags = SHF_ALLOC | SHF_EXECINSTR | flags,
+                                    .sh_offset = at,
+                                    .sh_size = size,
+                                    .sh_addralign = TEXT_ALIGNMENT});
+}
+
+/* The relocations of a function, as those of its section. */
+static Elf64_Rela *put_relocs(const struct writing *w, uint32_t function, Elf64_Rela *to)
+{
+    const struct place *place = &w->places[function];
+    const struct tn__code_reloc *r = w->object->code.relocs + place->first_reloc, *end = r + place->relocs;
+    for (; r < end; r++)
+        *to++ = (Elf64_Rela){r->offset - w->object->code.functions[function].offset + place->offset,
+                             ELF64_R_INFO((uint64_t)number_of(w, r->symbol), r->type), r->addend};
+    return to;
+}
+
+static void add_shared_text(struct writing *w)
 {
     const struct tn__code *code = &w->object->code;
-    Elf64_Rela *relocs = array(w, code->reloc_count, sizeof *relocs);
-    uint64_t at = append(w, code->bytes, code->size, TEXT_ALIGNMENT);
-    uint32_t text = add_section(w, ".text",
-                                (Elf64_Shdr){.sh_type = SHT_PROGBITS,
-                                             .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-                                             .sh_offset = at,
-                                             .sh_size = code->size,
-                                             .sh_addralign = TEXT_ALIGNMENT});
+    Elf64_Rela *relocs = array(w, code->reloc_count, sizeof *relocs), *end = relocs;
+    uint64_t at = append(w, NULL, w->text_size, TEXT_ALIGNMENT);
     if (w->failed)
         return;
-    for (size_t i = 0; i < code->reloc_count; i++) {
-        const struct tn__code_reloc *r = &code->relocs[i];
-        relocs[i] = (Elf64_Rela){r->offset, ELF64_R_INFO((uint64_t)number_of(w, r->symbol), r->type), r->addend};
+    memset(w->bytes + at, 0xcc, w->text_size);
+    for (uint32_t i = 0; i < code->function_count; i++) {
+        if (w->places[i].section != w->text)
+            continue;
+        memcpy(w->bytes + at + w->places[i].offset, code->bytes + code->functions[i].offset, code->functions[i].size);
+        end = put_relocs(w, i, end);
     }
-    add_relocs(w, ".rela.text", relocs, code->reloc_count, text);
+    add_code_section(w, ".text", at, w->text_size, 0);
+    if (!w->failed)
+        add_relocs(w, ".rela.text", relocs, (size_t)(end - relocs), w->text);
+}
+
+static void add_group(struct writing *w, const struct place *place)
+{
+    const uint32_t members[] = {GRP_COMDAT, place->section, place->section + 1};
+    uint64_t size = place->relocs ? sizeof members : sizeof members - sizeof *members;
+    uint64_t at = append(w, members, size, 4);
+    add_section(w, ".group",
+                (Elf64_Shdr){.sh_type = SHT_GROUP,
+                             .sh_offset = at,
+                             .sh_size = size,
+                             .sh_link = w->symtab,
+                             .sh_info = w->entries[place->signature].number,
+                             .sh_addralign = 4,
+                             .sh_entsize = sizeof *members});
+}
+
+static const char *name_of_section(struct writing *w, const struct tn__baseline_definition *definition)
+{
+    static const char prefix[] = ".text.";
+    const char *name = w->object->symbols[definition->symbol].name;
+    if (definition->section)
+        return definition->section;
+    char *text = array(w, sizeof prefix + strlen(name), 1);
+    if (text) {
+        memcpy(text, prefix, sizeof prefix - 1);
+        memcpy(text + sizeof prefix - 1, name, strlen(name) + 1);
+    }
+    return text;
+}
+
+static void add_own_text(struct writing *w, uint32_t function)
+{
+    const struct tn__code_function *f = &w->object->code.functions[function];
+    const struct tn__baseline_definition *d = &w->object->definitions[function];
+    const struct place *place = &w->places[function];
+    Elf64_Rela *relocs = array(w, place->relocs, sizeof *relocs);
+    const char *name = name_of_section(w, d);
+    if (w->failed)
+        return;
+    if (place->group)
+        add_group(w, place);
+    uint64_t at = append(w, w->object->code.bytes + f->offset, f->size, TEXT_ALIGNMENT);
+    uint32_t section = add_code_section(w, name, at, f->size, place->group ? SHF_GROUP : 0);
+    if (w->failed || !place->relocs)
+        return;
+    put_relocs(w, function, relocs);
+    add_relocs(w, ".rela.text", relocs, place->relocs, section);
+}
+
+static void add_text(struct writing *w)
+{
+    add_shared_text(w);
+    for (uint32_t i = 0; i < w->object->code.function_count && !w->failed; i++)
+        if (w->places[i].section != w->text)
+            add_own_text(w, i);
 }
 
 /* The common head of all frame descriptions: version 1, "zR", factors 1 and -8, the return address is register 16,
@@ -352,9 +524,9 @@ static void add_frames(struct writing *w)
     for (size_t i = 0; i < code->function_count; i++) {
         uint64_t frame = sizeof cie + code->functions[i].frame;
         tn__put32(w->bytes + at + frame + 4, (uint32_t)frame + 4); /* back to the head */
+        uint64_t symbol = w->entries[w->places[i].section_symbol].number;
         relocs[i] =
-            (Elf64_Rela){frame + TN__CODE_FRAME_START, ELF64_R_INFO((uint64_t)w->entries[0].number, R_X86_64_PC32),
-                         code->functions[i].offset};
+            (Elf64_Rela){frame + TN__CODE_FRAME_START, ELF64_R_INFO(symbol, R_X86_64_PC32), w->places[i].offset};
     }
     add_relocs(w, ".rela.eh_frame", relocs, code->function_count, section);
 }
@@ -434,6 +606,7 @@ static void write_headers(struct writing *w)
 
 static void write_object(struct writing *w, const struct tn_buffer *rest)
 {
+    place_functions(w);
     if (rest)
         read_rest(w, rest);
     else
@@ -483,6 +656,7 @@ void tn__baseline_object_free(struct tn__baseline_object *object)
     tn__code_free(&object->code);
     tn__free(NULL, object->symbols);
     tn__free(NULL, object->definitions);
+    tn__free(NULL, object->aliases);
     tn__arena_free(&object->arena);
     *object = (struct tn__baseline_object){0};
 }

@@ -12,10 +12,19 @@
 extern "C" {
 #endif
 
-/* How one of code.functions is known to others. */
+/* How one of code.functions is known to others, and where it lies: in .text, or, if it has one of the names, in a
+ * section of its own. */
 struct tn__baseline_definition {
     uint32_t symbol;
     uint8_t binding, visibility; /* as in ELF */
+    const char *section;         /* its name, or NULL */
+    const char *group;           /* the name of the COMDAT group that it is, or NULL */
+};
+
+/* Another name of one of code.functions. */
+struct tn__baseline_alias {
+    uint32_t function, symbol;
+    uint8_t binding, visibility;
 };
 
 /* A zeroed struct is empty. */
@@ -23,7 +32,8 @@ struct tn__baseline_object {
     struct tn__code code;
     struct tn__code_symbol *symbols;             /* the names are in `arena` */
     struct tn__baseline_definition *definitions; /* of each function */
-    size_t symbol_count, symbol_room, definition_room;
+    struct tn__baseline_alias *aliases;
+    size_t symbol_count, symbol_room, definition_room, alias_count, alias_room;
     struct tn__arena arena;
 };
 

@@ -99,12 +99,22 @@ static bool is_harmless(Attribute attribute)
     }
 }
 
-/* Another name of the function is a symbol of its object, at the same place. */
-static bool has_other_names(const Constant &constant)
+/* Whether another symbol refers to the function that is not just another name of it. */
+static bool is_part_of_symbol(const Constant &constant)
 {
     return any_of(constant.users(), [](const User *user) {
         return isa<GlobalAlias>(user) || isa<GlobalIFunc>(user) ||
-               (isa<ConstantExpr>(user) && has_other_names(*cast<ConstantExpr>(user)));
+               (isa<ConstantExpr>(user) && is_part_of_symbol(*cast<ConstantExpr>(user)));
+    });
+}
+
+static bool has_strange_names(const GlobalValue &global)
+{
+    return any_of(global.users(), [&](const User *user) {
+        if (auto *alias = dyn_cast<GlobalAlias>(user))
+            return !isa<FunctionType>(alias->getValueType()) || alias->getName().starts_with("\1") ||
+                   alias->hasPartition() || has_strange_names(*alias);
+        return isa<GlobalIFunc>(user) || (isa<ConstantExpr>(user) && is_part_of_symbol(*cast<ConstantExpr>(user)));
     });
 }
 
@@ -114,15 +124,16 @@ static const char *refuses_symbol(const Function &function)
         return "it has no ordinary name";
     if (function.hasPrivateLinkage())
         return "it is private";
-    if (function.hasComdat())
-        return "a COMDAT group";
-    if (function.hasSection() || function.hasPartition())
-        return "a section of its own";
+    if (const Comdat *comdat = function.getComdat())
+        if (comdat->getSelectionKind() != Comdat::Any || comdat->getUsers().size() > 1)
+            return "a COMDAT group with other members";
+    if (function.hasPartition())
+        return "a partition";
     if (function.hasPrefixData() || function.hasPrologueData())
         return "data before its code";
     if (function.getAlign().valueOrOne() > 16)
         return "its alignment";
-    return has_other_names(function) ? "another name of it" : nullptr;
+    return has_strange_names(function) ? "a symbol that is computed from it" : nullptr;
 }
 
 const char *tn__flatten_refuses(const Function &function)

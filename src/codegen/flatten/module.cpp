@@ -38,6 +38,7 @@ struct compilation {
     workshop shop;
     tn__flattener flattener;
     SmallVector<Function *, 0> compiled;
+    SmallVector<GlobalAlias *, 0> aliases; /* of these */
 
     compilation(Module &module, const TargetMachine &machine, tn__baseline_object &object, tn__flattened &done,
                 tn_error *err)
@@ -46,6 +47,7 @@ struct compilation {
     }
     int compile(Function &function, const char *&why);
     int define(Function &function);
+    int define_aliases(GlobalValue &of, uint32_t function);
     int name_symbols();
     const char *name_of(GlobalValue &global);
 };
@@ -61,30 +63,57 @@ static uint64_t count_time(uint64_t &sum, uint64_t begin)
 
 /* ---- functions ---- */
 
-static uint8_t binding_of(const Function &function)
+static uint8_t binding_of(const GlobalValue &global)
 {
-    return function.hasLocalLinkage() ? STB_LOCAL : function.isWeakForLinker() ? STB_WEAK : STB_GLOBAL;
+    return global.hasLocalLinkage() ? STB_LOCAL : global.isWeakForLinker() ? STB_WEAK : STB_GLOBAL;
 }
 
-static uint8_t visibility_of(const Function &function)
+static uint8_t visibility_of(const GlobalValue &global)
 {
-    return function.hasHiddenVisibility()      ? STV_HIDDEN
-           : function.hasProtectedVisibility() ? STV_PROTECTED
-                                               : STV_DEFAULT;
+    return global.hasHiddenVisibility() ? STV_HIDDEN : global.hasProtectedVisibility() ? STV_PROTECTED : STV_DEFAULT;
 }
 
-/* The symbol of the function whose code was made last. */
+/* A name in the object's memory; NULL if there is none, or no memory. */
+static const char *copy_name(tn__baseline_object &object, StringRef name)
+{
+    return name.empty() ? nullptr : tn__arena_text(&object.arena, name.data(), name.size());
+}
+
+int compilation::define_aliases(GlobalValue &of, uint32_t function)
+{
+    for (User *user : of.users()) {
+        auto *alias = dyn_cast<GlobalAlias>(user);
+        if (!alias)
+            continue;
+        uint32_t address = flattener.address_of(alias, 0);
+        if (flattener.no_memory ||
+            !tn__grow(nullptr, &object.aliases, &object.alias_room, object.alias_count + 1, sizeof *object.aliases))
+            return tn__no_memory(err, nullptr);
+        object.aliases[object.alias_count++] = {function, shop.flat.addresses[tn__flat_index(address)].symbol,
+                                                binding_of(*alias), visibility_of(*alias)};
+        aliases.push_back(alias);
+        if (int code = define_aliases(*alias, function))
+            return code;
+    }
+    return 0;
+}
+
+/* The symbols of the function whose code was made last. */
 int compilation::define(Function &function)
 {
     size_t count = object.code.function_count;
     uint32_t address = flattener.address_of(&function, 0);
+    StringRef group = function.hasComdat() ? function.getComdat()->getName() : "";
     if (flattener.no_memory ||
         !tn__grow(nullptr, &object.definitions, &object.definition_room, count, sizeof *object.definitions))
         return tn__no_memory(err, nullptr);
-    object.definitions[count - 1] = {shop.flat.addresses[tn__flat_index(address)].symbol, binding_of(function),
-                                     visibility_of(function)};
+    tn__baseline_definition &definition = object.definitions[count - 1];
+    definition = {shop.flat.addresses[tn__flat_index(address)].symbol, binding_of(function), visibility_of(function),
+                  copy_name(object, function.getSection()), copy_name(object, group)};
+    if ((function.hasSection() && !definition.section) || (!group.empty() && !definition.group))
+        return tn__no_memory(err, nullptr);
     compiled.push_back(&function);
-    return 0;
+    return define_aliases(function, uint32_t(count - 1));
 }
 
 /* `why` if it is not covered. */
@@ -150,15 +179,33 @@ static void number_again(Function &function)
 }
 
 /* What is local to the module is defined in the same object all the same. */
+static void declare(Function &function, bool is_local)
+{
+    if (is_local) {
+        function.setVisibility(GlobalValue::HiddenVisibility);
+        function.setDSOLocal(true);
+    }
+}
+
 static void make_declaration(Function &function)
 {
     bool is_local = function.hasLocalLinkage();
     function.deleteBody();
     function.clearMetadata();
-    if (is_local) {
-        function.setVisibility(GlobalValue::HiddenVisibility);
-        function.setDSOLocal(true);
-    }
+    function.setComdat(nullptr);
+    declare(function, is_local);
+}
+
+static void make_declaration(Module &module, GlobalAlias &alias)
+{
+    auto *function = Function::Create(cast<FunctionType>(alias.getValueType()), GlobalValue::ExternalLinkage,
+                                      alias.getAddressSpace(), "", &module);
+    function->takeName(&alias);
+    function->setVisibility(alias.getVisibility());
+    function->setDSOLocal(alias.isDSOLocal());
+    declare(*function, alias.hasLocalLinkage());
+    alias.replaceAllUsesWith(function);
+    alias.eraseFromParent();
 }
 
 int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_ref, tn__left_function *tell,
@@ -184,6 +231,8 @@ int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_re
     }
     if (int code = c.name_symbols())
         return code;
+    for (GlobalAlias *alias : reverse(c.aliases))
+        make_declaration(module, *alias);
     for (Function *function : c.compiled)
         make_declaration(*function);
     return 0;
