@@ -2,6 +2,7 @@
 
 /* A collection from the stop request until the world runs again, and the roots that it begins with. */
 
+#include "base/float_env.h"
 #include "base/os.h"
 #include "gc/collect/collect.h"
 
@@ -131,6 +132,7 @@ static void report(const struct tn_heap *heap, const struct tn_collection *done)
 
 void tn__collect_now(struct tn_heap *heap, enum tn__extent extent)
 {
+    TN__KEEP_FLOAT_ENV;
     struct tn__work_log work;
     struct tn_collection done = {
         .size = sizeof done, .before = heap->in_use, .begin_ns = tn__os_now_ns(), .workers = 1, .work = work.rows};

@@ -466,6 +466,8 @@ __attribute__((cold)) void tn__gen_collect(struct tn_heap *heap, enum tn__extent
         tn__phase_end(heap, TN_COLLECTION_TRIM);
     }
     choose_mode(heap, nursery, done->survived, done->full);
+    if (g->beside)
+        g->beside->plan(g);
     count_use(heap);
     tn__verify_heap(heap);
 }

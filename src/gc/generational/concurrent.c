@@ -248,12 +248,13 @@ static double expected_ns(const struct tn__generational *g)
     return g->mark_rate > 0 ? (double)g->live_before / g->mark_rate : 0;
 }
 
-static uint64_t expected_growth(const struct tn__generational *g)
+/* When marking begins: in a pause, because threads that allocate do not compute with floating-point numbers. */
+static void plan(struct tn__generational *g)
 {
     const double MORE = 1.3; /* the marker does not always run */
     double growth = MORE * expected_ns(g) * g->growth_rate, space = (double)(g->budget - g->live_before);
     double most = g->workers > 1 ? space / 4 * 3 : space / 2; /* slices are as long as it takes */
-    return g->budget <= g->live_before ? 0 : (uint64_t)(growth < most ? growth : most);
+    g->cycle->early = g->budget <= g->live_before ? 0 : (uint64_t)(growth < most ? growth : most);
 }
 
 /* Unless all of it is in use anyway. */
@@ -276,7 +277,7 @@ static enum tn__extent due(const struct tn_heap *heap, uint64_t used)
         return may_end && is_soon ? TN__PARTIAL : TN__NOTHING;
     }
     bool is_ready = !__atomic_load_n(&cycle->is_dirty, __ATOMIC_RELAXED);
-    return is_over || (is_ready && used > g->budget - expected_growth(g)) ? TN__PARTIAL : TN__NOTHING;
+    return is_over || (is_ready && used > g->budget - cycle->early) ? TN__PARTIAL : TN__NOTHING;
 }
 
 /* A thread that marks for so long whenever it gets a piece has marked all before the budget is reached. */
@@ -450,6 +451,7 @@ static int open_concurrent(struct tn_heap *heap, struct tn_error *err)
 {
     static const struct tn__beside beside = {
         .due = due,
+        .plan = plan,
         .help = help,
         .begin = begin,
         .end = end,

@@ -55,6 +55,7 @@ struct tn__cycle {
     bool is_dirty;                  /* bits of an earlier cycle are in the spare tables, */
     uint32_t next_dirty, dirty_end; /* up to this block; the unit that is next to be cleared */
     uint64_t new_bytes;             /* bytes that threads got since one of them last helped */
+    uint64_t early;                 /* bytes before the budget is reached that the next cycle begins at */
     uint64_t used_before, start, marking_ns, used_at_pause, slice_ns; /* as the cycle began; so far; ... */
 
     pthread_t thread;

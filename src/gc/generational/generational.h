@@ -140,6 +140,8 @@ struct tn__cycle;
 struct tn__beside {
     /* What is due with so many bytes in use in the old space, apart from emptying the nursery. */
     enum tn__extent (*due)(const struct tn_heap *heap, uint64_t used);
+    /* At the end of each pause. */
+    void (*plan)(struct tn__generational *g);
     /* A thread has got so much new memory, under the heap's lock: a piece, or a hole, which counts as one; or an object
      * in the old space. */
     void (*help)(struct tn_heap *heap, uint64_t bytes);
