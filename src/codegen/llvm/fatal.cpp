@@ -17,6 +17,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"
 
+#include "base/float_env.h"
 #include "codegen/llvm/fatal.h"
 
 namespace {
@@ -67,6 +68,7 @@ bool has_space()
 /* On the stack that the body runs on, because longjmp must not change to another. */
 void spring(void *user)
 {
+    TN__KEEP_FLOAT_ENV;                                              /* LLVM folds constants by the functions of libm */
     trap *trap = static_cast<struct trap *>(user), *outer = current; /* an observer may compile */
     const void *frames = llvm::SavePrettyStackState(); /* to be restored by code that leaves them by longjmp */
     current = trap;
@@ -89,6 +91,7 @@ void spring(void *user)
 
 bool tn__once(struct tn__once *once)
 {
+    TN__KEEP_FLOAT_ENV;
     install();
     tn__mutex_lock(&once->lock);
     if (!once->good) {

@@ -3,6 +3,7 @@
 /* Calls of functions that have not been looked up, which the entry hands over. Each looks its function up, leads the
  * cell there unless that leads elsewhere by now, and goes on where it leads. */
 
+#include "base/float_env.h"
 #include "base/kept_errno.h"
 #include "base/shown_name.h"
 #include "link/redirect/cell.h"
@@ -113,6 +114,7 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     (void)atomic_load_explicit(&frame->cell->word, memory_order_acquire);
     const struct tn__cell_facts *facts = frame->cell->facts;
     TN__KEEP_ERRNO; /* the function that was called may want to know */
+    TN__KEEP_FLOAT_ENV;
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the caller does not expect its thread to end here */
     frame->managed_registers = facts->managed_registers;

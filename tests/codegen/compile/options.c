@@ -3,6 +3,9 @@
 /* struct tn_compile_options: what is refused, by which words, and that each field does something. */
 
 #include "support.h"
+
+#include <fenv.h>
+
 #include "tenon_cpu.h"
 
 static const char empty[] = "define void @f() {\n  ret void\n}\n";
@@ -190,6 +193,30 @@ static void effects(void **state)
     }
 }
 
+/* Folded constants do not depend on how the thread rounds, and it keeps its flags. */
+static void floating_point_environment(void **state)
+{
+    (void)state;
+    static const char ir[] = "declare double @exp(double)\ndeclare double @log(double)\n"
+                             "define double @f() {\n  %e = call double @exp(double 1.3)\n"
+                             "  %l = call double @log(double 5.3)\n  %r = fmul double %e, %l\n  ret double %r\n}\n";
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    struct tn_compile_options options = {DEFAULTS, .opt_level = 2};
+    char *wanted = assembly(ir, options);
+    for (size_t i = 0; i < COUNT(modes); i++) {
+        feclearexcept(FE_ALL_EXCEPT);
+        fesetround(modes[i]);
+        char *got = assembly(ir, options);
+        int mode = fegetround(), flags = fetestexcept(FE_ALL_EXCEPT);
+        fesetround(FE_TONEAREST);
+        assert_string_equal(got, wanted);
+        assert_int_equal(mode, modes[i]);
+        assert_int_equal(flags, 0);
+        free(got);
+    }
+    free(wanted);
+}
+
 /* Attributes that this LLVM does not know are refused where they ask for something, else dropped. */
 static void unknown_attributes(void **state)
 {
@@ -286,6 +313,7 @@ int main(void)
         cmocka_unit_test(refused),
         cmocka_unit_test(accepted),
         cmocka_unit_test(effects),
+        cmocka_unit_test(floating_point_environment),
         cmocka_unit_test(unknown_attributes),
         cmocka_unit_test(cpu_of_the_client_leaves_other_features_alone),
         cmocka_unit_test(stats),
