@@ -65,6 +65,7 @@ static bool can_clone(const Function &function)
                 if (!isa<Instruction>(user) || cast<Instruction>(user)->getFunction() != &function)
                     return false;
     return !function.hasFnAttribute(Attribute::Naked) && !function.hasOptNone() &&
+           function.getCallingConv() != CallingConv::X86_VectorCall && /* a part of the symbol's name */
            none_of(function.users(), [](const User *user) { return isa<GlobalIFunc>(user); });
 }
 

@@ -272,7 +272,8 @@ struct multiplication {
             bodies.push_back({&function, 0});
         if (!tn__is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
             return;
-        add_name(function, (function.getName() + "." + mv.image + ".0").str());
+        const char *as_it_stands = function.getCallingConv() == CallingConv::X86_VectorCall ? "\1" : "";
+        add_name(function, (as_it_stands + function.getName() + "." + mv.image + ".0").str());
     }
 
     /* A name that no other file may define, for the table of offers. */

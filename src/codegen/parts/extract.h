@@ -65,6 +65,7 @@ struct tn__split {
     void form_parts();
     unsigned tier_flags(const part &part, const llvm::Function &function);
     void list_symbols(const char *tag);
+    void list_whole();
     void forget_values_in_debug_info();
 };
 

@@ -13,6 +13,7 @@
 #include "llvm/Analysis/CFG.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Mangler.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 
@@ -114,12 +115,21 @@ static const Function *function_of(const GlobalAlias &alias)
     return dyn_cast<Function>(alias.getAliasee()->stripPointerCastsAndAliases());
 }
 
+/* True if a stub keeps the function's arguments during the first call. preserve_none passes the eleventh in r11, which
+ * stubs use (link/redirect/host_x86_64.c); of AArch64, it leaves x16 and x17 to linkers. */
+static bool can_have_stub(const Function &function)
+{
+    tn__saved_references unused;
+    bool loses_r11 = function.getCallingConv() == CallingConv::PreserveNone &&
+                     Triple(function.getParent()->getTargetTriple()).getArch() == Triple::x86_64;
+    return !loses_r11 && tn__gc_saved_references(wrap(&function), &unused);
+}
+
 /* The functions that have to be defined where the data is, with all that depends on them. */
 static void unite_with_data(groups &groups, const Module &module, const GlobalValue *data)
 {
-    tn__saved_references unused;
     for (const Function &function : module)
-        if (tn__is_defined(function) && !tn__gc_saved_references(wrap(&function), &unused)) /* no stub can keep them */
+        if (tn__is_defined(function) && !can_have_stub(function))
             groups.unionSets(&function, data);
     for (const GlobalIFunc &ifunc : module.ifuncs())
         if (const Function *resolver = ifunc.getResolverFunction())
@@ -352,21 +362,44 @@ void tn__split::unload(Function &function)
     unread.insert(&function);
 }
 
+/* ---- modules that are not divided ---- */
+
+static bool is_opaque(const Module &module)
+{
+    return !module.getModuleInlineAsm().empty() ||
+           any_of(module.globals(), [](const GlobalVariable &variable) { return variable.hasCommonLinkage(); });
+}
+
+/* The sizes of a function's arguments become part of its symbol's name (Mangler.cpp, addByteCountSuffix), so that parts
+ * would not find each other's symbols by the names in IR. */
+static bool has_other_names(const Module &module)
+{
+    return any_of(module, [](const Function &function) {
+        return function.getCallingConv() == CallingConv::X86_VectorCall && tn__is_defined(function);
+    });
+}
+
+/* One part defines everything that is visible to others. */
+void tn__split::list_whole()
+{
+    StringSaver saver(names);
+    Mangler mangler;
+    parts.resize(1);
+    for (const GlobalValue &global : module->global_values())
+        if (tn__is_defined(global) && !global.hasLocalLinkage() && global.hasName() && !tn__is_llvms(global)) {
+            SmallString<64> name;
+            mangler.getNameWithPrefix(name, &global, false);
+            parts[0].symbols.push_back({saver.save(name.str()).data(), nullptr, nullptr, flags_in_whole(global), 0, 0});
+        }
+}
+
 /* ---- the interface ---- */
 
 tn__split::tn__split(Module *module, const char *tag, bool whole)
-    : module(module),
-      opaque(!module->getModuleInlineAsm().empty() ||
-             any_of(module->globals(), [](const GlobalVariable &variable) { return variable.hasCommonLinkage(); })),
-      whole(whole || opaque)
+    : module(module), opaque(is_opaque(*module)), whole(whole || opaque || has_other_names(*module))
 {
-    if (this->whole) { /* one part defines everything that is visible to others */
-        StringSaver saver(names);
-        parts.resize(1);
-        for (const GlobalValue &global : module->global_values())
-            if (tn__is_defined(global) && !global.hasLocalLinkage() && global.hasName() && !tn__is_llvms(global))
-                parts[0].symbols.push_back(
-                    {saver.save(global.getName()).data(), nullptr, nullptr, flags_in_whole(global), 0, 0});
+    if (this->whole) {
+        list_whole();
         return;
     }
     for (const Function &function : *module)
