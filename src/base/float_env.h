@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The floating-point environment of the thread (C11, section 7.6), in functions that compute with floating-point
- * numbers and that a program calls without knowing it: a compiler folds constants, a collector divides. They compute as if
- * the program had changed nothing (rounding, traps, flush to zero), and leave no flag behind. <fenv.h> would do, but its
- * functions are in a library of their own (-lm), which programs without a compiler do not need. */
+ * numbers and that a program calls without knowing it: a compiler folds constants, a collector divides. They compute
+ * as if the program had changed nothing (rounding, traps, flush to zero), and leave no flag behind. <fenv.h> would
+ * do, but its functions are in a library of their own (-lm), which programs without a compiler do not need. */
 
 #ifndef TENON_FLOAT_ENV_H
 #define TENON_FLOAT_ENV_H
