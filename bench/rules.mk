@@ -32,14 +32,14 @@ kernels: $(foreach name,$(kernel_names),$(addprefix $(kernels_out)/$(name).,mana
 	$(MACHINE:%=$(out)/count.so)
 image: $(addprefix $(out)/,spawn image image-static many.so many.a sqlite3.bc)
 package_names := base changed used kept direct large
-packages: $(addprefix $(out)/,spawn packages $(package_names:%=packages/%.image))
+packages: $(addprefix $(out)/,spawn packages $(package_names:%=package/%.image))
 heap: $(addprefix $(out)/,spawn heap) $(BUILD)/tenon
 gc_names := bt gcbench lru young latency
 more_names := splay bdd strings ephemerons rewrite arrays
 gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
-$(shell mkdir -p $(out)/gc/peers $(out)/packages $(kernels_out))
+$(shell mkdir -p $(out)/gc/peers $(out)/package $(kernels_out))
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
@@ -231,25 +231,25 @@ bases = awk -v changed=$(1) 'BEGIN { for (i = 0; i < 10000; i++) \
 users = awk -v count=$(1) -v each=$(2) 'BEGIN { for (i = 0; i < count; i++) { text = ""; \
 	for (k = i * each; k < (i + 1) * each; k++) { printf "int b%d(int x);\n", k; text = text " + b" k "(x)" } \
 	printf "int f%d(int x) { return x%s; }\n", i, text } }'
-$(out)/packages/base.bc: program = $(call bases,-1)
-$(out)/packages/changed.bc: program = $(call bases,7)
-$(out)/packages/used.bc: program = $(call users,1000,5)
-$(out)/packages/large.bc: program = $(call users,10000,1)
-$(out)/packages/%.bc: bench/rules.mk
+$(out)/package/base.bc: program = $(call bases,-1)
+$(out)/package/changed.bc: program = $(call bases,7)
+$(out)/package/used.bc: program = $(call users,1000,5)
+$(out)/package/large.bc: program = $(call users,10000,1)
+$(out)/package/%.bc: bench/rules.mk
 	$(program) | $(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -emit-llvm -x c -c - -o $@
 
 package = $(BUILD)/tenon build --kind=image -O1 -o $@
-of_base = --depends $(out)/packages/base.image
-with_copies = $(of_base) --use $(out)/packages/base.bc
-$(out)/packages/base.image $(out)/packages/changed.image: $(out)/packages/%.image: $(out)/packages/%.bc $(BUILD)/tenon
+of_base = --depends $(out)/package/base.image
+with_copies = $(of_base) --use $(out)/package/base.bc
+$(out)/package/base.image $(out)/package/changed.image: $(out)/package/%.image: $(out)/package/%.bc $(BUILD)/tenon
 	$(package) --name base $<
-$(out)/packages/direct.image: $(out)/packages/used.bc $(out)/packages/base.image
+$(out)/package/direct.image: $(out)/package/used.bc $(out)/package/base.image
 	$(package) --name direct $(of_base) $<
-$(out)/packages/used.image: $(out)/packages/used.bc $(out)/packages/base.image
+$(out)/package/used.image: $(out)/package/used.bc $(out)/package/base.image
 	$(package) --name used $(with_copies) $<
-$(out)/packages/kept.image: $(out)/packages/used.bc $(out)/packages/base.image
+$(out)/package/kept.image: $(out)/package/used.bc $(out)/package/base.image
 	$(package) --name kept --keep-ir $(with_copies) $<
-$(out)/packages/large.image: $(out)/packages/large.bc $(out)/packages/base.image
+$(out)/package/large.image: $(out)/package/large.bc $(out)/package/base.image
 	$(package) --name large --keep-ir $(with_copies) $<
 
 # ---- collected C: managed, the same without barriers, and its unmanaged twin; for a CPU that valgrind knows ----
