@@ -627,7 +627,7 @@ static int build_image(struct job *job)
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
         print_stats(job, &stats);
-    return tool_make_file(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
+    return tool_make_file(job) && tool_check_paths(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
 }
 
 static int build_shard(struct job *job)

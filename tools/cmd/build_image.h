@@ -91,6 +91,11 @@ bool tool_has_stub(const struct settings *settings, size_t index);
 /* The bytes are malloc's, also if the result is false: an error was reported. */
 bool tool_unfold_stub(const struct settings *settings, size_t index, struct tn_buffer *out);
 
+/* ---- build_paths.c ---- */
+
+/* False: what was built contains a path of this machine, which was reported. */
+bool tool_check_paths(const struct job *job);
+
 /* ---- build_ninja.c ---- */
 
 /* Writes the build file. False: an error was reported. */

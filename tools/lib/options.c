@@ -52,6 +52,8 @@ static const struct option options[] = {
      "constants"},
     {FOR_BUILD, "--keep-ir", NULL, NULL, NULL, M(keeps_ir),
      "keep the IR of functions with such copies in the image, to be compiled again if these become stale"},
+    {FOR_BUILD, "--allow-path", NULL, NULL, NULL, M(allows_path),
+     "what is loaded may contain paths of this machine: of the folder that it is built in, of OUT, of the user"},
     {FOR_BUILD, "--objects", NULL, "FILE", NULL, M(objects),
      "the image also gets the saved objects of FILE, an image without code"},
     {FOR_BUILD, "--value", NULL, "S=TEXT", NULL, ITEM,

@@ -51,7 +51,7 @@ struct settings {
     const char *threads, *cache, *orders, *limit, *base, *base_salt, *runtime;
     const char *passes;
     int polls, weak;
-    int no_debug_info, keeps_ir;
+    int no_debug_info, keeps_ir, allows_path;
     int function_sections, assembly_files, baseline, stats, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
