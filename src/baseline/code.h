@@ -28,19 +28,45 @@ struct tn__code_reloc {
 struct tn__code_function {
     uint32_t offset, size;      /* of its code */
     uint32_t frame, frame_size; /* its entry in `frames` */
+    uint32_t table;             /* where in `tables` its table of exceptions begins; TN__CODE_NO_TABLE: it has none */
 };
 
-/* A zeroed struct is empty. `frames` has the frame descriptions for .eh_frame, without their common head, each with 4
- * bytes at TN__CODE_FRAME_START for the distance from there to the function. */
+/* A call, and where an exception that leaves it goes on: offsets from the beginning of the function. */
+struct tn__code_site {
+    uint32_t start, end, landing;
+    uint32_t inst;   /* the landing */
+    uint32_t action; /* where in the table its types are */
+};
+
+/* A zeroed struct is empty. `frames` has the frame descriptions for .eh_frame, without their common heads, each with 4
+ * bytes at TN__CODE_FRAME_START for the distance from there to the function, and, if it has a table, 4 bytes at
+ * TN__CODE_FRAME_TABLE for the distance to that. `tables` has the tables of exceptions, and `type_relocs` the 32 bits
+ * in these that are distances to pointers to types. All functions with a table have one personality. */
 struct tn__code {
-    uint8_t *bytes, *frames;
-    struct tn__code_reloc *relocs;
+    uint8_t *bytes, *frames, *tables;
+    struct tn__code_reloc *relocs, *type_relocs;
     struct tn__code_function *functions;
     size_t size, frames_size, reloc_count, function_count;
     size_t room, frames_room, reloc_room, function_room;
+    size_t tables_size, tables_room, type_reloc_count, type_reloc_room;
+    uint32_t personality; /* a symbol */
 };
 
-enum { TN__CODE_FRAME_START = 8 };
+/* A description's place for the table follows the size, and the size of this place. */
+enum { TN__CODE_FRAME_START = 8, TN__CODE_FRAME_TABLE = 17, TN__CODE_NO_TABLE = UINT32_MAX };
+
+/* The types that a function's table has. */
+struct tn__code_types {
+    uint32_t *operands; /* symbols, or numbers for null */
+    size_t count, room;
+};
+
+/* The number of a type, from 1 on, added if it is new; 0: out of memory (table.c). */
+uint32_t tn__code_type(const struct tn__flat *flat, struct tn__code_types *types, uint32_t operand);
+/* Adds the table of a function of so many bytes, whose sites are in order, and all types of whose landings have
+ * numbers. False: out of memory. */
+bool tn__code_add_table(struct tn__code *code, const struct tn__flat *flat, const struct tn__code_types *types,
+                        struct tn__code_site *sites, size_t count, uint32_t size);
 
 /* Compiles for x86-64 a function that is well-formed, behind those that are there; `symbols` are the module's.
  * TN_ENOTSUP: it cannot, and err says why; TN_ENOMEM. In both cases the code is as it was. The analysis is of the

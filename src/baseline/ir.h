@@ -89,6 +89,15 @@ enum {
     TN__FLAT_STRUCT = 128   /* of arguments of the function: the pointer that it returns too (sret) */
 };
 
+/* The kind of each operand of a landing. */
+enum {
+    TN__FLAT_CATCH = 0,   /* exceptions of a type; null: all */
+    TN__FLAT_FILTER,      /* exceptions of no type in a list, which begins with this one; null: an empty list */
+    TN__FLAT_FILTER_MORE, /* the next type of the list */
+    TN__FLAT_CLEANUP,     /* all exceptions; there is no type */
+    TN__FLAT_LANDING_KINDS
+};
+
 /* In `flags` of calls. */
 enum { TN__FLAT_VARIADIC = 1, TN__FLAT_NO_RETURN = 2 };
 
@@ -124,7 +133,8 @@ struct tn__flat {
     struct tn__flat_argument *arguments;
     size_t inst_count, operand_count, block_count, successor_count, constant_count, address_count, argument_count;
     size_t inst_room, operand_room, block_room, successor_room, constant_room, address_room, argument_room;
-    uint32_t symbols; /* how many the module has */
+    uint32_t symbols;     /* how many the module has */
+    uint32_t personality; /* the address of the routine for exceptions; 0: there is none */
 };
 
 void tn__flat_free(struct tn__flat *flat);
@@ -162,6 +172,7 @@ static inline struct tn__flat_places tn__flat_places(unsigned op)
     switch (op) {
     case TN__FLAT_PHI:
     case TN__FLAT_RETURN:
+    case TN__FLAT_LANDING:
         return (struct tn__flat_places){0, 2};
     case TN__FLAT_ADDRESS:
         return (struct tn__flat_places){1, 2};

@@ -12,14 +12,7 @@
 #define SHT_X86_64_UNWIND 0x70000001
 #endif
 
-enum {
-    NEW_SECTIONS = 5,
-    OWN_SECTIONS = 3,
-    FEWEST_SECTIONS = 3,
-    TEXT_ALIGNMENT = 16,
-    CIE_SIZE = 24,
-    MOST_SECTIONS = 0xff00
-};
+enum { NEW_SECTIONS = 9, OWN_SECTIONS = 3, FEWEST_SECTIONS = 3, TEXT_ALIGNMENT = 16, MOST_SECTIONS = 0xff00 };
 
 struct entry {
     Elf64_Sym symbol;
@@ -45,13 +38,15 @@ struct writing {
     uint32_t section_count, symtab, strtab, text; /* numbers of sections */
     struct entry *entries;
     uint32_t entry_count, locals;
-    uint32_t *old;        /* of each symbol of the rest: its entry */
-    uint32_t old_count;   /* including the first one, which is none */
-    struct place *places; /* of each function */
-    uint32_t own;         /* functions in sections of their own */
-    uint32_t text_size;   /* of the others */
-    uint32_t *used;       /* of each symbol of the code: its entry */
-    uint32_t *table;      /* entries by name, each number plus 1 */
+    uint32_t *old;             /* of each symbol of the rest: its entry */
+    uint32_t old_count;        /* including the first one, which is none */
+    struct place *places;      /* of each function */
+    uint32_t tables, pointers; /* sections: of exceptions, and what these refer to */
+    uint32_t tables_symbol, pointers_symbol;
+    uint32_t own;       /* functions in sections of their own */
+    uint32_t text_size; /* of the others */
+    uint32_t *used;     /* of each symbol of the code: its entry */
+    uint32_t *table;    /* entries by name, each number plus 1 */
     uint32_t mask;
     int failed;
 };
@@ -254,6 +249,8 @@ static void number_sections(struct writing *w)
         place->section = next++;
         next += place->relocs != 0;
     }
+    w->tables = next + 2;
+    w->pointers = next + 4;
 }
 
 /* ---- the table of symbols ---- */
@@ -296,6 +293,10 @@ static void add_definitions(struct writing *w)
         if (place->group)
             place->signature = add_signature(w, d, place->group);
     }
+    if (o->code.tables_size) {
+        w->tables_symbol = add_section_symbol(w, w->tables);
+        w->pointers_symbol = add_section_symbol(w, w->pointers);
+    }
     for (size_t i = 0; i < o->alias_count; i++) {
         const struct tn__baseline_alias *alias = &o->aliases[i];
         add_definition(w, alias->function, alias->symbol, alias->binding, alias->visibility);
@@ -326,17 +327,25 @@ static Elf64_Sym undefined(const struct tn__code_symbol *symbol)
                        .st_other = symbol->visibility};
 }
 
+static void use_symbol(struct writing *w, uint32_t number)
+{
+    const struct tn__code_symbol *symbol = &w->object->symbols[number];
+    uint32_t *used = &w->used[number];
+    if (!*used)
+        *used = *find(w, symbol->name);
+    if (!*used)
+        *used = add_entry(w, undefined(symbol), symbol->name, true) + 1;
+}
+
 static void add_used(struct writing *w)
 {
-    const struct tn__baseline_object *o = w->object;
-    for (size_t i = 0; i < o->code.reloc_count; i++) {
-        uint32_t *used = &w->used[o->code.relocs[i].symbol];
-        const char *name = o->symbols[o->code.relocs[i].symbol].name;
-        if (!*used)
-            *used = *find(w, name);
-        if (!*used)
-            *used = add_entry(w, undefined(&o->symbols[o->code.relocs[i].symbol]), name, true) + 1;
-    }
+    const struct tn__code *code = &w->object->code;
+    for (size_t i = 0; i < code->reloc_count; i++)
+        use_symbol(w, code->relocs[i].symbol);
+    for (size_t i = 0; i < code->type_reloc_count; i++)
+        use_symbol(w, code->type_relocs[i].symbol);
+    if (code->tables_size)
+        use_symbol(w, code->personality);
 }
 
 static bool is_local(const struct entry *entry)
@@ -359,7 +368,7 @@ static void number_entries(struct writing *w)
 static void make_symbols(struct writing *w)
 {
     const struct tn__baseline_object *o = w->object;
-    size_t most = o->code.function_count + 2 * w->own + o->alias_count + w->old_count + o->symbol_count + 2, size = 16;
+    size_t most = o->code.function_count + 2 * w->own + o->alias_count + w->old_count + o->symbol_count + 4, size = 16;
     while (size < 2 * most)
         size *= 2;
     w->entries = array(w, most, sizeof *w->entries);
@@ -502,33 +511,103 @@ static void add_text(struct writing *w)
             add_own_text(w, i);
 }
 
-/* The common head of all frame descriptions: version 1, "zR", factors 1 and -8, the return address is register 16,
- * distances of 32 bits; at the beginning of a function, the frame is at rsp + 8 and the return address just below. */
-static const uint8_t cie[CIE_SIZE] = {20, 0,    0,    0, 0,    0,    0, 0, 1,    'z', 'R', 0,
-                                      1,  0x78, 0x10, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
+/* ---- frames ---- */
+
+/* The common heads of frame descriptions: version 1, "zR", factors 1 and -8, the return address is register 16,
+ * distances of 32 bits; at the beginning of a function, the frame is at rsp + 8 and the return address just below.
+ * "zPLR": a distance to a pointer to the personality, and one to a table of exceptions in each description. */
+static const uint8_t cie[] = {20, 0,    0,    0, 0,    0,    0, 0, 1,    'z', 'R', 0,
+                              1,  0x78, 0x10, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
+static const uint8_t cie_with_table[] = {28,   0, 0,    0, 0, 0, 0, 0,    1,    'z',  'P', 'L', 'R',  0, 1, 0x78,
+                                         0x10, 7, 0x9b, 0, 0, 0, 0, 0x1b, 0x1b, 0x0c, 7,   8,   0x90, 1, 0, 0};
+enum { PERSONALITY = 19 };
+
+static Elf64_Rela distance_to(const struct writing *w, uint64_t at, uint32_t symbol, int64_t addend)
+{
+    return (Elf64_Rela){at, ELF64_R_INFO((uint64_t)w->entries[symbol].number, R_X86_64_PC32), addend};
+}
+
+/* A description begins with its size and the distance back to its head. Returns the end of its relocations. */
+static Elf64_Rela *put_frame(const struct writing *w, uint32_t function, uint8_t *section, uint64_t heads,
+                             Elf64_Rela *relocs)
+{
+    const struct tn__code_function *f = &w->object->code.functions[function];
+    const struct place *place = &w->places[function];
+    uint64_t frame = heads + f->frame;
+    bool has_table = f->table != TN__CODE_NO_TABLE;
+    tn__put32(section + frame + 4, (uint32_t)frame + 4 - (has_table ? (uint32_t)sizeof cie : 0));
+    *relocs++ = distance_to(w, frame + TN__CODE_FRAME_START, place->section_symbol, place->offset);
+    if (has_table)
+        *relocs++ = distance_to(w, frame + TN__CODE_FRAME_TABLE, w->tables_symbol, f->table);
+    return relocs;
+}
 
 static void add_frames(struct writing *w)
 {
     const struct tn__code *code = &w->object->code;
-    Elf64_Rela *relocs = array(w, code->function_count, sizeof *relocs);
-    uint64_t at = append(w, cie, sizeof cie, 8);
+    Elf64_Rela *relocs = array(w, 2 * code->function_count + 1, sizeof *relocs), *end = relocs;
+    uint64_t at = append(w, cie, sizeof cie, 8), heads = sizeof cie;
+    if (code->tables_size) {
+        append(w, cie_with_table, sizeof cie_with_table, 1);
+        heads += sizeof cie_with_table;
+    }
     append(w, code->frames, code->frames_size, 1);
     uint32_t section = add_section(w, ".eh_frame",
                                    (Elf64_Shdr){.sh_type = SHT_X86_64_UNWIND,
                                                 .sh_flags = SHF_ALLOC,
                                                 .sh_offset = at,
-                                                .sh_size = sizeof cie + code->frames_size,
+                                                .sh_size = heads + code->frames_size,
                                                 .sh_addralign = 8});
     if (w->failed)
         return;
-    for (size_t i = 0; i < code->function_count; i++) {
-        uint64_t frame = sizeof cie + code->functions[i].frame;
-        tn__put32(w->bytes + at + frame + 4, (uint32_t)frame + 4); /* back to the head */
-        uint64_t symbol = w->entries[w->places[i].section_symbol].number;
-        relocs[i] =
-            (Elf64_Rela){frame + TN__CODE_FRAME_START, ELF64_R_INFO(symbol, R_X86_64_PC32), w->places[i].offset};
+    if (code->tables_size)
+        *end++ = distance_to(w, sizeof cie + PERSONALITY, w->pointers_symbol, 0);
+    for (uint32_t i = 0; i < code->function_count; i++)
+        end = put_frame(w, i, w->bytes + at, heads, end);
+    add_relocs(w, ".rela.eh_frame", relocs, (size_t)(end - relocs), section);
+}
+
+/* ---- tables of exceptions ---- */
+
+static uint32_t add_data(struct writing *w, const char *name, uint64_t flags, const void *bytes, uint64_t size)
+{
+    uint64_t at = append(w, bytes, size, 8);
+    return add_section(w, name,
+                       (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                    .sh_flags = SHF_ALLOC | flags,
+                                    .sh_offset = at,
+                                    .sh_size = size,
+                                    .sh_addralign = 8});
+}
+
+/* Pointers to the personality and to types, one for each symbol, to which the tables have distances. */
+static void add_tables(struct writing *w)
+{
+    const struct tn__code *code = &w->object->code;
+    size_t count = code->type_reloc_count, pointers = 1;
+    Elf64_Rela *distances = array(w, count, sizeof *distances), *addresses = array(w, count + 1, sizeof *addresses);
+    uint32_t *known = array(w, w->object->symbol_count, sizeof *known); /* of each symbol: its pointer, or 0 */
+    if (w->failed)
+        return;
+    addresses[0] = (Elf64_Rela){0, ELF64_R_INFO((uint64_t)number_of(w, code->personality), R_X86_64_64), 0};
+    for (size_t i = 0; i < count; i++) {
+        const struct tn__code_reloc *r = &code->type_relocs[i];
+        size_t pointer = r->addend ? 0 : known[r->symbol];
+        if (!pointer) {
+            pointer = pointers++;
+            addresses[pointer] =
+                (Elf64_Rela){8 * pointer, ELF64_R_INFO((uint64_t)number_of(w, r->symbol), R_X86_64_64), r->addend};
+        }
+        if (!r->addend)
+            known[r->symbol] = (uint32_t)pointer;
+        distances[i] = distance_to(w, r->offset, w->pointers_symbol, (int64_t)(8 * pointer));
     }
-    add_relocs(w, ".rela.eh_frame", relocs, code->function_count, section);
+    uint32_t tables = add_data(w, ".gcc_except_table", 0, code->tables, code->tables_size);
+    if (!w->failed)
+        add_relocs(w, ".rela.gcc_except_table", distances, count, tables);
+    uint32_t data = add_data(w, ".data.rel.ro", SHF_WRITE, NULL, 8 * pointers);
+    if (!w->failed)
+        add_relocs(w, ".rela.data.rel.ro", addresses, pointers, data);
 }
 
 /* ---- what refers to symbols by their numbers ---- */
@@ -621,6 +700,8 @@ static void write_object(struct writing *w, const struct tn_buffer *rest)
     add_text(w);
     if (!w->failed)
         add_frames(w);
+    if (!w->failed && w->object->code.tables_size)
+        add_tables(w);
     if (!w->failed && !rest)
         add_section(w, ".note.GNU-stack", (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 1});
     if (!w->failed)
@@ -646,7 +727,9 @@ void tn__code_free(struct tn__code *code)
 {
     tn__free(NULL, code->bytes);
     tn__free(NULL, code->frames);
+    tn__free(NULL, code->tables);
     tn__free(NULL, code->relocs);
+    tn__free(NULL, code->type_relocs);
     tn__free(NULL, code->functions);
     *code = (struct tn__code){0};
 }

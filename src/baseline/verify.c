@@ -159,6 +159,7 @@ static int check_result(const struct check *c)
     bool is_call = of->op == TN__FLAT_CALL && of->type != TN__FLAT_VOID && fits_registers(of, inst);
     bool is_flag = (of->op == TN__FLAT_OVERFLOW || of->op == TN__FLAT_COMPARE_EXCHANGE) && inst->sub == 1 &&
                    inst->type == TN__FLAT_I1;
+    is_flag |= of->op == TN__FLAT_LANDING && inst->sub == 1 && inst->type == TN__FLAT_I32;
     bool follows = inst->sub == 1 || (inst[-1].op == TN__FLAT_RESULT && inst[-1].sub == inst->sub - 1);
     return follows && (is_call || is_flag) ? 0 : refuse(c, "it has no origin");
 }
@@ -198,6 +199,40 @@ static int check_phi(const struct check *c)
         if (operands[k + 1] >= flat->block_count)
             return refuse(c, "there is no such block");
     return 0;
+}
+
+static bool begins_with_landing(const struct tn__flat *flat, uint32_t block)
+{
+    uint32_t i = flat->blocks[block].first;
+    while (flat->insts[i].op == TN__FLAT_PHI)
+        i++;
+    return flat->insts[i].op == TN__FLAT_LANDING;
+}
+
+static bool is_filter(uint32_t kind)
+{
+    return kind == TN__FLAT_FILTER || kind == TN__FLAT_FILTER_MORE;
+}
+
+static int check_landing(const struct check *c)
+{
+    const uint32_t *operands = c->flat->operands + c->inst->first;
+    uint32_t at = (uint32_t)(c->inst - c->flat->insts);
+    if (!c->flat->personality || (at != c->flat->blocks[c->block].first && c->inst[-1].op != TN__FLAT_PHI))
+        return refuse(c, "it is not at the beginning of its block, or there is no personality");
+    for (uint32_t k = 0; k < c->inst->count; k += 2)
+        if (operands[k + 1] >= TN__FLAT_LANDING_KINDS || tn__flat_is_value(operands[k]) ||
+            (operands[k + 1] == TN__FLAT_FILTER_MORE && (k == 0 || !is_filter(operands[k - 1]))))
+            return refuse(c, "a type is no constant, or of no kind");
+    return 0;
+}
+
+static int check_invoked(const struct check *c)
+{
+    const struct tn__flat_inst *call = c->inst, *first = c->flat->insts + c->flat->blocks[c->block].first;
+    while (call > first && call[-1].op == TN__FLAT_RESULT)
+        call--;
+    return call > first && call[-1].op == TN__FLAT_CALL ? 0 : refuse(c, "it does not follow a call");
 }
 
 static int check_address(const struct check *c)
@@ -245,6 +280,14 @@ static int check_one(const struct check *c)
         return check_result(c);
     case TN__FLAT_RETURN:
         return check_return(c);
+    case TN__FLAT_LANDING:
+        return check_landing(c) ? TN_EFORMAT : check_followed(c);
+    case TN__FLAT_INVOKED:
+        return check_invoked(c);
+    case TN__FLAT_TYPE_ID:
+        return inst->type == TN__FLAT_I32 && !tn__flat_is_value(c->flat->operands[inst->first])
+                   ? 0
+                   : refuse(c, "it is no number of a type");
     default:
         return inst->op >= TN__FLAT_COPY && inst->op <= TN__FLAT_UITOFP ? check_cast(c) : 0;
     }
@@ -263,7 +306,8 @@ static int check_instruction(const struct check *c)
 static int check_successors(const struct check *c, const struct tn__flat_block *block)
 {
     const struct tn__flat_inst *last = &c->flat->insts[block->end - 1];
-    uint32_t wanted = last->op == TN__FLAT_JUMP ? 1 : last->op == TN__FLAT_BRANCH ? 2 : 0;
+    bool has_two = last->op == TN__FLAT_BRANCH || last->op == TN__FLAT_INVOKED;
+    uint32_t wanted = last->op == TN__FLAT_JUMP ? 1 : has_two ? 2 : 0;
     if (last->op == TN__FLAT_SWITCH)
         wanted = last->count;
     if (block->successors != wanted || !tn__inside(block->first_successor, wanted, c->flat->successor_count))
@@ -319,9 +363,34 @@ static int check_blocks(struct check *c)
     return code || first == flat->inst_count ? code : refuse(c, "an instruction is in no block");
 }
 
+/* Exceptions lead to landings, and nothing else does. */
+static int check_landings(struct check *c)
+{
+    const struct tn__flat *flat = c->flat;
+    for (uint32_t b = 0; b < flat->block_count; b++) {
+        const struct tn__flat_block *block = &flat->blocks[b];
+        c->inst = &flat->insts[block->end - 1];
+        for (uint32_t k = 0; k < block->successors; k++) {
+            bool unwinds = c->inst->op == TN__FLAT_INVOKED && k == 1;
+            if (unwinds != begins_with_landing(flat, flat->successors[block->first_successor + k]))
+                return refuse(c, "a landing is no successor of a call, or the other way round");
+        }
+    }
+    c->inst = NULL;
+    return 0;
+}
+
+static int check_personality(const struct check *c)
+{
+    uint32_t personality = c->flat->personality;
+    if ((personality & TN__FLAT_KIND) != TN__FLAT_SYMBOL)
+        return refuse(c, "the personality is no symbol");
+    return check_operand(c, personality, TN__FLAT_PTR);
+}
+
 static int check_arguments(const struct check *c)
 {
-    int code = 0;
+    int code = c->flat->personality ? check_personality(c) : 0;
     for (size_t i = 0; !code && i < c->flat->argument_count; i++)
         code = check_kind(c, c->flat->arguments[i].kind, c->flat->arguments[i].bytes);
     return code;
@@ -442,6 +511,8 @@ int tn__flat_verify(const struct tn__flat *flat, struct tn_error *err)
         code = check_operations(&c);
     if (!code)
         code = check_blocks(&c);
+    if (!code)
+        code = check_landings(&c);
     if (!code && !tn__flat_analyse(flat, &c.analysis))
         code = tn__no_memory(err, NULL);
     if (!code)

@@ -135,6 +135,32 @@ static const struct function walk = {
     {2, 2, 1, 1, 1, 1},
 };
 
+/* A call of itself with a landing. */
+static const struct function guarded = {
+    "guarded",
+    {ARGUMENT(TN__FLAT_I32)},
+    1,
+    10,
+    {
+        /* 1 */ {TN__FLAT_CALL, TN__FLAT_I32, 0, 0, {S(1), V(0), TN__FLAT_I32, 0, END}},
+        /* 2 */ {TN__FLAT_INVOKED, 0, 0, 0, {END}},
+        /* 3 */ {TN__FLAT_RETURN, 0, 0, 0, {V(1), TN__FLAT_I32, END}},
+        /* 4 */ {TN__FLAT_PHI, TN__FLAT_I32, 0, 0, {V(0), 0, END}},
+        /* 5 */
+        {TN__FLAT_LANDING,
+         TN__FLAT_PTR,
+         0,
+         0,
+         {S(0), TN__FLAT_CATCH, S(1), TN__FLAT_FILTER, S(0), TN__FLAT_FILTER_MORE, I(0), TN__FLAT_CLEANUP, END}},
+        /* 6 */ {TN__FLAT_RESULT, TN__FLAT_I32, 1, 0, {END}},
+        /* 7 */ {TN__FLAT_TYPE_ID, TN__FLAT_I32, 0, 0, {S(1), END}},
+        /* 8 */ {TN__FLAT_SUB, TN__FLAT_I32, 0, 0, {V(6), V(7), END}},
+        /* 9 */ {TN__FLAT_ADD, TN__FLAT_I32, 0, 0, {V(8), V(4), END}},
+        /* 10 */ {TN__FLAT_RETURN, 0, 0, 0, {V(9), TN__FLAT_I32, END}},
+    },
+    {1, 2},
+};
+
 #define APPEND(flat, items, count, room, ...)                                                                          \
     do {                                                                                                               \
         assert_true(tn__grow(NULL, &(flat)->items, &(flat)->room, (flat)->count + 1, sizeof *(flat)->items));          \
@@ -145,7 +171,7 @@ static void make(const struct function *f, struct tn__flat *flat)
 {
     static const uint64_t constants[] = {UINT64_C(0x123456789abc), UINT64_C(0x3ff8000000000000)}; /* the latter: 1.5 */
     uint32_t first = 0, successor = 0;
-    *flat = (struct tn__flat){.symbols = SYMBOLS};
+    *flat = (struct tn__flat){.symbols = SYMBOLS, .personality = f == &guarded ? S(0) : 0};
     for (size_t i = 0; i < TN_COUNT(constants); i++)
         APPEND(flat, constants, constant_count, constant_room, constants[i]);
     for (uint32_t i = 0; i < SYMBOLS; i++)
@@ -160,10 +186,10 @@ static void make(const struct function *f, struct tn__flat *flat)
         APPEND(flat, insts, inst_count, inst_room, inst);
         if (!tn__flat_is_terminator(r->op))
             continue;
-        uint32_t count = r->op == TN__FLAT_JUMP     ? 1
-                         : r->op == TN__FLAT_BRANCH ? 2
-                         : r->op == TN__FLAT_SWITCH ? inst.count
-                                                    : 0;
+        uint32_t count = r->op == TN__FLAT_JUMP                                  ? 1
+                         : r->op == TN__FLAT_BRANCH || r->op == TN__FLAT_INVOKED ? 2
+                         : r->op == TN__FLAT_SWITCH                              ? inst.count
+                                                                                 : 0;
         APPEND(flat, blocks, block_count, block_room, (struct tn__flat_block){first, i + 1, successor, count});
         for (uint32_t k = 0; k < count; k++)
             APPEND(flat, successors, successor_count, successor_room, f->successors[successor++]);
@@ -256,7 +282,7 @@ static void test_calls(void **state)
 /* One word of the form changes; what is not refused can be compiled. */
 static void test_mutants(void **state)
 {
-    static const struct function *const functions[] = {&sum, &walk};
+    static const struct function *const functions[] = {&sum, &walk, &guarded};
     uint64_t random = 88172645463325252u;
     unsigned refused = 0, accepted = 0;
     (void)state;
@@ -264,7 +290,7 @@ static void test_mutants(void **state)
         struct tn__flat flat;
         struct tn_buffer out = {0};
         struct tn_error err;
-        make(functions[turn & 1], &flat);
+        make(functions[turn % TN_COUNT(functions)], &flat);
         const struct {
             void *bytes;
             size_t size;
@@ -274,7 +300,7 @@ static void test_mutants(void **state)
                      {flat.successors, flat.successor_count * sizeof *flat.successors},
                      {flat.addresses, flat.address_count * sizeof *flat.addresses},
                      {flat.arguments, flat.argument_count * sizeof *flat.arguments}};
-        for (unsigned change = 0; change <= turn % 3; change++) {
+        for (unsigned change = 0; change <= turn / 4 % 3; change++) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
             size_t part = random % TN_COUNT(parts), at = (random >> 8) % parts[part].size;
             uint8_t *byte = (uint8_t *)parts[part].bytes + at;
@@ -308,6 +334,14 @@ static void test_refused(void **state)
         {1, 1, 77, "no such block"},
         {11, 1, TN__FLAT_VOID, "no type"},
     };
+    static const struct {
+        uint32_t operand, value;
+        const char *said;
+    } landings[] = {
+        {0, V(0), "no value of its type"},
+        {1, TN__FLAT_FILTER_MORE, "a type is no constant, or of no kind"}, /* no list begins before it */
+        {5, 9, "a type is no constant, or of no kind"},
+    };
     (void)state;
     for (size_t i = 0; i < TN_COUNT(cases); i++) {
         struct tn__flat flat;
@@ -319,11 +353,24 @@ static void test_refused(void **state)
             fail_msg("case %zu: %s", i, err.text);
         tn__flat_free(&flat);
     }
+    for (size_t i = 0; i <= TN_COUNT(landings); i++) {
+        struct tn__flat flat;
+        struct tn_error err = {0};
+        make(&guarded, &flat);
+        if (i < TN_COUNT(landings))
+            flat.operands[flat.insts[4].first + landings[i].operand] = landings[i].value;
+        else
+            flat.successors[0] = 2; /* the landing, where the call returns */
+        assert_int_equal(tn__flat_verify(&flat, &err), TN_EFORMAT);
+        if (!strstr(err.text, i < TN_COUNT(landings) ? landings[i].said : "a landing is no successor"))
+            fail_msg("landing %zu: %s", i, err.text);
+        tn__flat_free(&flat);
+    }
 }
 
 static void test_no_memory(void **state)
 {
-    static const struct function *const functions[] = {&sum, &walk};
+    static const struct function *const functions[] = {&sum, &walk, &guarded};
     (void)state;
     for (size_t i = 0; i < TN_COUNT(functions); i++) {
         struct tn__flat flat;

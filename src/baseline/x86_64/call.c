@@ -266,7 +266,9 @@ void tn__x64_compile_call(struct tn__x64 *c)
     move_all(c, c->s->moves, count);
     if (inst->flags & TN__FLAT_VARIADIC)
         tn__x64_emit_constant(c, TN__RAX, p.floats);
+    c->call = tn__x64_offset(c);
     emit_call(c, o[0]);
+    c->call_end = tn__x64_offset(c);
     tn__x64_forget(c, TN__X64_CLOBBERED);
     drop_used_up(c);
     define_results(c);

@@ -69,6 +69,9 @@ static compile_one *const operations[TN__FLAT_OPS] = {
     [TN__FLAT_PHI] = compile_nothing,
     [TN__FLAT_CALL] = tn__x64_compile_call,
     [TN__FLAT_RESULT] = compile_nothing,
+    [TN__FLAT_LANDING] = CONTROL,
+    [TN__FLAT_TYPE_ID] = CONTROL,
+    [TN__FLAT_INVOKED] = CONTROL,
     [TN__FLAT_JUMP] = CONTROL,
     [TN__FLAT_BRANCH] = CONTROL,
     [TN__FLAT_SWITCH] = CONTROL,
@@ -115,10 +118,10 @@ static bool keeps_registers(const struct tn__x64 *c)
         return false;
     const struct tn__flat_block *before = &c->flat->blocks[c->analysis->order[c->position - 1]];
     unsigned op = c->flat->insts[before->end - 1].op;
-    bool leads = false;
-    for (uint32_t k = 0; k < before->successors; k++)
-        leads |= c->flat->successors[before->first_successor + k] == c->block;
-    return leads && (op == TN__FLAT_JUMP || op == TN__FLAT_BRANCH);
+    const uint32_t *to = c->flat->successors + before->first_successor;
+    if (op == TN__FLAT_JUMP || op == TN__FLAT_INVOKED)
+        return to[0] == c->block;
+    return op == TN__FLAT_BRANCH && (to[0] == c->block || to[1] == c->block);
 }
 
 static void begin_block(struct tn__x64 *c)
@@ -220,8 +223,9 @@ enum {
     CFA_DEF_REGISTER = 0x0d,
     CFA_DEF_OFFSET = 0x0e,
     DATA_FACTOR = 8,
-    HEAD = TN__CODE_FRAME_START + 9, /* length, pointer to the common head, start, size, no augmentation */
-    LONGEST_FRAME = HEAD + 16 + SAVED * 6 + 16
+    HEAD = TN__CODE_FRAME_TABLE, /* length, pointer to the common head, start, size, no augmentation */
+    TABLE_SIZE = 4,
+    LONGEST_FRAME = HEAD + TABLE_SIZE + 16 + SAVED * 6 + 16
 };
 
 static uint8_t *put_unsigned(uint8_t *at, uint32_t value)
@@ -268,21 +272,41 @@ static uint8_t *put_rules(const struct tn__x64 *c, uint8_t *at, uint32_t size, u
     return at;
 }
 
+/* The table of exceptions. So far, offsets are those before the body was moved. Returns where it is. */
+static uint32_t write_table(struct tn__x64 *c, uint32_t start, uint32_t beginning)
+{
+    uint32_t table = (uint32_t)c->code->tables_size, base = start + LONGEST_BEGINNING - beginning;
+    if (!c->sites)
+        return TN__CODE_NO_TABLE;
+    for (size_t i = 0; i < c->sites; i++) {
+        struct tn__code_site *site = &c->s->sites[i];
+        site->start -= base;
+        site->end -= base;
+        site->landing = c->s->labels[site->landing] - base;
+    }
+    c->code->personality = c->flat->addresses[tn__flat_index(c->flat->personality)].symbol;
+    if (!tn__code_add_table(c->code, c->flat, &c->s->types, c->s->sites, c->sites, tn__x64_offset(c) - start))
+        tn__x64_fail(c, TN_ENOMEM, NULL);
+    return table;
+}
+
 static bool write_frame(struct tn__x64 *c, uint32_t start, uint32_t beginning)
 {
     struct tn__code *code = c->code;
-    uint32_t size = tn__x64_offset(c) - start;
-    if (!tn__grow(NULL, &code->frames, &code->frames_room, code->frames_size + LONGEST_FRAME, 1) ||
+    uint32_t size = tn__x64_offset(c) - start, table = write_table(c, start, beginning);
+    uint32_t of_table = table == TN__CODE_NO_TABLE ? 0 : TABLE_SIZE;
+    if (c->failed || !tn__grow(NULL, &code->frames, &code->frames_room, code->frames_size + LONGEST_FRAME, 1) ||
         !tn__grow(NULL, &code->functions, &code->function_room, code->function_count + 1, sizeof *code->functions))
         return false;
     uint8_t *frame = code->frames + code->frames_size, *at;
     memset(frame, 0, LONGEST_FRAME);
     tn__put32(frame + TN__CODE_FRAME_START + 4, size);
-    at = put_rules(c, frame + HEAD, size, beginning);
+    frame[HEAD - 1] = (uint8_t)of_table;
+    at = put_rules(c, frame + HEAD + of_table, size, beginning);
     size_t length = (size_t)tn__align_up((uint64_t)(at - frame), 8); /* what follows are zeros: no operation */
     tn__put32(frame, (uint32_t)length - 4);
     code->functions[code->function_count++] =
-        (struct tn__code_function){start, size, (uint32_t)code->frames_size, (uint32_t)length};
+        (struct tn__code_function){start, size, (uint32_t)code->frames_size, (uint32_t)length, table};
     code->frames_size += length;
     return true;
 }
@@ -301,6 +325,7 @@ static bool provide(struct tn__x64 *c)
         s->values[i] = (struct tn__x64_value){.reg = TN__NO_REGISTER, .uses = c->analysis->uses[i]};
     memset(s->ending, 0xff, c->analysis->reached * sizeof *s->ending);
     memset(s->labels, 0xff, (blocks + 1) * sizeof *s->labels);
+    s->types.count = 0;
     c->epilogue = (uint32_t)blocks;
     c->labels = blocks + 1;
     memset(c->held, 0xff, sizeof c->held);
@@ -340,7 +365,7 @@ int tn__x64_compile(const struct tn__flat *flat, const struct tn__flat_analysis 
                     const struct tn__code_symbol *symbols, struct tn__x64_scratch **scratch, struct tn__code *code,
                     struct tn_error *err)
 {
-    size_t relocs = code->reloc_count;
+    size_t relocs = code->reloc_count, tables = code->tables_size, type_relocs = code->type_reloc_count;
     if (!*scratch)
         *scratch = tn__alloc_zeroed(NULL, 1, sizeof **scratch);
     if (!*scratch)
@@ -360,8 +385,11 @@ int tn__x64_compile(const struct tn__flat *flat, const struct tn__flat_analysis 
         tn__x64_fail(&c, TN_ENOMEM, NULL);
     if (c.failed && (*scratch)->stubs)
         forget_stubs(*scratch);
-    if (c.failed)
+    if (c.failed) {
         code->reloc_count = relocs;
+        code->tables_size = tables;
+        code->type_reloc_count = type_relocs;
+    }
     return c.failed;
 }
 
@@ -369,7 +397,8 @@ void tn__x64_scratch_free(struct tn__x64_scratch *s)
 {
     if (!s)
         return;
-    void *const arrays[] = {s->values, s->ending, s->free_slots, s->labels, s->stubs, s->fixups, s->moves, s->cases};
+    void *const arrays[] = {s->values, s->ending, s->free_slots, s->labels, s->stubs,
+                            s->fixups, s->moves,  s->cases,      s->sites,  s->types.operands};
     for (size_t i = 0; i < TN_COUNT(arrays); i++)
         tn__free(NULL, arrays[i]);
     tn__free(NULL, s);

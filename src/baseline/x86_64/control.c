@@ -171,6 +171,60 @@ static void compile_branch(struct tn__x64 *c, const uint32_t *to)
     go(c, other);
 }
 
+/* ---- exceptions ---- */
+
+static uint32_t landing_of(const struct tn__x64 *c, uint32_t block)
+{
+    uint32_t i = c->flat->blocks[block].first;
+    while (c->flat->insts[i].op == TN__FLAT_PHI)
+        i++;
+    return i;
+}
+
+/* The call before it gets a landing: the block, or the code on the edge to it. */
+static void compile_invoked(struct tn__x64 *c, const uint32_t *to)
+{
+    uint32_t landing = has_phis(c, to[1]) ? tn__x64_new_label(c) : to[1];
+    if (c->failed || !tn__grow(NULL, &c->s->sites, &c->s->site_room, c->sites + 1, sizeof *c->s->sites)) {
+        tn__x64_fail(c, TN_ENOMEM, NULL);
+        return;
+    }
+    c->s->sites[c->sites++] = (struct tn__code_site){c->call, c->call_end, landing, landing_of(c, to[1]), 0};
+    if (landing == to[1]) {
+        go(c, to[0]);
+        return;
+    }
+    compile_edge(c, to[0]);
+    if (!tn__x64_reserve(c, TN__X64_LONGEST))
+        return;
+    tn__x64_jump(c, to[0]);
+    tn__x64_place_label(c, landing);
+    go(c, to[1]);
+}
+
+static void compile_landing(struct tn__x64 *c, const struct tn__flat_inst *inst)
+{
+    const uint32_t *o = tn__x64_operands(c);
+    for (uint32_t k = 0; k < inst->count; k += 2)
+        if (o[k + 1] != TN__FLAT_CLEANUP && !(o[k + 1] != TN__FLAT_CATCH && tn__flat_is_number(o[k])) &&
+            !tn__code_type(c->flat, &c->s->types, o[k]))
+            tn__x64_fail(c, TN_ENOMEM, NULL);
+    tn__x64_claim(c, TN__RAX);
+    tn__x64_claim(c, TN__RDX);
+    tn__x64_define(c, tn__x64_number(c, c->inst), TN__RAX);
+    tn__x64_define(c, tn__x64_number(c, c->inst) + 1, TN__RDX);
+}
+
+static void compile_type_id(struct tn__x64 *c)
+{
+    unsigned reg = tn__x64_take(c, TN__X64_GENERAL);
+    uint32_t type = tn__code_type(c->flat, &c->s->types, tn__x64_operands(c)[0]);
+    if (!type)
+        tn__x64_fail(c, TN_ENOMEM, NULL);
+    tn__x64_emit_constant(c, reg, type);
+    tn__x64_define(c, tn__x64_number(c, c->inst), reg);
+}
+
 /* ---- switches ---- */
 
 enum { FEW = 4, SPARSE = 8 }; /* up to FEW cases are compared in turn; a table has at most SPARSE entries for a case */
@@ -346,6 +400,15 @@ void tn__x64_compile_control(struct tn__x64 *c)
         return; /* no block keeps registers behind a switch */
     case TN__FLAT_RETURN:
         tn__x64_compile_return(c);
+        return;
+    case TN__FLAT_INVOKED:
+        compile_invoked(c, to);
+        break;
+    case TN__FLAT_LANDING:
+        compile_landing(c, inst);
+        return;
+    case TN__FLAT_TYPE_ID:
+        compile_type_id(c);
         return;
     default: /* ud2 */
         tn__x64_emit_byte(c, 0x0f);

@@ -57,6 +57,9 @@ struct tn__x64_scratch {
     struct tn__x64_fixup *fixups;
     struct tn__x64_move *moves; /* of phis, arguments and results */
     struct tn__x64_case *cases;
+    struct tn__code_site *sites;
+    struct tn__code_types types;
+    size_t site_room;
     size_t value_room, ending_room, slot_room, label_room, stub_room, fixup_room, move_room, case_room;
 };
 
@@ -97,8 +100,10 @@ struct tn__x64 {
     uint32_t outgoing; /* bytes of the largest list of arguments in memory */
     uint32_t returned; /* the value of a pointer that the function returns (sret) */
     size_t free_slots, labels, fixups;
-    int32_t edge_slot; /* for cycles of phis; 0: none yet */
-    uint32_t epilogue; /* its label */
+    int32_t edge_slot;       /* for cycles of phis; 0: none yet */
+    uint32_t epilogue;       /* its label */
+    size_t sites;            /* calls that exceptions may leave */
+    uint32_t call, call_end; /* the last call: its offset, and that of what follows */
 };
 
 static inline unsigned tn__x64_bank(unsigned type)

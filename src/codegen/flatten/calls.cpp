@@ -67,7 +67,7 @@ void tn__walk::flatten_return(const ReturnInst &end)
 
 /* ---- calls ---- */
 
-static const char *refuses_call(const CallInst &call)
+static const char *refuses_call(const CallBase &call)
 {
     if (call.isInlineAsm())
         return "inline assembly";
@@ -80,14 +80,18 @@ static const char *refuses_call(const CallInst &call)
     return nullptr;
 }
 
-void tn__walk::flatten_call(const CallInst &call)
+void tn__walk::flatten_any_call(const CallInst &call)
+{
+    if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call))
+        flatten_intrinsic(*intrinsic);
+    else
+        flatten_call(call);
+}
+
+void tn__walk::flatten_call(const CallBase &call)
 {
     tn__leaves leaves;
     const AttributeList &attributes = call.getAttributes();
-    if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
-        flatten_intrinsic(*intrinsic);
-        return;
-    }
     if (const char *why = refuses_call(call)) {
         refuse(why);
         return;
@@ -114,6 +118,59 @@ void tn__walk::flatten_call(const CallInst &call)
     }
     for (unsigned i = 1; i < leaves.size(); i++)
         add(TN__FLAT_RESULT, leaves[i].type)->sub = uint8_t(i);
+}
+
+/* ---- exceptions ---- */
+
+void tn__walk::flatten_invoke(const InvokeInst &invoke)
+{
+    if (invoke.getIntrinsicID() != Intrinsic::not_intrinsic)
+        return (void)refuse("an intrinsic function that is invoked");
+    flatten_call(invoke);
+    add(TN__FLAT_INVOKED, TN__FLAT_VOID);
+    add_successor(invoke.getNormalDest());
+    add_successor(invoke.getUnwindDest());
+}
+
+void tn__walk::flatten_landing(const LandingPadInst &landing)
+{
+    tn__leaves leaves;
+    if (!f.leaves_of(landing.getType(), 0, leaves))
+        return;
+    if (leaves.size() != 2 || leaves[0].type != TN__FLAT_PTR || leaves[1].type != TN__FLAT_I32)
+        return (void)refuse("exceptions of another kind");
+    own(landing);
+    add(TN__FLAT_LANDING, TN__FLAT_PTR);
+    auto clause = [&](uint32_t type, uint32_t kind) {
+        put(type);
+        put(kind);
+    };
+    for (unsigned i = 0; i < landing.getNumClauses(); i++) {
+        const Constant *type = landing.getClause(i);
+        if (landing.isCatch(i)) {
+            clause(f.constant(type), TN__FLAT_CATCH);
+            continue;
+        }
+        uint64_t count = cast<ArrayType>(type->getType())->getNumElements();
+        if (!count)
+            clause(f.number(0), TN__FLAT_FILTER);
+        for (unsigned k = 0; k < count; k++)
+            clause(f.constant(type->getAggregateElement(k)), k ? TN__FLAT_FILTER_MORE : TN__FLAT_FILTER);
+    }
+    if (landing.isCleanup())
+        clause(f.number(0), TN__FLAT_CLEANUP);
+    add(TN__FLAT_RESULT, TN__FLAT_I32)->sub = 1;
+}
+
+void tn__walk::flatten_resume(const ResumeInst &resume)
+{
+    uint32_t callee = f.library_function("_Unwind_Resume");
+    add(TN__FLAT_CALL, TN__FLAT_VOID);
+    put(callee);
+    put(resume.getValue(), 0);
+    put(uint32_t(TN__FLAT_PTR));
+    put(0u);
+    add(TN__FLAT_UNREACHABLE, TN__FLAT_VOID);
 }
 
 void tn__walk::call_library(const Instruction &instruction, const char *name, unsigned arguments)
@@ -305,6 +362,9 @@ void tn__walk::flatten_intrinsic(const IntrinsicInst &intrinsic)
         ROW(umul_with_overflow, flatten_overflow(intrinsic, TN__FLAT_UMUL))
         ROW(trap, (void)add(TN__FLAT_TRAP, TN__FLAT_VOID))
 #undef ROW
+    case Intrinsic::eh_typeid_for:
+        simple(intrinsic, TN__FLAT_TYPE_ID, TN__FLAT_I32, 1);
+        return;
     case Intrinsic::fmuladd: { /* rounded twice, as where there is no such instruction */
         type = f.type_of(intrinsic.getType());
         uint32_t a = copied(intrinsic.getOperand(0), type), b = copied(intrinsic.getOperand(1), type);

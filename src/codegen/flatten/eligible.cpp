@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/EHPersonalities.h"
 
 #include "codegen/flatten/flattener.h"
 
@@ -136,12 +137,25 @@ static const char *refuses_symbol(const Function &function)
     return has_strange_names(function) ? "a symbol that is computed from it" : nullptr;
 }
 
+/* Those that read tables in the layout of GCC. */
+static bool is_known_personality(const Function &function)
+{
+    switch (classifyEHPersonality(function.getPersonalityFn())) {
+    case EHPersonality::GNU_C:
+    case EHPersonality::GNU_CXX:
+    case EHPersonality::Rust:
+        return isa<GlobalValue>(function.getPersonalityFn());
+    default:
+        return false;
+    }
+}
+
 const char *tn__flatten_refuses(const Function &function)
 {
     if (const char *why = refuses_symbol(function))
         return why;
-    if (function.hasPersonalityFn())
-        return "exceptions";
+    if (function.hasPersonalityFn() && !is_known_personality(function))
+        return "exceptions of another kind";
     if (function.hasGC())
         return "managed code";
     if (function.getSubprogram())

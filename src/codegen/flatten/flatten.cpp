@@ -412,8 +412,8 @@ void tn__walk::flatten_compare_exchange(const AtomicCmpXchgInst &exchange)
 
 /* ---- aggregates: each scalar is a value, and they follow each other ---- */
 
-/* The number of the scalar at which a member begins, and the member's type, which is one. */
-bool tn__walk::find_member(Type *type, ArrayRef<unsigned> indices, unsigned &first, unsigned &member)
+/* The number of the scalar at which a member begins, and its scalars. */
+bool tn__walk::find_member(Type *type, ArrayRef<unsigned> indices, unsigned &first, tn__leaves &member)
 {
     first = 0;
     for (unsigned index : indices) {
@@ -426,38 +426,68 @@ bool tn__walk::find_member(Type *type, ArrayRef<unsigned> indices, unsigned &fir
         }
         type = is_record ? type->getStructElementType(index) : type->getArrayElementType();
     }
-    member = f.type_of(type);
-    return member != TN__FLAT_VOID;
+    return f.leaves_of(type, 0, member);
+}
+
+void tn__walk::copy(unsigned type, const Value *value, unsigned part)
+{
+    add(TN__FLAT_COPY, type)->sub = uint8_t(type);
+    put(value, part);
 }
 
 void tn__walk::flatten_extract(const ExtractValueInst &extract)
 {
-    unsigned first, type;
-    tn__leaves all;
+    unsigned first;
+    tn__leaves all, member;
     const Value *aggregate = extract.getAggregateOperand();
     if (!f.leaves_of(aggregate->getType(), 0, all) ||
-        !find_member(aggregate->getType(), extract.getIndices(), first, type))
+        !find_member(aggregate->getType(), extract.getIndices(), first, member))
         return;
     own(extract);
-    add(TN__FLAT_COPY, type)->sub = uint8_t(type);
-    put(aggregate, first);
+    for (unsigned i = 0; i < member.size(); i++)
+        copy(member[i].type, aggregate, first + i);
 }
 
 void tn__walk::flatten_insert(const InsertValueInst &insert)
 {
-    unsigned first, type;
-    tn__leaves all;
+    unsigned first;
+    tn__leaves all, member;
     const Value *aggregate = insert.getAggregateOperand();
     if (!f.leaves_of(aggregate->getType(), 0, all) ||
-        !find_member(aggregate->getType(), insert.getIndices(), first, type))
+        !find_member(aggregate->getType(), insert.getIndices(), first, member))
         return;
     own(insert);
-    for (unsigned i = 0; i < all.size(); i++) {
-        add(TN__FLAT_COPY, all[i].type)->sub = all[i].type;
-        if (i == first)
-            put(insert.getInsertedValueOperand());
+    for (unsigned i = 0; i < all.size(); i++)
+        if (i - first < member.size())
+            copy(all[i].type, insert.getInsertedValueOperand(), i - first);
         else
-            put(aggregate, i);
+            copy(all[i].type, aggregate, i);
+}
+
+/* ---- values of any number of scalars ---- */
+
+void tn__walk::flatten_freeze(const FreezeInst &freeze)
+{
+    tn__leaves leaves;
+    if (!f.leaves_of(freeze.getType(), 0, leaves))
+        return;
+    own(freeze);
+    for (unsigned i = 0; i < leaves.size(); i++)
+        copy(leaves[i].type, freeze.getOperand(0), i);
+}
+
+void tn__walk::flatten_select(const SelectInst &select)
+{
+    tn__leaves leaves;
+    bool by_lane = select.getCondition()->getType()->isVectorTy();
+    if (!f.leaves_of(select.getType(), 0, leaves))
+        return;
+    own(select);
+    for (unsigned i = 0; i < leaves.size(); i++) {
+        add(TN__FLAT_SELECT, leaves[i].type);
+        put(select.getCondition(), by_lane ? i : 0);
+        put(select.getTrueValue(), i);
+        put(select.getFalseValue(), i);
     }
 }
 
@@ -465,17 +495,21 @@ void tn__walk::flatten_insert(const InsertValueInst &insert)
 
 void tn__walk::flatten_phi(const PHINode &phi)
 {
-    uint32_t number = next_number();
-    unsigned type = f.type_of(phi.getType());
+    tn__leaves leaves;
+    if (!f.leaves_of(phi.getType(), 0, leaves))
+        return;
     own(phi);
-    add(TN__FLAT_PHI, type);
-    for (unsigned i = 0; i < phi.getNumIncomingValues(); i++) {
-        uint32_t from = block_number(phi.getIncomingBlock(i));
-        if (f.seen[from] == number) /* several edges from one block have one value */
-            continue;
-        f.seen[from] = number;
-        put(phi.getIncomingValue(i));
-        put(from);
+    for (unsigned part = 0; part < leaves.size(); part++) {
+        uint32_t number = next_number();
+        add(TN__FLAT_PHI, leaves[part].type);
+        for (unsigned i = 0; i < phi.getNumIncomingValues(); i++) {
+            uint32_t from = block_number(phi.getIncomingBlock(i));
+            if (f.seen[from] == number) /* several edges from one block have one value */
+                continue;
+            f.seen[from] = number;
+            put(phi.getIncomingValue(i), part);
+            put(from);
+        }
     }
 }
 
@@ -512,7 +546,6 @@ void tn__walk::flatten_switch(const SwitchInst &choice)
 
 void tn__walk::flatten_one(const Instruction &instruction)
 {
-    unsigned type;
     switch (instruction.getOpcode()) {
 #define ROW(llvm, type, function)                                                                                      \
     case Instruction::llvm:                                                                                            \
@@ -522,7 +555,12 @@ void tn__walk::flatten_one(const Instruction &instruction)
         ROW(Switch, SwitchInst, flatten_switch)
         ROW(Ret, ReturnInst, flatten_return)
         ROW(PHI, PHINode, flatten_phi)
-        ROW(Call, CallInst, flatten_call)
+        ROW(Freeze, FreezeInst, flatten_freeze)
+        ROW(Select, SelectInst, flatten_select)
+        ROW(Call, CallInst, flatten_any_call)
+        ROW(Invoke, InvokeInst, flatten_invoke)
+        ROW(LandingPad, LandingPadInst, flatten_landing)
+        ROW(Resume, ResumeInst, flatten_resume)
         ROW(Load, LoadInst, flatten_load)
         ROW(Store, StoreInst, flatten_store)
         ROW(Alloca, AllocaInst, flatten_alloca)
@@ -540,17 +578,6 @@ void tn__walk::flatten_one(const Instruction &instruction)
     case Instruction::FNeg:
         simple(instruction, TN__FLAT_FNEG, f.type_of(instruction.getType()), 1);
         break;
-    case Instruction::Select:
-        if (!instruction.getOperand(0)->getType()->isIntegerTy(1))
-            refuse("a vector");
-        simple(instruction, TN__FLAT_SELECT, f.type_of(instruction.getType()), 3);
-        break;
-    case Instruction::Freeze:
-        type = f.type_of(instruction.getType());
-        own(instruction);
-        add(TN__FLAT_COPY, type)->sub = uint8_t(type);
-        put(instruction.getOperand(0));
-        break;
     case Instruction::Fence: /* of the others, only the compiler has to know */
         if (cast<FenceInst>(instruction).getOrdering() == AtomicOrdering::SequentiallyConsistent &&
             cast<FenceInst>(instruction).getSyncScopeID() == SyncScope::System)
@@ -564,6 +591,20 @@ void tn__walk::flatten_one(const Instruction &instruction)
         else
             refuse(instruction.getOpcodeName());
     }
+}
+
+/* One for all functions of an object. */
+bool tn__walk::flatten_personality()
+{
+    flat.personality = 0;
+    if (!function.hasPersonalityFn())
+        return true;
+    auto *personality = cast<GlobalValue>(function.getPersonalityFn());
+    if (f.personality && f.personality != personality)
+        return refuse("another personality than others have");
+    f.personality = personality;
+    flat.personality = f.address_of(personality, 0);
+    return !f.why;
 }
 
 bool tn__walk::flatten_arguments()
@@ -628,8 +669,8 @@ bool tn__flattener::flatten(Function &function)
 #endif
     seen.assign(function.size(), UINT32_MAX);
     tn__walk walk{*this, flat, function, {}};
-    bool done = grow(flat.blocks, flat.block_room, function.size()) && walk.flatten_arguments() &&
-                walk.flatten_blocks() && walk.resolve();
+    bool done = grow(flat.blocks, flat.block_room, function.size()) && walk.flatten_personality() &&
+                walk.flatten_arguments() && walk.flatten_blocks() && walk.resolve();
     flat.symbols = uint32_t(object.symbol_count);
     return done && !why;
 }

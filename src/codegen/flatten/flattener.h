@@ -38,6 +38,8 @@ struct tn__flattener {
     llvm::DenseMap<const llvm::GlobalValue *, uint32_t> symbols;
     llvm::StringMap<uint32_t> libcalls;
 
+    const llvm::GlobalValue *personality = nullptr; /* of all functions that have one */
+
     tn__flat &flat;
     llvm::SmallVector<const llvm::Instruction *, 0> owners; /* of the flat instructions that begin one of LLVM's */
     struct reference {

@@ -66,20 +66,28 @@ struct tn__walk {
     void flatten_address(const llvm::GetElementPtrInst &);
     void flatten_exchange(const llvm::AtomicRMWInst &);
     void flatten_compare_exchange(const llvm::AtomicCmpXchgInst &);
-    bool find_member(llvm::Type *type, llvm::ArrayRef<unsigned> indices, unsigned &first, unsigned &member);
+    bool find_member(llvm::Type *type, llvm::ArrayRef<unsigned> indices, unsigned &first, tn__leaves &member);
+    void copy(unsigned type, const llvm::Value *value, unsigned part);
+    void flatten_freeze(const llvm::FreezeInst &);
+    void flatten_select(const llvm::SelectInst &);
     void flatten_extract(const llvm::ExtractValueInst &);
     void flatten_insert(const llvm::InsertValueInst &);
     void flatten_phi(const llvm::PHINode &);
     void flatten_branch(const llvm::BranchInst &);
     void flatten_switch(const llvm::SwitchInst &);
     void flatten_one(const llvm::Instruction &);
+    bool flatten_personality();
     bool flatten_arguments();
     bool flatten_blocks();
     bool resolve();
 
     /* ---- calls (calls.cpp) ---- */
 
-    void flatten_call(const llvm::CallInst &);
+    void flatten_call(const llvm::CallBase &);
+    void flatten_any_call(const llvm::CallInst &);
+    void flatten_invoke(const llvm::InvokeInst &);
+    void flatten_landing(const llvm::LandingPadInst &);
+    void flatten_resume(const llvm::ResumeInst &);
     void flatten_return(const llvm::ReturnInst &);
     void flatten_intrinsic(const llvm::IntrinsicInst &);
     /* A call of a C function, with the first operands of an instruction. */
