@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-enum tn_emit { TN_EMIT_OBJECT = 0, TN_EMIT_ASM, TN_EMIT_LLVM, TN_EMIT_BITCODE };
+/* TN_EMIT_FLAT: a flat file (doc/BASELINE.md), for compilers without LLVM; TN_ENOTSUP if it cannot hold the module. */
+enum tn_emit { TN_EMIT_OBJECT = 0, TN_EMIT_ASM, TN_EMIT_LLVM, TN_EMIT_BITCODE, TN_EMIT_FLAT };
 enum tn_reloc_model { TN_RELOC_PIC = 0, TN_RELOC_STATIC };
 enum tn_code_model { TN_CODE_SMALL = 0, TN_CODE_MEDIUM, TN_CODE_LARGE };
 

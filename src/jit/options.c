@@ -17,7 +17,7 @@ int tn__take_compile_options(const struct tn_compile_options *given, struct tn_c
         {"opt_level", options->opt_level, 3},
         {"reloc_model", (int)options->reloc_model, TN_RELOC_STATIC},
         {"code_model", (int)options->code_model, TN_CODE_LARGE},
-        {"emit", (int)options->emit, TN_EMIT_BITCODE},
+        {"emit", (int)options->emit, TN_EMIT_FLAT},
         {"polls", options->polls, TN_POLL_ENTRIES | TN_POLL_LOOPS},
     };
     for (size_t i = 0; i < TN_COUNT(ranges); i++)

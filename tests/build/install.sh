@@ -28,6 +28,7 @@ include/tenon/session.h
 include/tenon/thread.h
 include/tenon/tracker.h
 include/tenon_ahead.h
+include/tenon_build.h
 include/tenon_cache.h
 include/tenon_codegen.h
 include/tenon_compiler.h

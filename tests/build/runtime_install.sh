@@ -26,6 +26,7 @@ include/tenon/session.h
 include/tenon/thread.h
 include/tenon/tracker.h
 include/tenon_ahead.h
+include/tenon_build.h
 include/tenon_cache.h
 include/tenon_compiler.h
 include/tenon_cpu.h

@@ -40,7 +40,7 @@ int command_compile(struct settings *settings)
         return STATUS_FAILURE;
     int status = STATUS_FAILURE;
     struct tn_buffer out = {0};
-    if (file.kind != FILE_IR)
+    if (file.kind != FILE_IR && file.kind != FILE_FLAT)
         tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; there is nothing to compile", file.name,
                   tool_kind_name(&file));
     else if (compile(&file, settings, &out))

@@ -329,6 +329,8 @@ static bool inspect(const char *name, const struct settings *settings)
         return false;
     if (file.kind == FILE_IR && tool_explain_source(&file))
         return false;
+    if (file.kind == FILE_FLAT)
+        return tool_show_flat(&file);
     if (file.kind == FILE_IR)
         return tool_fail(STATUS_FAILURE, "'%s' is no object or archive; 'tenon compile' makes one from IR", name),
                false;

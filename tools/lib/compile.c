@@ -109,7 +109,8 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
         options.hook = tn__view_hook;
         options.hook_context = view;
     }
-    int rc = tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
+    int rc = file->kind == FILE_FLAT ? tool_compile_flat(file, &options, out, &one, &error)
+                                     : tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
     if (rc) {
         tool_fail_ir(file, 1, rc, &error);
         return false;

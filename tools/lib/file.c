@@ -25,6 +25,7 @@ static const struct {
     enum file_kind kind;
 } magics[] = {
     {TN__IMAGE_SHARD_MAGIC, 8, FILE_SHARD},
+    {"Tnf1", 4, FILE_FLAT},
     {"BC\xC0\xDE", 4, FILE_IR},
     {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
 };
@@ -86,8 +87,11 @@ static bool tell_kind(struct file *file)
 
 const char *tool_kind_name(const struct file *file)
 {
-    static const char *const names[] = {
-        [FILE_IR] = "LLVM IR", [FILE_OBJECT] = "an object", [FILE_ARCHIVE] = "an archive", [FILE_SHARD] = "a shard"};
+    static const char *const names[] = {[FILE_IR] = "LLVM IR",
+                                        [FILE_OBJECT] = "an object",
+                                        [FILE_ARCHIVE] = "an archive",
+                                        [FILE_SHARD] = "a shard",
+                                        [FILE_FLAT] = "a flat file"};
     return names[file->kind];
 }
 

@@ -28,7 +28,8 @@ struct option {
 static const struct option options[] = {
     {FOR_COMPILE | FOR_EXPORT_TABLE | FOR_OPT | FOR_BUILD | FOR_IMAGE, "-o", "--output", "OUT", NULL, M(output),
      "the file to write; - is standard output"},
-    {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
+    {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc|flat", M(emit),
+     "object (default), assembly, IR text, bitcode or flat file"},
     {FOR_BUILD, "--emit", NULL, "KIND", "obj|bc|unopt-bc|asm", ITEM,
      "objects (default), bitcode, bitcode before it is optimised, or assembly; of several, all but obj go to OUT.KIND"},
     {FOR_BUILD, "--kind", NULL, "KIND", "archive|shared|image|exe", M(kind),

@@ -183,7 +183,7 @@ bool tool_program_add(const char *name, const struct settings *settings, uint64_
     if (!tool_read(name, file))
         return free(file), false;
     tool_program.stats.files++;
-    if (file->kind == FILE_IR) {
+    if (file->kind == FILE_IR || file->kind == FILE_FLAT) {
         tool_program.stats.ir_files++;
         return add_ir(file, settings);
     }
@@ -270,7 +270,7 @@ static bool use_cache(struct tn_store *store)
 {
     struct tn_error error;
     const struct tn_cache_options options = {
-        .size = sizeof options, .stores = &store, .store_count = 1, .compiler = tn_codegen_compiler()};
+        .size = sizeof options, .stores = &store, .store_count = 1, .compiler = tool_compiler()};
     return store && (!tn_cache_create(&options, &tool_program.cache, &error) ||
                      (tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false));
 }
@@ -308,7 +308,7 @@ bool tool_program_use_jit(const struct settings *settings)
         return false;
     struct tn_jit_options options = {.size = sizeof options,
                                      .session = tool_program.session,
-                                     .compiler = tool_program.cache,
+                                     .compiler = settings->cache ? tool_program.cache : tool_compiler(),
                                      .compile = &compile,
                                      .lazy = settings->lazy || settings->tiers || settings->ahead,
                                      .on_failure = end_program};

@@ -145,7 +145,7 @@ void tool_quote_output(void);
 
 /* ---- files (file.c) ---- */
 
-enum file_kind { FILE_IR, FILE_OBJECT, FILE_ARCHIVE, FILE_SHARD /* of an image */ };
+enum file_kind { FILE_IR, FILE_OBJECT, FILE_ARCHIVE, FILE_SHARD /* of an image */, FILE_FLAT };
 
 struct file {
     const char *name; /* as given; "<stdin>" for "-" */
@@ -223,10 +223,21 @@ bool tool_explain_source(const struct file *file);
  * STATUS_FAILURE. */
 int tool_fail_ir(const struct file *files, size_t count, int code, const struct tn_error *error);
 
-/* Compiles the IR in *file as the settings say; sums times up in *stats. False: an error was reported. */
+/* Compiles the IR, or flat file, in *file as the settings say; sums times up in *stats. False: an error was reported.
+ */
 struct tn__view; /* codegen/compile/view.h */
 bool tool_compile(const struct file *file, const struct settings *settings, struct tn__view *view,
                   struct tn_buffer *out, struct tn_compile_stats *stats);
+
+/* ---- flat files (flat.c) ---- */
+
+/* Compiles IR by LLVM, and flat files by the baseline compiler. */
+const struct tn_compiler *tool_compiler(void);
+/* Compiles a flat file to an object. As tn_compile. */
+int tool_compile_flat(const struct file *file, const struct tn_compile_options *options, struct tn_buffer *out,
+                      struct tn_compile_stats *stats, struct tn_error *err);
+/* Prints it. False: an error was reported. */
+bool tool_show_flat(const struct file *file);
 
 /* ---- observing (observe.c) ---- */
 

@@ -190,6 +190,8 @@ static int emit(struct compilation *c)
     case TN_EMIT_BITCODE:
         good = tn__llvm_write_bitcode(module, c->out);
         break;
+    case TN_EMIT_FLAT:
+        return tn__flatten_file(module, target->machine, NULL, NULL, c->out, c->err);
     default:
         if (c->options.baseline && c->options.opt_level == 0 && !c->unit->managed)
             return emit_by_baseline(c);

@@ -153,8 +153,7 @@ uint32_t tn__flattener::number(uint64_t value)
     return TN__FLAT_CONSTANT | uint32_t(flat.constant_count++);
 }
 
-/* A global and a number of bytes, by expressions that only add and convert. */
-static const GlobalValue *symbol_of(const DataLayout &layout, const Constant *constant, int64_t &addend)
+const GlobalValue *tn__flatten_symbol(const DataLayout &layout, const Constant *constant, int64_t &addend)
 {
     APInt offset(64, 0);
     while (auto *expression = dyn_cast<ConstantExpr>(constant)) {
@@ -182,7 +181,7 @@ uint32_t tn__flattener::constant(const Constant *constant)
             return number(real->getValueAPF().bitcastToAPInt().getZExtValue());
     } else if (constant->getType()->isPointerTy() || constant->getType()->isIntegerTy(64)) {
         int64_t addend;
-        if (const GlobalValue *global = symbol_of(layout, constant, addend))
+        if (const GlobalValue *global = tn__flatten_symbol(layout, constant, addend))
             return address_of(global, addend);
         if (auto *expression = dyn_cast<ConstantExpr>(constant))
             if (expression->getOpcode() == Instruction::IntToPtr && isa<ConstantInt>(expression->getOperand(0)))

@@ -4,7 +4,8 @@
  *     flatten.cpp     one function, in one walk over its instructions; calls.cpp: those that call
  *     constants.cpp   types and constants
  *     eligible.cpp    which modules and functions may be compiled without LLVM at all
- *     module.cpp      a whole module: what is covered becomes code, and leaves the module; LLVM compiles the rest */
+ *     module.cpp      a whole module: what is covered becomes code, and leaves the module; LLVM compiles the rest
+ *     file.cpp        a whole module as a flat file (baseline/file) */
 
 #ifndef TENON_CODEGEN_FLATTEN_H
 #define TENON_CODEGEN_FLATTEN_H
@@ -33,6 +34,12 @@ typedef void tn__left_function(void *context, LLVMValueRef function, const char 
  * the object that LLVM makes of the rest, tn__baseline_write gives the module's object. TN_ENOMEM. */
 int tn__flatten_module(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__left_function *tell, void *context,
                        struct tn__baseline_object *object, struct tn__flattened *done, struct tn_error *err);
+
+/* Writes a module as a flat file into an empty buffer. Without `tell`, something that the flat form cannot hold is
+ * TN_ENOTSUP, with the name of the function or variable and the reason; with it, such functions are left out, as if
+ * they were defined elsewhere. The module is of no more use than to be disposed of. TN_ENOMEM. */
+int tn__flatten_file(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__left_function *tell, void *context,
+                     struct tn_buffer *out, struct tn_error *err);
 
 /* Whether nothing is left in a module for LLVM to compile. */
 bool tn__flatten_is_all(LLVMModuleRef module);

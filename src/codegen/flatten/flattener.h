@@ -94,5 +94,14 @@ struct tn__flattener {
 const char *tn__flatten_refuses(const llvm::Module &module, const llvm::TargetMachine &machine);
 const char *tn__flatten_refuses(const llvm::Function &function);
 
+/* The global that a constant is the address of, and how many bytes are added to that, by expressions that only add and
+ * convert; NULL: it is something else (constants.cpp). */
+const llvm::GlobalValue *tn__flatten_symbol(const llvm::DataLayout &layout, const llvm::Constant *constant,
+                                            int64_t &addend);
+
+/* The name by which objects know a global, in the arena. Globals without one, and private ones, get one (module.cpp).
+ * NULL: out of memory. */
+const char *tn__flatten_name(llvm::GlobalValue &global, tn__arena &arena);
+
 #pragma GCC visibility pop
 #endif

@@ -49,7 +49,6 @@ struct compilation {
     int define(Function &function);
     int define_aliases(GlobalValue &of, uint32_t function);
     int name_symbols();
-    const char *name_of(GlobalValue &global);
 };
 
 } // namespace
@@ -149,7 +148,7 @@ int compilation::compile(Function &function, const char *&why)
 /* ---- the module that is left ---- */
 
 /* Locals get a symbol in LLVM's object, by which the code finds them. */
-const char *compilation::name_of(GlobalValue &global)
+const char *tn__flatten_name(GlobalValue &global, tn__arena &arena)
 {
     if (global.hasPrivateLinkage())
         global.setLinkage(GlobalValue::InternalLinkage);
@@ -158,13 +157,13 @@ const char *compilation::name_of(GlobalValue &global)
     StringRef name = global.getName();
     if (name.starts_with("\1"))
         name = name.drop_front();
-    return tn__arena_text(&object.arena, name.data(), name.size());
+    return tn__arena_text(&arena, name.data(), name.size());
 }
 
 int compilation::name_symbols()
 {
     for (auto &[global, symbol] : flattener.symbols) {
-        object.symbols[symbol].name = name_of(const_cast<GlobalValue &>(*global));
+        object.symbols[symbol].name = tn__flatten_name(const_cast<GlobalValue &>(*global), object.arena);
         if (!object.symbols[symbol].name)
             return tn__no_memory(err, nullptr);
     }

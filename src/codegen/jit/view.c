@@ -120,8 +120,8 @@ int tn_jit_view(struct tn_jit *jit, struct tn_library *library, const char *func
     int code = tn__take_options(&options, sizeof options, given, "struct tn_jit_view_options", err);
     if (code)
         return code;
-    if ((unsigned)options.emit > TN_EMIT_BITCODE)
-        return tn__fail(err, TN_EINVAL, "emit is %d; it must be 0 to %d", (int)options.emit, TN_EMIT_BITCODE);
+    if ((unsigned)options.emit > TN_EMIT_FLAT)
+        return tn__fail(err, TN_EINVAL, "emit is %d; it must be 0 to %d", (int)options.emit, TN_EMIT_FLAT);
     if (!jit->keeps_ir)
         return tn__fail(err, TN_EINVAL, "tn_jit_view: the JIT was created without keep_ir");
     struct viewing v = {.jit = jit, .function = function, .compile = jit->compile, .out = out, .err = err};

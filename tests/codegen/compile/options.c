@@ -44,7 +44,7 @@ static void refused(void **state)
         {{DEFAULTS, .opt_level = 4}, "opt_level is 4"},
         {{DEFAULTS, .reloc_model = (enum tn_reloc_model)2}, "reloc_model is 2"},
         {{DEFAULTS, .code_model = (enum tn_code_model)3}, "code_model is 3"},
-        {{DEFAULTS, .emit = (enum tn_emit)4}, "emit is 4"},
+        {{DEFAULTS, .emit = (enum tn_emit)5}, "emit is 5"},
         {{DEFAULTS, .triple = "nonesuch-linux-gnu"}, "'nonesuch-linux-gnu'"},
         {{DEFAULTS, .triple = ""}, "''"},
         {{DEFAULTS, .triple = "wasm32-unknown-unknown"}, "'wasm32-unknown-unknown'"},

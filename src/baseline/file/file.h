@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Flat files: modules in the flat form, as bytes (doc/BASELINE.md has the format).
+ *     write.c   a module, piece by piece, into bytes
+ *     read.c    bytes, of which each may be wrong, into tables, and one function at a time into a struct tn__flat
+ *     text.c    what people read
+ *     data.c    the variables of a module as an ELF object */
+
+#ifndef TENON_BASELINE_FILE_H
+#define TENON_BASELINE_FILE_H
+
+#include "baseline/ir.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Numbers as in ELF: STB_..., STV_... */
+enum { TN__FLAT_LOCAL = 0, TN__FLAT_GLOBAL = 1, TN__FLAT_WEAK = 2, TN__FLAT_BINDINGS };
+enum { TN__FLAT_VISIBILITIES = 4 };
+
+/* In `flags` of symbols: it is defined where 32 bits reach it, in the same program or library. */
+enum { TN__FLAT_DIRECT = 1, TN__FLAT_SYMBOL_FLAGS = 1 };
+
+/* A symbol is defined by a function or by data, or elsewhere. Names are unique, and not empty. */
+struct tn__flat_symbol {
+    const char *name;
+    uint8_t binding, visibility, flags;
+};
+
+enum tn__flat_place { TN__FLAT_WRITABLE = 0, TN__FLAT_READ_ONLY, TN__FLAT_THREAD_LOCAL, TN__FLAT_PLACES };
+
+/* A variable: some bytes, and zeros up to `size`. */
+struct tn__flat_data {
+    uint32_t symbol;
+    uint8_t place, alignment; /* the latter as a power of two, up to 16 */
+    uint64_t size;
+    const uint8_t *bytes;
+    uint32_t byte_count;
+    uint32_t pointer_count; /* of those of the module, which are in the order of data */
+};
+
+/* An address of 8 bytes in a variable, within `byte_count`. */
+struct tn__flat_pointer {
+    uint32_t offset, symbol;
+    int64_t addend;
+};
+
+enum { TN__FLAT_MOST_ALIGNMENT = 16, TN__FLAT_FILE_WORDS = 9 };
+/* Of all variables together, and what lies between them. */
+#define TN__FLAT_LARGEST_DATA ((uint64_t)1 << 31)
+
+/* The first word of a file, "Tnf1". It changes when a number means something else than before, except those of
+ * operations, which files name. */
+#define TN__FLAT_MAGIC 0x31666e54u
+
+static inline bool tn__flat_is_file(const void *bytes, size_t size)
+{
+    return size >= 4 && tn__get32(bytes) == TN__FLAT_MAGIC;
+}
+
+/* ---- writing ---- */
+
+struct tn__flat_bytes {
+    uint8_t *bytes;
+    size_t size, room;
+};
+
+/* A zeroed struct is empty. After a function could not get memory, the others do nothing, and the last one says so. */
+struct tn__flat_writer {
+    /* As they are in the file. */
+    struct tn__flat_bytes operations, symbols, functions, data, pointers, names, bodies, contents;
+    uint16_t numbers[TN__FLAT_OPS]; /* of operations in the file, counted from 1 */
+    bool no_memory;
+};
+
+/* Symbols are numbered from 0. */
+void tn__flat_write_symbol(struct tn__flat_writer *w, const struct tn__flat_symbol *symbol);
+void tn__flat_write_function(struct tn__flat_writer *w, uint32_t symbol, const struct tn__flat *flat);
+void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *data,
+                         const struct tn__flat_pointer *pointers);
+/* Into an empty buffer. TN_ENOMEM, TN_ENOTSUP: more than 4 GB. */
+int tn__flat_write_end(struct tn__flat_writer *w, struct tn_buffer *out, struct tn_error *err);
+void tn__flat_writer_free(struct tn__flat_writer *w);
+
+/* ---- reading ---- */
+
+struct tn__flat_body {
+    uint32_t symbol;
+    uint32_t arguments, insts, operands, blocks, successors, constants, addresses;
+    const uint8_t *bytes;
+};
+
+/* Names, contents and bodies lie in the file's bytes. */
+struct tn__flat_file {
+    struct tn__flat_symbol *symbols;
+    struct tn__flat_body *functions;
+    struct tn__flat_data *data;
+    struct tn__flat_pointer *pointers;
+    uint32_t symbol_count, function_count, data_count, pointer_count;
+    uint32_t operation_count;
+    uint8_t operations[TN__FLAT_OPS]; /* of each number in the file: that of ops.def */
+    uint8_t *defined;                 /* of each symbol: whether the file defines it */
+    struct tn__arena arena;
+};
+
+/* *file is to be freed in any case. TN_EFORMAT; TN_ENOTSUP: the file has an operation, or a version, that is unknown;
+ * TN_ENOMEM. */
+int tn__flat_read(const void *bytes, size_t size, struct tn__flat_file *file, struct tn_error *err);
+/* A function, well-formed, into a struct whose arrays are used again. Any thread may call this. TN_EFORMAT, TN_ENOMEM.
+ */
+int tn__flat_read_function(const struct tn__flat_file *file, uint32_t number, struct tn__flat *flat,
+                           struct tn_error *err);
+void tn__flat_file_free(struct tn__flat_file *file);
+
+/* ---- showing, compiling ---- */
+
+/* A module as text, into an empty buffer. As tn__flat_read_function. */
+int tn__flat_text(const struct tn__flat_file *file, struct tn_buffer *out, struct tn_error *err);
+
+/* The variables as an x86-64 ELF object, into an empty buffer; `symbols` is the file's table, or one with other names,
+ * bindings and visibilities. TN_ENOMEM. */
+int tn__flat_data_object(const struct tn__flat_file *file, const struct tn__flat_symbol *symbols, struct tn_buffer *out,
+                         struct tn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include "baseline/host.h"
+
+const bool tn__baseline_runs_here = true;
