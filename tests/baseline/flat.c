@@ -12,44 +12,7 @@
 #include <cmocka.h>
 
 #include "baseline/object.h"
-
-/* ---- allocations that fail ---- */
-
-static long left = -1; /* until one fails; -1: none does */
-
-static bool fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-void *__real_tn__alloc(const struct tn_allocator *from, size_t size);
-void *__real_tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size);
-void *__real_tn__realloc(const struct tn_allocator *from, void *block, size_t size);
-bool __real_tn__grow(const struct tn_allocator *from, void *array, size_t *capacity, size_t need, size_t size);
-void *__wrap_tn__alloc(const struct tn_allocator *from, size_t size);
-void *__wrap_tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size);
-void *__wrap_tn__realloc(const struct tn_allocator *from, void *block, size_t size);
-bool __wrap_tn__grow(const struct tn_allocator *from, void *array, size_t *capacity, size_t need, size_t size);
-
-void *__wrap_tn__alloc(const struct tn_allocator *from, size_t size)
-{
-    return fails() ? NULL : __real_tn__alloc(from, size);
-}
-
-void *__wrap_tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size)
-{
-    return fails() ? NULL : __real_tn__alloc_zeroed(from, count, size);
-}
-
-void *__wrap_tn__realloc(const struct tn_allocator *from, void *block, size_t size)
-{
-    return fails() ? NULL : __real_tn__realloc(from, block, size);
-}
-
-bool __wrap_tn__grow(const struct tn_allocator *from, void *array, size_t *capacity, size_t need, size_t size)
-{
-    return !(need > *capacity && fails()) && __real_tn__grow(from, array, capacity, need, size);
-}
+#include "faults.h"
 
 /* ---- functions as tables ---- */
 
@@ -380,9 +343,9 @@ static void test_no_memory(void **state)
         make(functions[i], &flat);
         for (; code == TN_ENOMEM; first++) {
             struct tn_buffer out = {0};
-            left = first;
+            allocations_left = first;
             code = make_object(&flat, &out, &err);
-            left = -1;
+            allocations_left = -1;
             tn_buffer_free(&out);
         }
         assert_int_equal(code, 0);

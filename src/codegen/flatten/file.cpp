@@ -74,9 +74,19 @@ int writing::number_of(const GlobalValue &global, uint32_t &number)
 
 /* ---- functions ---- */
 
+/* Groups are dissolved: weak members give way by themselves. */
+static const char *refuses_place(const GlobalObject &global)
+{
+    if (global.hasSection() || global.hasPartition())
+        return "a section of its own";
+    return global.hasComdat() && !global.isWeakForLinker() && !global.hasLocalLinkage() ? "a COMDAT group" : nullptr;
+}
+
 int writing::write_function(Function &function)
 {
-    const char *why = tn__flatten_refuses(function);
+    const char *why = refuses_place(function);
+    if (!why)
+        why = tn__flatten_refuses(function);
     uint32_t symbol;
     if (!why && !flattener.flatten(function))
         why = flattener.why;
@@ -103,10 +113,10 @@ static const char *refuses(const GlobalVariable &variable)
         return "a list for the linker";
     if (variable.hasCommonLinkage())
         return "common linkage";
-    if (variable.hasSection() || variable.hasPartition())
-        return "a section of its own";
     if (variable.getAddressSpace())
         return "another address space";
+    if (const char *why = refuses_place(variable))
+        return why;
     return variable.getAlign() && Log2(*variable.getAlign()) > TN__FLAT_MOST_ALIGNMENT ? "its alignment" : nullptr;
 }
 
