@@ -13,7 +13,7 @@ mkdir -p "$out" || exit 1
 library=$(g++ -print-file-name=libstdc++.a)
 
 check() { # NAME FLAG...
-    local stem=$out/$1 linker
+    local stem=$out/$1 linker how
     shift
     "$LLVM_BIN/clang++" -w "$@" $here/source/exceptions.cpp -pthread -o "$stem.plain" || exit 1
     "$LLVM_BIN/clang++" -w "$@" -emit-llvm -c $here/source/exceptions.cpp -o "$stem.bc" || exit 1
@@ -28,6 +28,12 @@ check() { # NAME FLAG...
     same "eager, $*" "$stem.ordinary" "$stem.eager"
     record "$stem.lazy" "$BUILD/tenon" run -O0 --baseline --lazy "$stem.bc" "$library"
     same "lazy, $*" "$stem.ordinary" "$stem.lazy"
+    "$BUILD/tenon" compile -O0 --emit=flat "$stem.bc" -o "$stem.tnf" || exit 1
+    for how in "" "--lazy"; do
+        # shellcheck disable=SC2086
+        record "$stem.flat" "$BUILD/tenon" run -O0 $how "$stem.tnf" "$library"
+        same "from a flat file $how, $*" "$stem.ordinary" "$stem.flat"
+    done
     for linker in bfd lld; do
         g++ -B"$LLVM_BIN" -fuse-ld=$linker -no-pie "$stem.o" -pthread -o "$stem.$linker.program" || exit 1
         record "$stem.$linker" "$stem.$linker.program"

@@ -205,7 +205,7 @@ static const struct {
 /* Where a row begins. */
 static size_t place_of(size_t table, size_t row)
 {
-    static const size_t words[] = {0, 1, 2, 9, 6, 4};
+    static const size_t words[] = {0, 1, 2, 10, 6, 4};
     size_t at = table == HEADER ? 0 : 4 * TN__FLAT_FILE_WORDS;
     for (size_t i = OPERATIONS; i < table; i++)
         at += tn__get32((const uint8_t *)built.data + 4 * i) * words[i] * 4;

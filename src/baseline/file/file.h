@@ -88,7 +88,7 @@ void tn__flat_writer_free(struct tn__flat_writer *w);
 
 struct tn__flat_body {
     uint32_t symbol;
-    uint32_t arguments, insts, operands, blocks, successors, constants, addresses;
+    uint32_t arguments, insts, operands, blocks, successors, constants, addresses, personality;
     const uint8_t *bytes;
 };
 

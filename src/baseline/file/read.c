@@ -5,7 +5,7 @@
 
 #include "baseline/file/file.h"
 
-enum { OPERATION = 4, SYMBOL = 8, FUNCTION = 36, DATA = 24, POINTER = 16, TABLES = 8 };
+enum { OPERATION = 4, SYMBOL = 8, FUNCTION = 40, DATA = 24, POINTER = 16, TABLES = 8 };
 enum { ARGUMENT = 8, INST = 12, BLOCK = 8, CONSTANT = 8, ADDRESS = 8 };
 
 /* A table of the file, and how many rows it has; of texts and contents, bytes. */
@@ -176,7 +176,8 @@ static int read_functions(struct reading *r)
                                      .blocks = tn__get32(row + 20),
                                      .successors = tn__get32(row + 24),
                                      .constants = tn__get32(row + 28),
-                                     .addresses = tn__get32(row + 32)};
+                                     .addresses = tn__get32(row + 32),
+                                     .personality = tn__get32(row + 36)};
         if (tn__get32(row + 4) != at || !tn__inside(at, size_of_body(&body), r->bodies.count))
             return refuse(r, "a function lies elsewhere");
         body.bytes = r->bodies.at + at;
@@ -343,6 +344,7 @@ int tn__flat_read_function(const struct tn__flat_file *file, uint32_t number, st
     flat->constant_count = b->constants;
     flat->address_count = b->addresses;
     flat->symbols = file->symbol_count;
+    flat->personality = b->personality;
     int code = tn__flat_verify(flat, err);
     if (code == TN_EFORMAT)
         tn__append(err, ", in '%s'", name);

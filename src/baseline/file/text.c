@@ -60,6 +60,8 @@ static const char *const conditions[] = {"eq", "ne", "ugt", "uge", "ult", "ule",
 static const char *const overflows[] = {"sadd", "uadd", "ssub", "usub", "smul", "umul"};
 static const char *const relations[] = {"false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
                                         "uno",   "ueq", "ugt", "uge", "ult", "ule", "une", "true"};
+static const char *const landings[] = {"catch", "filter", "more", "cleanup"};
+_Static_assert(TN_COUNT(landings) == TN__FLAT_LANDING_KINDS, "each kind of a landing has a name");
 _Static_assert(TN_COUNT(types) == TN__FLAT_TYPES, "each type has a name");
 _Static_assert(TN_COUNT(conditions) == TN__FLAT_CONDITIONS, "each condition has a name");
 
@@ -144,6 +146,8 @@ static void put_operands(struct writing *w, const struct tn__flat_inst *inst)
         put_operand(w, operands[k]);
         if (is_group && inst->op == TN__FLAT_PHI)
             put(w, " b%" PRIu32, operands[k + 1]);
+        else if (is_group && inst->op == TN__FLAT_LANDING)
+            put(w, " %s", landings[operands[k + 1]]);
         else if (is_group && !has_kinds)
             put(w, " * %" PRIu32, operands[k + 1]);
     }
@@ -197,7 +201,12 @@ static void put_function(struct writing *w, uint32_t number)
         put_kind(w, flat->arguments[i].kind, flat->arguments[i].bytes);
         put(w, " %%%" PRIu32, i);
     }
-    put(w, ") {\n");
+    put(w, ")");
+    if (flat->personality) {
+        put(w, " personality ");
+        put_operand(w, flat->personality);
+    }
+    put(w, " {\n");
     for (uint32_t b = 0; b < flat->block_count; b++) {
         put(w, "b%" PRIu32 ":\n", b);
         for (uint32_t i = flat->blocks[b].first; i < flat->blocks[b].end; i++)

@@ -102,9 +102,14 @@ void tn__flat_write_function(struct tn__flat_writer *w, uint32_t symbol, const s
         add32(w, &w->bodies, flat->addresses[i].symbol);
         add32(w, &w->bodies, (uint32_t)flat->addresses[i].addend);
     }
-    const uint32_t counts[] = {
-        (uint32_t)flat->argument_count, (uint32_t)flat->inst_count,   operands, (uint32_t)flat->block_count, successors,
-        (uint32_t)flat->constant_count, (uint32_t)flat->address_count};
+    const uint32_t counts[] = {(uint32_t)flat->argument_count,
+                               (uint32_t)flat->inst_count,
+                               operands,
+                               (uint32_t)flat->block_count,
+                               successors,
+                               (uint32_t)flat->constant_count,
+                               (uint32_t)flat->address_count,
+                               flat->personality};
     for (size_t i = 0; i < TN_COUNT(counts); i++)
         add32(w, &w->functions, counts[i]);
 }
@@ -129,7 +134,7 @@ void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *
 
 int tn__flat_write_end(struct tn__flat_writer *w, struct tn_buffer *out, struct tn_error *err)
 {
-    enum { OPERATION = 4, SYMBOL = 8, FUNCTION = 36, DATA = 24, POINTER = 16 };
+    enum { OPERATION = 4, SYMBOL = 8, FUNCTION = 40, DATA = 24, POINTER = 16 };
     const struct {
         const struct tn__flat_bytes *bytes;
         unsigned row;

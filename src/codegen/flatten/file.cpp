@@ -228,7 +228,7 @@ int writing::write_symbols()
     for (size_t i = 0; i < symbols.size(); i++)
         symbols[i] = {object.symbols[i].name, TN__FLAT_GLOBAL, object.symbols[i].visibility, 0};
     SmallVector<bool, 0> defined(symbols.size());
-    for (size_t at = 0; at < writer.functions.size; at += 36)
+    for (size_t at = 0; at < writer.functions.size; at += 40)
         defined[tn__get32(writer.functions.bytes + at)] = true;
     for (auto &[global, number] : flattener.symbols) {
         auto &changed = const_cast<GlobalValue &>(*global);
