@@ -134,6 +134,7 @@ struct tn__flat {
     size_t inst_count, operand_count, block_count, successor_count, constant_count, address_count, argument_count;
     size_t inst_room, operand_room, block_room, successor_room, constant_room, address_room, argument_room;
     uint32_t symbols;     /* how many the module has */
+    bool is_variadic;     /* it takes any number of arguments more */
     uint32_t personality; /* the address of the routine for exceptions; 0: there is none */
 };
 

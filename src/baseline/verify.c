@@ -280,6 +280,8 @@ static int check_one(const struct check *c)
         return check_result(c);
     case TN__FLAT_RETURN:
         return check_return(c);
+    case TN__FLAT_VA_START:
+        return c->flat->is_variadic ? 0 : refuse(c, "the function is not variadic");
     case TN__FLAT_LANDING:
         return check_landing(c) ? TN_EFORMAT : check_followed(c);
     case TN__FLAT_INVOKED:

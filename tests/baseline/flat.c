@@ -200,6 +200,13 @@ static int make_object(const struct tn__flat *flat, struct tn_buffer *out, struc
 
 static int64_t other = 7;
 
+static void release(void *context, const void *bytes, size_t length)
+{
+    struct tn_buffer object = {.data = (void *)(uintptr_t)bytes, .size = length};
+    (void)context;
+    tn_buffer_free(&object);
+}
+
 static void *link_object(struct tn_session *session, const struct function *f)
 {
     struct tn_error err;
@@ -215,6 +222,7 @@ static void *link_object(struct tn_session *session, const struct function *f)
     assert_int_equal(tn_library_create(session, f->name, &library, &err), 0);
     assert_int_equal(tn_define_all(library, &definition, 1, NULL, &err), 0);
     struct tn_input input = {.size = sizeof input, .name = f->name, .bytes = object.data, .length = object.size};
+    input.release = release;
     if (tn_add_object(library, &input, &err) || tn_lookup(library, "this_one", &found, &err))
         fail_msg("%s: %s", f->name, err.text);
     return found;

@@ -274,6 +274,43 @@ void tn__x64_compile_call(struct tn__x64 *c)
     define_results(c);
 }
 
+/* ---- variadic functions: 3.5.7 ---- */
+
+enum { FLOAT_WORD = 16, SAVED_ARGUMENTS = INTEGERS * WORD + FLOATS * FLOAT_WORD };
+
+/* Stores the registers that may have further arguments; those of floating point only if al says that there are some. */
+static void save_arguments(struct tn__x64 *c, const struct places *p)
+{
+    uint32_t end = tn__x64_new_label(c);
+    c->saved_arguments = tn__x64_frame(c, SAVED_ARGUMENTS, FLOAT_WORD);
+    c->va_registers = p->integers * WORD;
+    c->va_floats = INTEGERS * WORD + p->floats * FLOAT_WORD;
+    c->va_overflow = FIRST_ARGUMENT + p->memory;
+    if (!tn__x64_reserve(c, (INTEGERS + FLOATS + 2) * TN__X64_LONGEST))
+        return;
+    for (unsigned i = p->integers; i < INTEGERS; i++)
+        tn__x64_emit(c, TN__X64_MOV_MR, 8, argument_registers[i],
+                     tn__x64_memory(TN__RBP, c->saved_arguments + WORD * (int32_t)i));
+    tn__x64_emit(c, TN__X64_TEST_MR, 1, TN__RAX, tn__x64_register(TN__RAX));
+    tn__x64_jump_if(c, TN__CC_E, end);
+    for (unsigned i = p->floats; i < FLOATS; i++)
+        tn__x64_emit(c, TN__X64_MOVAPS_MR, 4, TN__XMM0 + i,
+                     tn__x64_memory(TN__RBP, c->saved_arguments + INTEGERS * WORD + FLOAT_WORD * (int32_t)i));
+    tn__x64_place_label(c, end);
+}
+
+void tn__x64_compile_va_start(struct tn__x64 *c)
+{
+    enum { REGISTERS = 0, OF_FLOATS = 4, OVERFLOW_AREA = 8, SAVE_AREA = 16 };
+    unsigned list = tn__x64_in_register(c, tn__x64_operands(c)[0], TN__FLAT_PTR);
+    tn__x64_emit_immediate(c, TN__X64_MOV_MI, 4, 0, tn__x64_memory(list, REGISTERS), (int32_t)c->va_registers);
+    tn__x64_emit_immediate(c, TN__X64_MOV_MI, 4, 0, tn__x64_memory(list, OF_FLOATS), (int32_t)c->va_floats);
+    tn__x64_emit(c, TN__X64_LEA, 8, TN__R11, tn__x64_memory(TN__RBP, (int32_t)c->va_overflow));
+    tn__x64_emit(c, TN__X64_MOV_MR, 8, TN__R11, tn__x64_memory(list, OVERFLOW_AREA));
+    tn__x64_emit(c, TN__X64_LEA, 8, TN__R11, tn__x64_memory(TN__RBP, c->saved_arguments));
+    tn__x64_emit(c, TN__X64_MOV_MR, 8, TN__R11, tn__x64_memory(list, SAVE_AREA));
+}
+
 /* ---- the function's own arguments and results ---- */
 
 void tn__x64_compile_entry(struct tn__x64 *c)
@@ -298,6 +335,8 @@ void tn__x64_compile_entry(struct tn__x64 *c)
         if (!(argument->kind & TN__FLAT_BY_VALUE))
             c->s->values[i].place = TN__X64_IN_SLOT;
     }
+    if (c->flat->is_variadic)
+        save_arguments(c, &p);
 }
 
 void tn__x64_compile_return(struct tn__x64 *c)

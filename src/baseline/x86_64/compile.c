@@ -66,6 +66,7 @@ static compile_one *const operations[TN__FLAT_OPS] = {
     [TN__FLAT_FETCH_ADD] = MEMORY,
     [TN__FLAT_COMPARE_EXCHANGE] = MEMORY,
     [TN__FLAT_FENCE] = MEMORY,
+    [TN__FLAT_VA_START] = tn__x64_compile_va_start,
     [TN__FLAT_PHI] = compile_nothing,
     [TN__FLAT_CALL] = tn__x64_compile_call,
     [TN__FLAT_RESULT] = compile_nothing,

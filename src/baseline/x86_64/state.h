@@ -100,10 +100,12 @@ struct tn__x64 {
     uint32_t outgoing; /* bytes of the largest list of arguments in memory */
     uint32_t returned; /* the value of a pointer that the function returns (sret) */
     size_t free_slots, labels, fixups;
-    int32_t edge_slot;       /* for cycles of phis; 0: none yet */
-    uint32_t epilogue;       /* its label */
-    size_t sites;            /* calls that exceptions may leave */
-    uint32_t call, call_end; /* the last call: its offset, and that of what follows */
+    int32_t edge_slot;                             /* for cycles of phis; 0: none yet */
+    uint32_t epilogue;                             /* its label */
+    int32_t saved_arguments;                       /* of a variadic function: from rbp */
+    uint32_t va_registers, va_floats, va_overflow; /* the numbers in a va_list, and where further arguments begin */
+    size_t sites;                                  /* calls that exceptions may leave */
+    uint32_t call, call_end;                       /* the last call: its offset, and that of what follows */
 };
 
 static inline unsigned tn__x64_bank(unsigned type)
@@ -208,6 +210,7 @@ void tn__x64_compile_compare(struct tn__x64 *c); /* compare.c */
 void tn__x64_compile_call(struct tn__x64 *c);    /* call.c */
 void tn__x64_compile_return(struct tn__x64 *c);
 void tn__x64_compile_entry(struct tn__x64 *c);
+void tn__x64_compile_va_start(struct tn__x64 *c);
 void tn__x64_compile_control(struct tn__x64 *c); /* control.c */
 
 /* A condition for the next instruction, if it is the only one that needs it, or else in a register. */

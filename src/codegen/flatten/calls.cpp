@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Calls, results, and LLVM's intrinsic functions. */
+/* Calls, results and exceptions. */
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
@@ -41,6 +41,12 @@ bool tn__walk::find_bytes(const AttributeSet &attributes, uint32_t &bytes)
     return true;
 }
 
+/* Whether a vector is in it, which is passed as a whole. */
+static bool has_vector(const Type *type)
+{
+    return type->isVectorTy() || any_of(type->subtypes(), [](const Type *member) { return has_vector(member); });
+}
+
 /* Whether scalars are returned in registers, of which there are two of each kind. */
 static bool fits_registers(ArrayRef<tn__leaf> leaves)
 {
@@ -54,8 +60,8 @@ void tn__walk::flatten_return(const ReturnInst &end)
     const Value *value = end.getReturnValue();
     if (value && !f.leaves_of(value->getType(), 0, leaves))
         return;
-    if (!fits_registers(leaves)) {
-        refuse("a large aggregate");
+    if (!fits_registers(leaves) || (value && has_vector(value->getType()))) {
+        refuse("how a value is returned");
         return;
     }
     add(TN__FLAT_RETURN, TN__FLAT_VOID);
@@ -98,8 +104,8 @@ void tn__walk::flatten_call(const CallBase &call)
     }
     if (!call.getType()->isVoidTy() && !f.leaves_of(call.getType(), 0, leaves))
         return;
-    if (!fits_registers(leaves)) {
-        refuse("a large aggregate");
+    if (!fits_registers(leaves) || has_vector(call.getType())) {
+        refuse("how a value is returned");
         return;
     }
     kind_of(attributes.getRetAttrs(), TN__FLAT_VOID, false);
@@ -173,18 +179,15 @@ void tn__walk::flatten_resume(const ResumeInst &resume)
     add(TN__FLAT_UNREACHABLE, TN__FLAT_VOID);
 }
 
-void tn__walk::call_library(const Instruction &instruction, const char *name, unsigned arguments)
+uint32_t tn__walk::call_library(const char *name, unsigned type, ArrayRef<uint32_t> operands)
 {
-    unsigned type = f.type_of(instruction.getType());
-    uint32_t callee = f.library_function(name);
-    own(instruction);
-    add(TN__FLAT_CALL, type);
-    put(callee);
-    for (unsigned i = 0; i < arguments; i++) {
-        put(instruction.getOperand(i));
-        put(f.type_of(instruction.getOperand(i)->getType()));
+    uint32_t callee = f.library_function(name), value = combine(TN__FLAT_CALL, type, {callee});
+    for (uint32_t operand : operands) {
+        put(operand);
+        put(uint32_t(type));
         put(0u);
     }
+    return value;
 }
 
 /* memcpy, memmove and memset. */
@@ -214,171 +217,18 @@ void tn__walk::call_memory(const MemIntrinsic &intrinsic, const char *name)
     put(0u);
 }
 
-/* ---- intrinsic functions that become several instructions ---- */
-
-void tn__walk::choose(const IntrinsicInst &intrinsic, unsigned condition)
+/* A va_list has three words. */
+void tn__walk::copy_list(const IntrinsicInst &intrinsic)
 {
-    unsigned type = f.type_of(intrinsic.getType());
-    if (type == TN__FLAT_I1)
-        return (void)refuse("an operation on i1");
-    uint32_t a = copied(intrinsic.getOperand(0), type), b = copied(intrinsic.getOperand(1), type);
-    uint32_t first = combine(TN__FLAT_ICMP, type, {a, b}, condition);
-    own(intrinsic);
-    combine(TN__FLAT_SELECT, type, {first, a, b});
-}
-
-void tn__walk::flatten_absolute(const IntrinsicInst &intrinsic)
-{
-    unsigned type = f.type_of(intrinsic.getType());
-    if (type == TN__FLAT_I1)
-        return (void)refuse("an operation on i1");
-    uint32_t a = copied(intrinsic.getOperand(0), type), zero = f.number(0);
-    uint32_t negative = combine(TN__FLAT_SUB, type, {zero, a});
-    uint32_t is_negative = combine(TN__FLAT_ICMP, type, {a, zero}, TN__FLAT_SLT);
-    own(intrinsic);
-    combine(TN__FLAT_SELECT, type, {is_negative, negative, a});
-}
-
-/* A funnel shift of a value and itself. To the right is to the left by the negative amount. */
-void tn__walk::flatten_rotation(const IntrinsicInst &intrinsic)
-{
-    unsigned type = f.type_of(intrinsic.getType());
-    if (type == TN__FLAT_I1 || intrinsic.getOperand(0) != intrinsic.getOperand(1))
-        return (void)refuse("a funnel shift");
-    uint32_t a = copied(intrinsic.getOperand(0), type), amount = copied(intrinsic.getOperand(2), type);
-    if (intrinsic.getIntrinsicID() == Intrinsic::fshr)
-        amount = combine(TN__FLAT_SUB, type, {f.number(0), amount});
-    own(intrinsic);
-    combine(TN__FLAT_ROTL, type, {a, amount});
-}
-
-void tn__walk::flatten_overflow(const IntrinsicInst &intrinsic, unsigned kind)
-{
-    unsigned type = f.type_of(intrinsic.getOperand(0)->getType());
-    if (type == TN__FLAT_I1 || (kind == TN__FLAT_SMUL && type == TN__FLAT_I8))
-        return (void)refuse("an operation on small integers");
-    simple(intrinsic, TN__FLAT_OVERFLOW, type, 2);
-    flat.insts[flat.inst_count - 1].sub = uint8_t(kind);
-    add(TN__FLAT_RESULT, TN__FLAT_I1)->sub = 1;
-}
-
-/* ---- the others are rows ---- */
-
-enum how {
-    NOTHING = 0, /* it says something to optimisers */
-    FIRST,       /* its first operand */
-    ONE,         /* an operation on its first operand; `what`: which */
-    INTEGER,     /* the same, on integers but i1 */
-    CALL,        /* of a C function for float and one for double */
-};
-
-struct row {
-    Intrinsic::ID id;
-    enum how how;
-    unsigned what; /* or how many arguments */
-    const char *names[2];
-};
-
-static const row rows[] = {
-    {Intrinsic::lifetime_start, NOTHING},
-    {Intrinsic::lifetime_end, NOTHING},
-    {Intrinsic::dbg_declare, NOTHING},
-    {Intrinsic::dbg_value, NOTHING},
-    {Intrinsic::dbg_label, NOTHING},
-    {Intrinsic::dbg_assign, NOTHING},
-    {Intrinsic::assume, NOTHING},
-    {Intrinsic::donothing, NOTHING},
-    {Intrinsic::sideeffect, NOTHING},
-    {Intrinsic::prefetch, NOTHING},
-    {Intrinsic::var_annotation, NOTHING},
-    {Intrinsic::experimental_noalias_scope_decl, NOTHING},
-    {Intrinsic::expect, FIRST},
-    {Intrinsic::expect_with_probability, FIRST},
-    {Intrinsic::fabs, ONE, TN__FLAT_FABS},
-    {Intrinsic::sqrt, ONE, TN__FLAT_SQRT},
-    {Intrinsic::cttz, INTEGER, TN__FLAT_CTTZ},
-    {Intrinsic::ctlz, INTEGER, TN__FLAT_CTLZ},
-    {Intrinsic::bswap, INTEGER, TN__FLAT_BSWAP},
-    {Intrinsic::floor, CALL, 1, {"floorf", "floor"}},
-    {Intrinsic::ceil, CALL, 1, {"ceilf", "ceil"}},
-    {Intrinsic::trunc, CALL, 1, {"truncf", "trunc"}},
-    {Intrinsic::rint, CALL, 1, {"rintf", "rint"}},
-    {Intrinsic::nearbyint, CALL, 1, {"nearbyintf", "nearbyint"}},
-    {Intrinsic::round, CALL, 1, {"roundf", "round"}},
-    {Intrinsic::sin, CALL, 1, {"sinf", "sin"}},
-    {Intrinsic::cos, CALL, 1, {"cosf", "cos"}},
-    {Intrinsic::exp, CALL, 1, {"expf", "exp"}},
-    {Intrinsic::exp2, CALL, 1, {"exp2f", "exp2"}},
-    {Intrinsic::log, CALL, 1, {"logf", "log"}},
-    {Intrinsic::log2, CALL, 1, {"log2f", "log2"}},
-    {Intrinsic::log10, CALL, 1, {"log10f", "log10"}},
-    {Intrinsic::pow, CALL, 2, {"powf", "pow"}},
-    {Intrinsic::fma, CALL, 3, {"fmaf", "fma"}},
-};
-
-static void flatten_row(tn__walk &w, const row &row, const IntrinsicInst &intrinsic)
-{
-    if (row.how == NOTHING)
-        return;
-    unsigned type = w.f.type_of(intrinsic.getType());
-    switch (row.how) {
-    case FIRST:
-        w.own(intrinsic);
-        w.add(TN__FLAT_COPY, type)->sub = uint8_t(type);
-        w.put(intrinsic.getOperand(0));
-        break;
-    case CALL:
-        w.call_library(intrinsic, row.names[type == TN__FLAT_F64], row.what);
-        break;
-    default:
-        if (row.how == INTEGER && (type == TN__FLAT_I1 || (type == TN__FLAT_I8 && row.what == TN__FLAT_BSWAP)))
-            w.refuse("an operation on i1");
-        w.simple(intrinsic, row.what, type, 1);
-    }
-}
-
-void tn__walk::flatten_intrinsic(const IntrinsicInst &intrinsic)
-{
-    unsigned type;
-    switch (intrinsic.getIntrinsicID()) {
-#define ROW(name, call)                                                                                                \
-    case Intrinsic::name:                                                                                              \
-        return call;
-        ROW(memcpy, call_memory(cast<MemIntrinsic>(intrinsic), "memcpy"))
-        ROW(memmove, call_memory(cast<MemIntrinsic>(intrinsic), "memmove"))
-        ROW(memset, call_memory(cast<MemIntrinsic>(intrinsic), "memset"))
-        ROW(smin, choose(intrinsic, TN__FLAT_SLT))
-        ROW(smax, choose(intrinsic, TN__FLAT_SGT))
-        ROW(umin, choose(intrinsic, TN__FLAT_ULT))
-        ROW(umax, choose(intrinsic, TN__FLAT_UGT))
-        ROW(abs, flatten_absolute(intrinsic))
-        ROW(fshl, flatten_rotation(intrinsic))
-        ROW(fshr, flatten_rotation(intrinsic))
-        ROW(sadd_with_overflow, flatten_overflow(intrinsic, TN__FLAT_SADD))
-        ROW(uadd_with_overflow, flatten_overflow(intrinsic, TN__FLAT_UADD))
-        ROW(ssub_with_overflow, flatten_overflow(intrinsic, TN__FLAT_SSUB))
-        ROW(usub_with_overflow, flatten_overflow(intrinsic, TN__FLAT_USUB))
-        ROW(smul_with_overflow, flatten_overflow(intrinsic, TN__FLAT_SMUL))
-        ROW(umul_with_overflow, flatten_overflow(intrinsic, TN__FLAT_UMUL))
-        ROW(trap, (void)add(TN__FLAT_TRAP, TN__FLAT_VOID))
-#undef ROW
-    case Intrinsic::eh_typeid_for:
-        simple(intrinsic, TN__FLAT_TYPE_ID, TN__FLAT_I32, 1);
-        return;
-    case Intrinsic::fmuladd: { /* rounded twice, as where there is no such instruction */
-        type = f.type_of(intrinsic.getType());
-        uint32_t a = copied(intrinsic.getOperand(0), type), b = copied(intrinsic.getOperand(1), type);
-        uint32_t c = copied(intrinsic.getOperand(2), type), product = combine(TN__FLAT_FMUL, type, {a, b});
-        own(intrinsic);
-        combine(TN__FLAT_FADD, type, {product, c});
-        return;
-    }
-    default:
-        for (const row &row : rows)
-            if (row.id == intrinsic.getIntrinsicID()) {
-                flatten_row(*this, row, intrinsic);
-                return;
-            }
-        refuse(Intrinsic::getBaseName(intrinsic.getIntrinsicID()).data());
+    enum { WORDS = 3, WORD = 8 };
+    uint32_t to = part_of(intrinsic.getOperand(0), 0, TN__FLAT_PTR);
+    uint32_t from = part_of(intrinsic.getOperand(1), 0, TN__FLAT_PTR);
+    for (unsigned i = 0; i < WORDS; i++) {
+        uint32_t source = combine(TN__FLAT_ADDRESS, TN__FLAT_PTR, {from});
+        flat.insts[flat.inst_count - 1].aux = WORD * i;
+        uint32_t word = combine(TN__FLAT_LOAD, TN__FLAT_I64, {source});
+        uint32_t target = combine(TN__FLAT_ADDRESS, TN__FLAT_PTR, {to});
+        flat.insts[flat.inst_count - 1].aux = WORD * i;
+        combine(TN__FLAT_STORE, TN__FLAT_I64, {word, target});
     }
 }

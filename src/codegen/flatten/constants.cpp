@@ -10,7 +10,7 @@
 
 using namespace llvm;
 
-enum { MOST_LEAVES = 16 };
+enum { MOST_LEAVES = 64 };
 
 /* ---- types ---- */
 
@@ -87,9 +87,21 @@ bool tn__flattener::leaves_of(Type *type, uint64_t offset, tn__leaves &leaves)
                 return false;
         return true;
     }
+    if (auto *vector = dyn_cast<FixedVectorType>(type))
+        return lanes_of(*vector, offset, leaves);
     unsigned found = type_of(type);
     leaves.push_back({uint8_t(found), offset});
     return found != TN__FLAT_VOID;
+}
+
+bool tn__flattener::lanes_of(FixedVectorType &vector, uint64_t offset, tn__leaves &leaves)
+{
+    unsigned found = type_of(vector.getElementType()), size = tn__flat_size(found);
+    if (!found || leaves.size() + vector.getNumElements() > MOST_LEAVES)
+        return refuse("a large vector");
+    for (unsigned i = 0; i < vector.getNumElements(); i++)
+        leaves.push_back({uint8_t(found), found == TN__FLAT_I1 ? uint64_t(tn__leaf::NOWHERE) : offset + i * size});
+    return true;
 }
 
 /* ---- symbols ---- */
@@ -193,6 +205,10 @@ uint32_t tn__flattener::constant(const Constant *constant)
 
 uint32_t tn__flattener::constant_part(const Constant *aggregate, unsigned part)
 {
+    if (aggregate->getType()->isVectorTy()) {
+        const Constant *element = aggregate->getAggregateElement(part);
+        return element ? constant(element) : (refuse("a constant vector"), 0);
+    }
     if (!aggregate->getType()->isAggregateType())
         return constant(aggregate);
     unsigned count = aggregate->getType()->isStructTy() ? aggregate->getType()->getStructNumElements()

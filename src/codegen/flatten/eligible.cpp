@@ -160,8 +160,6 @@ const char *tn__flatten_refuses(const Function &function)
         return "managed code";
     if (function.getSubprogram())
         return "debug information";
-    if (function.isVarArg())
-        return "it takes any number of arguments";
     if (function.getCallingConv() != CallingConv::C && function.getCallingConv() != CallingConv::Fast)
         return "its calling convention";
     for (Attribute attribute : function.getAttributes().getFnAttrs())

@@ -35,6 +35,15 @@ void tn__walk::own(const Instruction &instruction)
     f.owners[flat.inst_count] = &instruction;
 }
 
+void tn__walk::own_at(const Instruction &instruction, uint32_t number)
+{
+    size_t index = number - flat.argument_count;
+    order_of(instruction) = number;
+    if (f.owners.size() <= index)
+        f.owners.resize(index + 1);
+    f.owners[index] = &instruction;
+}
+
 bool tn__walk::is_numbered(const Instruction &instruction) const
 {
     uint32_t index = order_of(instruction) - uint32_t(flat.argument_count);
@@ -90,20 +99,26 @@ uint32_t tn__walk::operand_at(const Value *value, uint32_t at, unsigned part)
     if (auto *argument = dyn_cast<Argument>(value))
         return argument->getArgNo();
     if (auto *constant = dyn_cast<Constant>(value))
-        return value->getType()->isAggregateType() ? f.constant_part(constant, part) : f.constant(constant);
+        return value->getType()->isSingleValueType() && !value->getType()->isVectorTy()
+                   ? f.constant(constant)
+                   : f.constant_part(constant, part);
     refuse("an operand of another kind");
     return 0;
 }
 
-uint32_t tn__walk::copied(const Value *value, unsigned type)
+uint32_t tn__walk::part_of(const Value *value, unsigned part, unsigned type)
 {
     auto *instruction = dyn_cast<Instruction>(value);
     if (!instruction || is_numbered(*instruction))
-        return operand_at(value, 0, 0);
+        return operand_at(value, 0, part);
     uint32_t number = next_number();
-    add(TN__FLAT_COPY, type)->sub = uint8_t(type);
-    put(value);
+    copy(type, value, part);
     return number;
+}
+
+uint32_t tn__walk::copied(const Value *value, unsigned type)
+{
+    return part_of(value, 0, type);
 }
 
 uint32_t tn__walk::block_number(const BasicBlock *of) const
@@ -153,11 +168,28 @@ static bool is_bitwise(unsigned op)
            op == TN__FLAT_XOR;
 }
 
+/* An operation or a conversion of each scalar. */
+void tn__walk::flatten_vector_operation(const Instruction &instruction, unsigned op, unsigned sub, unsigned operands)
+{
+    bool of_bits = instruction.getType()->getScalarType()->isIntegerTy(1);
+    bool from_bits = instruction.getOperand(0)->getType()->getScalarType()->isIntegerTy(1);
+    bool fits = op == TN__FLAT_TRUNC || is_bitwise(op) || !of_bits;
+    if (op == TN__FLAT_OPS || !fits || (op == TN__FLAT_SITOFP && from_bits))
+        refuse("a vector");
+    else
+        flatten_lanes(instruction, op, sub, operands);
+}
+
 void tn__walk::flatten_binary(const BinaryOperator &instruction)
 {
-    unsigned type = f.type_of(instruction.getType()), op = binary_op(instruction.getOpcode());
+    unsigned op = binary_op(instruction.getOpcode());
+    if (instruction.getType()->isVectorTy())
+        return flatten_vector_operation(instruction, op, 0, 2);
+    unsigned type = f.type_of(instruction.getType());
     if (instruction.getOpcode() == Instruction::FRem)
-        call_library(instruction, type == TN__FLAT_F32 ? "fmodf" : "fmod", 2);
+        own_at(instruction,
+               call_library(type == TN__FLAT_F32 ? "fmodf" : "fmod", type,
+                            {copied(instruction.getOperand(0), type), copied(instruction.getOperand(1), type)}));
     else if (op == TN__FLAT_OPS || (type == TN__FLAT_I1 && !is_bitwise(op)))
         refuse("an operation on i1");
     else
@@ -172,14 +204,10 @@ void tn__walk::flatten_compare(const CmpInst &instruction)
 {
     static const uint8_t conditions[] = {TN__FLAT_EQ,  TN__FLAT_NE,  TN__FLAT_UGT, TN__FLAT_UGE, TN__FLAT_ULT,
                                          TN__FLAT_ULE, TN__FLAT_SGT, TN__FLAT_SGE, TN__FLAT_SLT, TN__FLAT_SLE};
-    unsigned type = f.type_of(instruction.getOperand(0)->getType()), predicate = instruction.getPredicate();
-    own(instruction);
-    if (instruction.isFPPredicate()) /* LLVM's numbers are the same sets */
-        add(TN__FLAT_FCMP, type)->sub = uint8_t(predicate);
-    else
-        add(TN__FLAT_ICMP, type)->sub = conditions[predicate - CmpInst::FIRST_ICMP_PREDICATE];
-    put(instruction.getOperand(0));
-    put(instruction.getOperand(1));
+    unsigned predicate = instruction.getPredicate(); /* of floating point, LLVM's numbers are the same sets */
+    bool is_float = instruction.isFPPredicate();
+    flatten_lanes(instruction, is_float ? TN__FLAT_FCMP : TN__FLAT_ICMP,
+                  is_float ? predicate : conditions[predicate - CmpInst::FIRST_ICMP_PREDICATE], 2);
 }
 
 /* ---- conversions ---- */
@@ -227,8 +255,10 @@ void tn__walk::cast_pointer(const CastInst &instruction, unsigned from, unsigned
 
 void tn__walk::flatten_cast(const CastInst &instruction)
 {
-    unsigned from = f.type_of(instruction.getSrcTy()), to = f.type_of(instruction.getType());
     unsigned op = cast_op(instruction.getOpcode());
+    if (instruction.getType()->isVectorTy() || instruction.getSrcTy()->isVectorTy())
+        return op == TN__FLAT_COPY ? flatten_bits(instruction) : flatten_vector_operation(instruction, op, 0, 1);
+    unsigned from = f.type_of(instruction.getSrcTy()), to = f.type_of(instruction.getType());
     bool to_integer = op == TN__FLAT_FPTOSI || op == TN__FLAT_FPTOUI;
     if (f.why)
         return;
@@ -266,6 +296,9 @@ bool tn__walk::find_access(const Value *pointer, Type *type, bool is_atomic, Ali
 {
     if (f.type_of(pointer->getType()) == TN__FLAT_VOID || !f.leaves_of(type, 0, leaves))
         return false;
+    for (const tn__leaf &leaf : leaves)
+        if (leaf.offset == tn__leaf::NOWHERE)
+            return refuse("a vector of bits in memory");
     if (is_atomic && (type->isAggregateType() || !is_aligned(type, align)))
         return refuse("an atomic access that is not aligned");
     return true;
@@ -277,7 +310,7 @@ void tn__walk::flatten_load(const LoadInst &load)
     SmallVector<uint32_t, 4> addresses;
     if (!find_access(load.getPointerOperand(), load.getType(), load.isAtomic(), load.getAlign(), leaves))
         return;
-    if (!load.getType()->isAggregateType()) {
+    if (!load.getType()->isAggregateType() && !load.getType()->isVectorTy()) {
         simple(load, TN__FLAT_LOAD, leaves[0].type, 1);
         return;
     }
@@ -294,10 +327,12 @@ void tn__walk::flatten_store(const StoreInst &store)
     const Value *value = store.getValueOperand();
     if (!find_access(store.getPointerOperand(), value->getType(), store.isAtomic(), store.getAlign(), leaves))
         return;
+    if (leaves.empty())
+        return;
     bool exchanges = store.getOrdering() == AtomicOrdering::SequentiallyConsistent;
     if (exchanges && (tn__flat_is_float(leaves[0].type) || leaves[0].type == TN__FLAT_I1))
         refuse("an atomic access of such a type");
-    if (!value->getType()->isAggregateType()) {
+    if (!value->getType()->isAggregateType() && !value->getType()->isVectorTy()) {
         add(exchanges ? TN__FLAT_EXCHANGE : TN__FLAT_STORE, leaves[0].type);
         put(value);
         put(store.getPointerOperand());
@@ -565,6 +600,9 @@ void tn__walk::flatten_one(const Instruction &instruction)
         ROW(Store, StoreInst, flatten_store)
         ROW(Alloca, AllocaInst, flatten_alloca)
         ROW(GetElementPtr, GetElementPtrInst, flatten_address)
+        ROW(ExtractElement, ExtractElementInst, flatten_extract_element)
+        ROW(InsertElement, InsertElementInst, flatten_insert_element)
+        ROW(ShuffleVector, ShuffleVectorInst, flatten_shuffle)
         ROW(ICmp, CmpInst, flatten_compare)
         ROW(FCmp, CmpInst, flatten_compare)
         ROW(AtomicRMW, AtomicRMWInst, flatten_exchange)
@@ -576,7 +614,7 @@ void tn__walk::flatten_one(const Instruction &instruction)
         add(TN__FLAT_UNREACHABLE, TN__FLAT_VOID);
         break;
     case Instruction::FNeg:
-        simple(instruction, TN__FLAT_FNEG, f.type_of(instruction.getType()), 1);
+        flatten_lanes(instruction, TN__FLAT_FNEG, 0, 1);
         break;
     case Instruction::Fence: /* of the others, only the compiler has to know */
         if (cast<FenceInst>(instruction).getOrdering() == AtomicOrdering::SequentiallyConsistent &&
@@ -622,6 +660,7 @@ bool tn__walk::flatten_arguments()
         flat.arguments[argument.getArgNo()] = {uint8_t(kind), bytes};
     }
     flat.argument_count = function.arg_size();
+    flat.is_variadic = function.isVarArg();
     return !f.why;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* From LLVM's IR to the flat form of the baseline compiler (baseline/ir.h):
- *     flatten.cpp     one function, in one walk over its instructions; calls.cpp: those that call
+ *     flatten.cpp     one function, in one walk over its instructions; calls.cpp: those that call;
+ *                     intrinsics.cpp: LLVM's own functions; lanes.cpp: vectors
  *     constants.cpp   types and constants
  *     eligible.cpp    which modules and functions may be compiled without LLVM at all
  *     module.cpp      a whole module: what is covered becomes code, and leaves the module; LLVM compiles the rest

@@ -23,8 +23,9 @@
 
 /* A scalar of an aggregate. */
 struct tn__leaf {
-    uint8_t type; /* enum tn__flat_type */
-    uint64_t offset;
+    enum : uint64_t { NOWHERE = UINT64_MAX };
+    uint8_t type;    /* enum tn__flat_type */
+    uint64_t offset; /* in memory; NOWHERE: it is a bit among others */
 };
 
 using tn__leaves = llvm::SmallVector<tn__leaf, 4>;
@@ -68,6 +69,7 @@ struct tn__flattener {
     unsigned type_of(const llvm::Type *type);
     /* The scalars of a first-class type, in order; false: `why`. */
     bool leaves_of(llvm::Type *type, uint64_t offset, tn__leaves &leaves);
+    bool lanes_of(llvm::FixedVectorType &vector, uint64_t offset, tn__leaves &leaves);
     uint32_t constant(const llvm::Constant *constant);
     uint32_t constant_part(const llvm::Constant *constant, unsigned part);
     uint32_t number(uint64_t value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The walk over one function: flatten.cpp has its instructions, calls.cpp calls and what is returned. */
+/* The walk over one function: flatten.cpp has its instructions, calls.cpp calls and what is returned, intrinsics.cpp
+ * LLVM's intrinsic functions, lanes.cpp vectors. */
 
 #ifndef TENON_CODEGEN_FLATTEN_WALK_H
 #define TENON_CODEGEN_FLATTEN_WALK_H
@@ -28,6 +29,7 @@ struct tn__walk {
     }
     /* The next flat instruction's value is that of LLVM's. */
     void own(const llvm::Instruction &instruction);
+    void own_at(const llvm::Instruction &instruction, uint32_t number);
     bool is_numbered(const llvm::Instruction &instruction) const;
     /* A flat instruction, whose operands follow. */
     tn__flat_inst *add(unsigned op, unsigned type);
@@ -47,6 +49,8 @@ struct tn__walk {
     {
         put(operand_at(value, uint32_t(flat.operand_count), part));
     }
+    /* The same for an operand of an instruction that is not begun: a value that is there. */
+    uint32_t part_of(const llvm::Value *value, unsigned part, unsigned type);
     /* For operands of instructions that are not begun. */
     uint32_t copied(const llvm::Value *value, unsigned type);
     uint32_t block_number(const llvm::BasicBlock *of) const;
@@ -89,18 +93,33 @@ struct tn__walk {
     void flatten_landing(const llvm::LandingPadInst &);
     void flatten_resume(const llvm::ResumeInst &);
     void flatten_return(const llvm::ReturnInst &);
-    void flatten_intrinsic(const llvm::IntrinsicInst &);
-    /* A call of a C function, with the first operands of an instruction. */
-    void call_library(const llvm::Instruction &, const char *name, unsigned arguments);
+    /* A call of a C function whose arguments and result have one type. */
+    uint32_t call_library(const char *name, unsigned type, llvm::ArrayRef<uint32_t> operands);
     void call_memory(const llvm::MemIntrinsic &, const char *name);
-    void choose(const llvm::IntrinsicInst &, unsigned condition);
-    void flatten_absolute(const llvm::IntrinsicInst &);
-    void flatten_rotation(const llvm::IntrinsicInst &);
-    void flatten_overflow(const llvm::IntrinsicInst &, unsigned kind);
+    void copy_list(const llvm::IntrinsicInst &);
     /* How a scalar is passed: its type, and TN__FLAT_ZERO_EXTEND and so on. */
     unsigned kind_of(const llvm::AttributeSet &attributes, unsigned type, bool is_argument);
     /* The bytes of an argument that is copied to memory. */
     bool find_bytes(const llvm::AttributeSet &attributes, uint32_t &bytes);
+
+    /* ---- intrinsic functions (intrinsics.cpp) ---- */
+
+    void flatten_intrinsic(const llvm::IntrinsicInst &);
+    void flatten_row(const llvm::IntrinsicInst &, const void *row);
+    void flatten_reduction(const llvm::IntrinsicInst &, unsigned operation);
+    void flatten_signs(const llvm::IntrinsicInst &);
+    void flatten_overflow(const llvm::IntrinsicInst &, unsigned kind);
+
+    /* ---- vectors (lanes.cpp) ---- */
+
+    /* Makes these values the scalars of an instruction. */
+    void give(const llvm::Instruction &, const tn__leaves &leaves, llvm::ArrayRef<uint32_t> values);
+    void flatten_vector_operation(const llvm::Instruction &, unsigned op, unsigned sub, unsigned operands);
+    void flatten_lanes(const llvm::Instruction &, unsigned op, unsigned sub, unsigned operands);
+    void flatten_bits(const llvm::CastInst &);
+    void flatten_extract_element(const llvm::ExtractElementInst &);
+    void flatten_insert_element(const llvm::InsertElementInst &);
+    void flatten_shuffle(const llvm::ShuffleVectorInst &);
 };
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Prints how many frames more a recursion ten calls deeper has. The recursion ends in a function that takes any number
- * of arguments, which is LLVM's. */
+/* Prints how many frames more a recursion ten calls deeper has. The recursion ends in a function with inline assembly,
+ * which is LLVM's. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,6 +26,7 @@ static __attribute__((noinline)) int count(int from)
 static __attribute__((noinline)) int any(int number, ...)
 {
     va_list list;
+    __asm__ volatile("");
     va_start(list, number);
     int result = count(va_arg(list, int));
     va_end(list);

@@ -108,7 +108,8 @@ static bool has_other_form(const struct tn__x64_row *row, enum tn__x64_op op, st
 {
     bool is_pair = row->form == TN__X64_RM && op + 1 < TN__X64_OPS && row[1].form == TN__X64_MR &&
                    strcmp(row->mnemonic, row[1].mnemonic) == 0;
-    bool is_store = row->form == TN__X64_MR && strncmp(row->mnemonic, "movs", 4) == 0;
+    bool is_store =
+        row->form == TN__X64_MR && (strncmp(row->mnemonic, "movs", 4) == 0 || strcmp(row->mnemonic, "movaps") == 0);
     bool is_short = row->form == TN__X64_MI && !rm.is_memory && (rm.base == TN__RAX || op == TN__X64_MOV_MI);
     bool is_exchange = op == TN__X64_XCHG_MR && !rm.is_memory;
     if (is_short && op != TN__X64_MOV_MI)
