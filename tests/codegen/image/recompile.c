@@ -90,9 +90,11 @@ static int end(void **state)
 
 /* ---- a compiler that notes what it does ---- */
 
+/* Threads compile functions at the same time. */
+static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct tn_compiler compiler;
-    unsigned opened, told; /* atomic */
+    unsigned opened, told;
     char cpu[64], features[1024];
     struct tn_error said;
     int level;
@@ -102,11 +104,14 @@ static struct {
 static int note_open(void *context, const struct tn_ir *ir, const struct tn_compile_options *how, void **module,
                      const struct tn_module_description **description, struct tn_error *err)
 {
-    __atomic_add_fetch(&noted.opened, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock(&noting);
+    noted.opened++;
     snprintf(noted.cpu, sizeof noted.cpu, "%s", how->cpu);
     snprintf(noted.features, sizeof noted.features, "%s", how->features);
     noted.level = how->opt_level;
-    if (noted.fails) {
+    bool fails = noted.fails;
+    pthread_mutex_unlock(&noting);
+    if (fails) {
         snprintf(err->text, sizeof err->text, "no compiler today");
         return err->code = TN_ENOTSUP;
     }
@@ -116,8 +121,10 @@ static int note_open(void *context, const struct tn_ir *ir, const struct tn_comp
 static void tell(void *context, const struct tn_error *err)
 {
     (void)context;
-    __atomic_add_fetch(&noted.told, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock(&noting);
+    noted.told++;
     noted.said = *err;
+    pthread_mutex_unlock(&noting);
 }
 
 static int failed(int x)
