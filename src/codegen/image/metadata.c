@@ -529,6 +529,17 @@ static LLVMValueRef place_offer(const struct module *m, const struct tn__image_i
     return distance(m, hide(LLVMAddGlobal(m->module, m->i8, m->name)), m->image);
 }
 
+/* An edge of this name says where it is. */
+static bool is_of_dependency(const struct tn__image_contents *c, const char *name)
+{
+    bool found = false;
+    for (enum tn__image_item_kind kind = TN__ITEM_FUNCTION; kind <= TN__ITEM_VARIABLE && !found; kind++) {
+        const struct tn__image_item *edge = find_edge(&c->edges, kind, name);
+        found = edge < c->edges.rows + c->edges.count && edge->kind == kind && strcmp(edge->name, name) == 0;
+    }
+    return found;
+}
+
 /* The addresses of what IR names, as the code of the image knows them. What is elsewhere need not be there: optimised
  * code may not use it. */
 static LLVMValueRef define_shared(const struct module *m)
@@ -539,6 +550,10 @@ static LLVMValueRef define_shared(const struct module *m)
         return NULL;
     for (size_t i = 0; i < c->shared_count; i++) {
         const struct tn__image_shared *shared = &c->shared[i];
+        if (is_of_dependency(c, shared->name)) {
+            addresses[i] = LLVMConstNull(m->pointer);
+            continue;
+        }
         LLVMValueRef known = LLVMGetNamedGlobal(m->module, shared->name);
         known = known ? known : LLVMGetNamedFunction(m->module, shared->name);
         addresses[i] = known ? known : LLVMAddGlobal(m->module, m->i8, shared->name);

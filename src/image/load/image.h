@@ -67,6 +67,7 @@ struct tn__image_view {
     uint32_t values_at, zones_at, cells_at, shared_at; /* the first of these places; 0: there is none */
     uint16_t machine;
     struct tn__image_rows tables[TN__IMAGE_TABLES];
+    uint32_t firsts[2][TN__ITEMS + 1]; /* of offers and of edges: the first row of each kind, and the number of rows */
     const char *text;
     struct tn_cpu_target *targets; /* in the arena; `disabled` and `unasked` are empty */
     uint64_t groups;               /* the targets that have a version of every function with a slot */
@@ -113,6 +114,8 @@ struct tn__image_item {
  * is wrong. */
 bool tn__image_item(const struct tn__image_view *view, enum tn__image_table table, uint32_t index,
                     struct tn__image_item *item);
+/* Finds where the kinds begin in both tables, whose rows need not be right. */
+void tn__image_find_kinds(struct tn__image_view *view);
 /* Finds the row of this kind and name; *index: which one it may be. False: there is none, or it is wrong. */
 enum { TN__IMAGE_ANYWHERE = INT32_MAX };
 bool tn__image_find_item(const struct tn__image_view *view, enum tn__image_table table, enum tn__image_item_kind kind,

@@ -27,15 +27,22 @@ bool tn__image_item(const struct tn__image_view *view, enum tn__image_table tabl
     return item->kind < TN__ITEMS && item->dependency < dependencies && item->name && item->text;
 }
 
-/* The order of rows: kind, then name in strcmp's order. */
-static bool is_before(const struct tn__image_view *view, enum tn__image_table table, uint32_t index,
-                      enum tn__image_item_kind kind, const char *name)
+/* Rows are sorted by kind, then by name in strcmp's order. */
+static bool is_before(const struct tn__image_view *view, enum tn__image_table table, uint32_t index, const char *name)
 {
-    const uint8_t *row = item_row(view, table, index);
-    const char *text = tn__image_text(view, row + TN__IMAGE_ITEM_NAME);
-    if (row[TN__IMAGE_ITEM_KIND] != kind)
-        return row[TN__IMAGE_ITEM_KIND] < kind;
+    const char *text = tn__image_text(view, item_row(view, table, index) + TN__IMAGE_ITEM_NAME);
     return text && strcmp(text, name) < 0;
+}
+
+void tn__image_find_kinds(struct tn__image_view *view)
+{
+    for (enum tn__image_table table = TN__IMAGE_OFFER_TABLE; table <= TN__IMAGE_EDGE_TABLE; table++) {
+        uint32_t *firsts = view->firsts[table - TN__IMAGE_OFFER_TABLE], count = view->tables[table].count;
+        for (uint8_t kind = 1; kind < TN__ITEMS; kind++)
+            firsts[kind] = (uint32_t)TN_BISECT(firsts[kind - 1], count, i,
+                                               item_row(view, table, (uint32_t)i)[TN__IMAGE_ITEM_KIND] < kind);
+        firsts[TN__ITEMS] = count;
+    }
 }
 
 static bool is_item(const struct tn__image_view *view, enum tn__image_table table, uint32_t index,
@@ -48,10 +55,10 @@ static bool is_item(const struct tn__image_view *view, enum tn__image_table tabl
 bool tn__image_find_item(const struct tn__image_view *view, enum tn__image_table table, enum tn__image_item_kind kind,
                          const char *name, uint32_t *index, struct tn__image_item *item)
 {
-    uint32_t count = view->tables[table].count;
+    const uint32_t *firsts = view->firsts[table - TN__IMAGE_OFFER_TABLE];
     if (is_item(view, table, *index, kind, name, item))
         return true;
-    *index = (uint32_t)TN_BISECT(0, count, i, is_before(view, table, (uint32_t)i, kind, name));
+    *index = (uint32_t)TN_BISECT(firsts[kind], firsts[kind + 1], i, is_before(view, table, (uint32_t)i, name));
     return is_item(view, table, *index, kind, name, item);
 }
 

@@ -94,12 +94,14 @@ void *tn__image_own_target(const struct tn_image *image, uint32_t function)
     return cell != TN__IMAGE_NO_CELL && image->stale[cell] == TN__STALE_AGAIN ? image->again[cell] : address;
 }
 
-/* An image that is linked in may have been open before, with other images. A word that was stored to never becomes zero
- * again (redirect.c). */
+/* Cells of a file are zero. An image that is linked in may have been open before, with other images. A word that was
+ * stored to never becomes zero again (redirect.c). */
 void tn__image_lead_stale(const struct tn_image *image)
 {
     const struct tn__image_view *view = &image->view;
     uint32_t last = UINT32_MAX;
+    if (image->file && !image->stale)
+        return;
     for (uint32_t i = 0; i < view->tables[TN__IMAGE_RELIANCE_TABLE].count; i++) {
         uint32_t cell = tn__get32(tn__image_row(&view->tables[TN__IMAGE_RELIANCE_TABLE], i) + TN__IMAGE_RELIANCE_CELL);
         uint8_t *cells = tn__image_place(view, view->cells_at);

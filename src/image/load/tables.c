@@ -388,6 +388,8 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
     if (!code)
         code = find_tables(&r);
     if (!code)
+        tn__image_find_kinds(view);
+    if (!code)
         code = read_targets(&r, arena);
     if (!code)
         code = check_counts(&r);
