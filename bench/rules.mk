@@ -220,18 +220,18 @@ $(out)/many.bc: bench/rules.mk
 $(out)/many.so $(out)/many.a: $(out)/many.bc $(BUILD)/tenon
 	$(BUILD)/tenon build $(if $(filter %.so,$@),--kind=shared) -O 1 --targets 'x86-64;x86-64-v3;x86-64-v4' -o $@ $<
 
-# ---- packages: a base of 10,000 functions, in `changed` another b7; one that uses half of them, one that uses all ----
+# ---- packages: `base` has 10,000 functions, `changed` two others; `used` calls half of them, `large` all ----
 
 $(out)/packages: bench/packages.c bench/measure.c $(headers) $(BUILD)/libtenon_codegen.a
 	PKG_CONFIG_PATH=$(abspath $(BUILD))/pkgconfig; export PKG_CONFIG_PATH; $(compile) $(filter %.c,$^) \
 		$$(pkg-config --cflags --libs tenon-codegen) -lm -o $@
 
 bases = awk -v changed=$(1) 'BEGIN { for (i = 0; i < 10000; i++) \
-	printf "int b%d(int x) { return x + %d; }\n", i, i == changed ? 77 : i }'
+	printf "int b%d(int x) { return x + %d; }\n", i, i == changed || i == changed + 2 ? 77 + i : i }'
 users = awk -v count=$(1) -v each=$(2) 'BEGIN { for (i = 0; i < count; i++) { text = ""; \
 	for (k = i * each; k < (i + 1) * each; k++) { printf "int b%d(int x);\n", k; text = text " + b" k "(x)" } \
 	printf "int f%d(int x) { return x%s; }\n", i, text } }'
-$(out)/package/base.bc: program = $(call bases,-1)
+$(out)/package/base.bc: program = $(call bases,-9)
 $(out)/package/changed.bc: program = $(call bases,7)
 $(out)/package/used.bc: program = $(call users,1000,5)
 $(out)/package/large.bc: program = $(call users,10000,1)
