@@ -68,6 +68,8 @@ share/doc/tenon/doc/SESSION.md
 share/doc/tenon/doc/SHARED.md
 share/doc/tenon/doc/TIERS.md
 share/doc/tenon/doc/figures.svg
+share/doc/tenon/examples/formulas/Makefile
+share/doc/tenon/examples/formulas/formulas.c
 share/doc/tenon/examples/heap/Makefile
 share/doc/tenon/gc-report
 share/doc/tenon/examples/heap/host.c
@@ -177,6 +179,13 @@ kept the old version: undefined symbols:
   'host_has_no_such_function' needed by out/broken.o(.text+0x1) in answer
 the answer is 40
 the answer is 80" bash -c "cd '$root/share/doc/tenon/examples/reload' && make -s run CC='$CC'"
+
+if [ "$(uname -m)" = x86_64 ]; then
+    answers "formulas are compiled there" "832040
+-4
+1" make -s -C "$root/share/doc/tenon/examples/formulas" run CC="$CC"
+    rm -rf "$root/share/doc/tenon/examples/formulas/out"
+fi
 
 succeeds "another one is built there" make -s -C "$root/share/doc/tenon/examples/rules" run CC="$CC"
 none "its rules are read when they are needed, and replaced" "$(make -s -C "$root/share/doc/tenon/examples/rules" run |

@@ -69,3 +69,10 @@ $(call source_object,%): tests/codegen/source/inlined.c
 
 extra_of_programs := -DSTUB='"$(BUILD)/obj/stub/managed"'
 $(BUILD)/tests/codegen/image/programs: | $(if $(MUSL_CC),$(BUILD)/obj/stub/managed)
+
+# ---- flatten/file.c: the programs that tests/programs compiles ----
+
+flattened := $(foreach name,lua compress sqlite,$(BUILD)/tests/programs/bitcode/$(name).bc)
+$(BUILD)/obj/tests/codegen/flatten/file.c.o: \
+	extra += -isystem $(llvm_include) -DPROGRAMS='$(foreach file,$(flattened),"$(file)",)'
+$(BUILD)/tests/codegen/flatten/file: | $(flattened)

@@ -149,7 +149,7 @@ for part in ${LLVM_LINK:+llvm-${LLVM_VERSION%%.*}-dev zlib1g-dev libzstd-dev mus
     file=/usr/share/doc/$part/copyright
     [ ! -f "$file" ] || put 644 "$file" "$DOCDIR" "LICENSE.${part%-dev}"
 done
-examples="plugin reload rules heap"
+examples="plugin reload rules heap formulas"
 
 if [ -n "${LLVM_LINK-}" ]; then
     put 755 "$BUILD/tenon" "$BINDIR"

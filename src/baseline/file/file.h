@@ -48,6 +48,15 @@ struct tn__flat_pointer {
 };
 
 enum { TN__FLAT_MOST_ALIGNMENT = 16, TN__FLAT_FILE_WORDS = 9 };
+/* Bytes of a row of the tables. */
+enum {
+    TN__FLAT_OPERATION_ROW = 4,
+    TN__FLAT_SYMBOL_ROW = 8,
+    TN__FLAT_FUNCTION_ROW = 40,
+    TN__FLAT_DATA_ROW = 24,
+    TN__FLAT_POINTER_ROW = 16
+};
+
 /* Of all variables together, and what lies between them. */
 #define TN__FLAT_LARGEST_DATA ((uint64_t)1 << 31)
 

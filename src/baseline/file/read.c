@@ -5,7 +5,7 @@
 
 #include "baseline/file/file.h"
 
-enum { OPERATION = 4, SYMBOL = 8, FUNCTION = 40, DATA = 24, POINTER = 16, TABLES = 8 };
+enum { TABLES = 8 };
 enum { ARGUMENT = 8, INST = 12, BLOCK = 8, CONSTANT = 8, ADDRESS = 8 };
 
 /* A table of the file, and how many rows it has; of texts and contents, bytes. */
@@ -37,7 +37,14 @@ static const char *name_at(const struct reading *r, uint32_t offset)
 
 static int find_tables(struct reading *r, const uint8_t *bytes, size_t size)
 {
-    static const uint8_t rows[TABLES] = {OPERATION, SYMBOL, FUNCTION, DATA, POINTER, 1, 1, 1};
+    static const uint8_t rows[TABLES] = {TN__FLAT_OPERATION_ROW,
+                                         TN__FLAT_SYMBOL_ROW,
+                                         TN__FLAT_FUNCTION_ROW,
+                                         TN__FLAT_DATA_ROW,
+                                         TN__FLAT_POINTER_ROW,
+                                         1,
+                                         1,
+                                         1};
     uint64_t at = TN__FLAT_FILE_WORDS * 4;
     if (!tn__flat_is_file(bytes, size) || size < at)
         return refuse(r, "it does not begin as one");
@@ -70,7 +77,7 @@ static int read_operations(struct reading *r)
         return refuse(r, "it has too many operations");
     file->operation_count = r->operations.count;
     for (uint32_t i = 0; i < file->operation_count; i++) {
-        const char *name = name_at(r, tn__get32(r->operations.at + (size_t)i * OPERATION));
+        const char *name = name_at(r, tn__get32(r->operations.at + (size_t)i * TN__FLAT_OPERATION_ROW));
         unsigned op = 0;
         while (name && op < TN__FLAT_OPS && strcmp(name, tn__flat_rows[op].text) != 0)
             op++;
@@ -122,7 +129,7 @@ static int read_symbols(struct reading *r)
         return tn__no_memory(r->err, NULL);
     file->symbol_count = r->symbols.count;
     for (uint32_t i = 0; i < file->symbol_count; i++) {
-        const uint8_t *row = r->symbols.at + (size_t)i * SYMBOL;
+        const uint8_t *row = r->symbols.at + (size_t)i * TN__FLAT_SYMBOL_ROW;
         struct tn__flat_symbol symbol = {name_at(r, tn__get32(row)), row[4], row[5], row[6]};
         if (!symbol.name || !*symbol.name)
             return refuse(r, "a symbol has no name");
@@ -168,7 +175,7 @@ static int read_functions(struct reading *r)
         return tn__no_memory(r->err, NULL);
     file->function_count = r->functions.count;
     for (uint32_t i = 0; i < file->function_count; i++) {
-        const uint8_t *row = r->functions.at + (size_t)i * FUNCTION;
+        const uint8_t *row = r->functions.at + (size_t)i * TN__FLAT_FUNCTION_ROW;
         struct tn__flat_body body = {.symbol = tn__get32(row),
                                      .arguments = tn__get32(row + 8),
                                      .insts = tn__get32(row + 12),
@@ -199,7 +206,7 @@ struct used {
 
 static int read_variable(struct reading *r, uint32_t number, struct used *used)
 {
-    const uint8_t *row = r->data.at + (size_t)number * DATA;
+    const uint8_t *row = r->data.at + (size_t)number * TN__FLAT_DATA_ROW;
     struct tn__flat_data data = {.symbol = tn__get32(row),
                                  .place = row[4],
                                  .alignment = row[5],
@@ -216,7 +223,7 @@ static int read_variable(struct reading *r, uint32_t number, struct used *used)
         !tn__inside(used->pointer, data.pointer_count, r->pointers.count))
         return refuse(r, "a variable ends after the file");
     for (uint32_t i = 0; i < data.pointer_count; i++) {
-        const uint8_t *at = r->pointers.at + (used->pointer + i) * POINTER;
+        const uint8_t *at = r->pointers.at + (used->pointer + i) * TN__FLAT_POINTER_ROW;
         struct tn__flat_pointer p = {tn__get32(at), tn__get32(at + 4), (int64_t)tn__get64(at + 8)};
         if (!tn__inside(p.offset, 8, data.byte_count) || p.symbol >= r->file->symbol_count)
             return refuse(r, "an address lies outside of its variable, or has no symbol");

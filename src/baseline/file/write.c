@@ -134,12 +134,17 @@ void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *
 
 int tn__flat_write_end(struct tn__flat_writer *w, struct tn_buffer *out, struct tn_error *err)
 {
-    enum { OPERATION = 4, SYMBOL = 8, FUNCTION = 40, DATA = 24, POINTER = 16 };
     const struct {
         const struct tn__flat_bytes *bytes;
         unsigned row;
-    } tables[] = {{&w->operations, OPERATION}, {&w->symbols, SYMBOL}, {&w->functions, FUNCTION}, {&w->data, DATA},
-                  {&w->pointers, POINTER},     {&w->names, 1},        {&w->bodies, 1},           {&w->contents, 1}};
+    } tables[] = {{&w->operations, TN__FLAT_OPERATION_ROW},
+                  {&w->symbols, TN__FLAT_SYMBOL_ROW},
+                  {&w->functions, TN__FLAT_FUNCTION_ROW},
+                  {&w->data, TN__FLAT_DATA_ROW},
+                  {&w->pointers, TN__FLAT_POINTER_ROW},
+                  {&w->names, 1},
+                  {&w->bodies, 1},
+                  {&w->contents, 1}};
     size_t size = TN__FLAT_FILE_WORDS * 4;
     for (size_t i = 0; i < TN_COUNT(tables); i++)
         size += tables[i].bytes->size;

@@ -213,7 +213,7 @@ static uint8_t binding_of(const GlobalValue &global)
                                                                          : TN__FLAT_GLOBAL;
 }
 
-/* A local function that was left out is one of another module. Those that are defined here are near in any case. */
+/* Something local that was left out is of another module. Those that are defined here are near in any case. */
 static tn__flat_symbol symbol_of(const GlobalValue &global, const tn__code_symbol &symbol, bool is_defined)
 {
     bool is_near = symbol.direct && !global.hasLocalLinkage();
@@ -228,14 +228,16 @@ int writing::write_symbols()
     for (size_t i = 0; i < symbols.size(); i++)
         symbols[i] = {object.symbols[i].name, TN__FLAT_GLOBAL, object.symbols[i].visibility, 0};
     SmallVector<bool, 0> defined(symbols.size());
-    for (size_t at = 0; at < writer.functions.size; at += 40)
+    for (size_t at = 0; at < writer.functions.size; at += TN__FLAT_FUNCTION_ROW)
         defined[tn__get32(writer.functions.bytes + at)] = true;
+    for (size_t at = 0; at < writer.data.size; at += TN__FLAT_DATA_ROW)
+        defined[tn__get32(writer.data.bytes + at)] = true;
     for (auto &[global, number] : flattener.symbols) {
         auto &changed = const_cast<GlobalValue &>(*global);
         object.symbols[number].name = tn__flatten_name(changed, object.arena);
         if (!object.symbols[number].name)
             return tn__no_memory(err, nullptr);
-        symbols[number] = symbol_of(changed, object.symbols[number], !isa<Function>(changed) || defined[number]);
+        symbols[number] = symbol_of(changed, object.symbols[number], defined[number]);
     }
     for (const tn__flat_symbol &symbol : symbols)
         tn__flat_write_symbol(&writer, &symbol);
@@ -248,10 +250,11 @@ int writing::write_all()
         if (!function.isDeclarationForLinker())
             if (int code = write_function(function))
                 return code;
-    for (const GlobalVariable &variable : module.globals())
-        if (!variable.isDeclarationForLinker())
-            if (int code = write_variable(variable))
-                return code;
+    for (const GlobalVariable &variable : module.globals()) {
+        int code = variable.isDeclarationForLinker() ? 0 : write_variable(variable);
+        if (code && !(code == TN_ENOTSUP && tell))
+            return code;
+    }
     return write_symbols();
 }
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lua, zlib with zstd, and SQLite as flat files: all functions that flatten come back, compile to the code that they
+ * compile to directly, and are written again as they were. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/utsname.h>
+#include <cmocka.h>
+
+#include <llvm-c/BitReader.h>
+
+#include "baseline/file/file.h"
+#include "codegen/flatten/flatten.h"
+#include "codegen/target/target.h"
+
+/* PROGRAMS comes from rules.mk. */
+static const char *const programs[] = {PROGRAMS};
+
+static void check(int code, const struct tn_error *err)
+{
+    if (code)
+        fail_msg("%s", err->text);
+}
+
+static LLVMModuleRef read_module(LLVMContextRef context, const char *path)
+{
+    LLVMMemoryBufferRef bytes;
+    LLVMModuleRef module;
+    char *message = NULL;
+    if (LLVMCreateMemoryBufferWithContentsOfFile(path, &bytes, &message) ||
+        LLVMParseBitcodeInContext2(context, bytes, &module))
+        fail_msg("%s: %s", path, message ? message : "no bitcode");
+    LLVMDisposeMemoryBuffer(bytes);
+    return module;
+}
+
+static void count_left(void *context, LLVMValueRef function, const char *why)
+{
+    (void)function, (void)why;
+    ++*(uint64_t *)context;
+}
+
+/* ---- compiling what was read ---- */
+
+static struct tn__code_symbol *make_symbols(const struct tn__flat_file *file)
+{
+    struct tn__code_symbol *symbols = tn__alloc_zeroed(NULL, file->symbol_count + 1, sizeof *symbols);
+    assert_non_null(symbols);
+    for (uint32_t i = 0; i < file->symbol_count; i++) {
+        const struct tn__flat_symbol *s = &file->symbols[i];
+        bool may_lack = s->binding == TN__FLAT_WEAK && !file->defined[i];
+        bool is_near = s->binding == TN__FLAT_LOCAL || s->flags & TN__FLAT_DIRECT;
+        symbols[i] = (struct tn__code_symbol){s->name, is_near && !may_lack, may_lack, s->visibility};
+    }
+    return symbols;
+}
+
+static void compile(const struct tn__flat_file *file, const struct tn__code_symbol *symbols, struct tn__code *code)
+{
+    struct tn__flat flat = {0};
+    struct tn__flat_analysis analysis = {0};
+    struct tn__x64_scratch *scratch = NULL;
+    struct tn_error err;
+    for (uint32_t i = 0; i < file->function_count; i++) {
+        check(tn__flat_read_function(file, i, &flat, &err), &err);
+        assert_true(tn__flat_analyse(&flat, &analysis));
+        check(tn__x64_compile(&flat, &analysis, symbols, &scratch, code, &err), &err);
+    }
+    tn__flat_free(&flat);
+    tn__flat_analysis_free(&analysis);
+    tn__x64_scratch_free(scratch);
+}
+
+static void compare(const struct tn__baseline_object *object, const struct tn__flat_file *file)
+{
+    struct tn__code code = {0};
+    struct tn__code_symbol *symbols = make_symbols(file);
+    compile(file, symbols, &code);
+    assert_int_equal(code.function_count, object->code.function_count);
+    assert_int_equal(code.size, object->code.size);
+    assert_memory_equal(code.bytes, object->code.bytes, code.size);
+    assert_int_equal(code.reloc_count, object->code.reloc_count);
+    for (size_t i = 0; i < code.reloc_count; i++) {
+        const struct tn__code_reloc *a = &code.relocs[i], *b = &object->code.relocs[i];
+        assert_true(a->offset == b->offset && a->type == b->type && a->addend == b->addend);
+        assert_string_equal(symbols[a->symbol].name, object->symbols[b->symbol].name);
+    }
+    assert_int_equal(code.frames_size, object->code.frames_size);
+    assert_memory_equal(code.frames, object->code.frames, code.frames_size);
+    tn__free(NULL, symbols);
+    tn__code_free(&code);
+}
+
+/* ---- writing again ---- */
+
+static void write_again(const struct tn__flat_file *file, struct tn_buffer *out)
+{
+    struct tn__flat_writer w = {0};
+    struct tn__flat flat = {0};
+    struct tn_error err;
+    for (uint32_t i = 0; i < file->function_count; i++) {
+        check(tn__flat_read_function(file, i, &flat, &err), &err);
+        tn__flat_write_function(&w, file->functions[i].symbol, &flat);
+    }
+    const struct tn__flat_pointer *pointers = file->pointers;
+    for (uint32_t i = 0; i < file->data_count; pointers += file->data[i++].pointer_count)
+        tn__flat_write_data(&w, &file->data[i], pointers);
+    for (uint32_t i = 0; i < file->symbol_count; i++)
+        tn__flat_write_symbol(&w, &file->symbols[i]);
+    check(tn__flat_write_end(&w, out, &err), &err);
+    tn__flat_writer_free(&w);
+    tn__flat_free(&flat);
+}
+
+static void check_written_again(const struct tn__flat_file *file)
+{
+    struct tn_buffer again, texts[2];
+    struct tn__flat_file second;
+    struct tn_error err;
+    write_again(file, &again);
+    check(tn__flat_read(again.data, again.size, &second, &err), &err);
+    check(tn__flat_text(file, &texts[0], &err), &err);
+    check(tn__flat_text(&second, &texts[1], &err), &err);
+    assert_int_equal(texts[0].size, texts[1].size);
+    assert_memory_equal(texts[0].data, texts[1].data, texts[0].size);
+    tn_buffer_free(&texts[0]);
+    tn_buffer_free(&texts[1]);
+    tn_buffer_free(&again);
+    tn__flat_file_free(&second);
+}
+
+static void test_programs(void **state)
+{
+    struct utsname machine;
+    (void)state;
+    uname(&machine);
+    if (strcmp(machine.machine, "x86_64") != 0)
+        skip();
+    for (size_t i = 0; i < TN_COUNT(programs); i++) {
+        const struct tn_compile_options options = {.size = sizeof options};
+        struct tn__target target = {0};
+        struct tn__baseline_object object = {0};
+        struct tn__flattened done = {0};
+        struct tn_buffer bytes = {0};
+        struct tn__flat_file file;
+        struct tn_error err;
+        uint64_t left[2] = {0};
+        LLVMContextRef context = LLVMContextCreate();
+        LLVMModuleRef direct = read_module(context, programs[i]), filed = read_module(context, programs[i]);
+        check(tn__target_open(&target, &options, LLVMGetTarget(direct), &err), &err);
+        check(tn__flatten_module(direct, target.machine, count_left, &left[0], &object, &done, &err), &err);
+        check(tn__flatten_file(filed, target.machine, count_left, &left[1], &bytes, &err), &err);
+        check(tn__flat_read(bytes.data, bytes.size, &file, &err), &err);
+        print_message("%s: %u functions, %u variables, %zu bytes; %u functions are left\n", programs[i],
+                      file.function_count, file.data_count, bytes.size, (unsigned)left[1]);
+        assert_int_equal(left[0], left[1]);
+        assert_true(file.function_count > 500);
+        compare(&object, &file);
+        check_written_again(&file);
+        tn__flat_file_free(&file);
+        tn_buffer_free(&bytes);
+        tn__baseline_object_free(&object);
+        tn__target_close(&target);
+        LLVMDisposeModule(direct);
+        LLVMDisposeModule(filed);
+        LLVMContextDispose(context);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
