@@ -190,6 +190,7 @@ static const struct {
     {FUNCTIONS, 1, 0, ROW_0, "defined twice"},
     {FUNCTIONS, 0, 1, 4, "lies elsewhere"},
     {FUNCTIONS, 0, 3, 0xffffffff, "lies elsewhere"},
+    {FUNCTIONS, 0, 10, 2, "a function is of no kind"},
     {DATA, 0, 0, 0xffff, "no such symbol"},
     {DATA, 0, 1, 3, "a variable is of no kind"},
     {DATA, 0, 1, 17 << 8, "a variable is of no kind"},
@@ -205,7 +206,7 @@ static const struct {
 /* Where a row begins. */
 static size_t place_of(size_t table, size_t row)
 {
-    static const size_t words[] = {0, 1, 2, 10, 6, 4};
+    static const size_t words[] = {0, 1, 2, 11, 6, 4};
     size_t at = table == HEADER ? 0 : 4 * TN__FLAT_FILE_WORDS;
     for (size_t i = OPERATIONS; i < table; i++)
         at += tn__get32((const uint8_t *)built.data + 4 * i) * words[i] * 4;

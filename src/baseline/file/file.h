@@ -52,7 +52,7 @@ enum { TN__FLAT_MOST_ALIGNMENT = 16, TN__FLAT_FILE_WORDS = 9 };
 enum {
     TN__FLAT_OPERATION_ROW = 4,
     TN__FLAT_SYMBOL_ROW = 8,
-    TN__FLAT_FUNCTION_ROW = 40,
+    TN__FLAT_FUNCTION_ROW = 44,
     TN__FLAT_DATA_ROW = 24,
     TN__FLAT_POINTER_ROW = 16
 };
@@ -95,9 +95,12 @@ void tn__flat_writer_free(struct tn__flat_writer *w);
 
 /* ---- reading ---- */
 
+/* In `flags` of functions: it takes any number of arguments more. */
+enum { TN__FLAT_ANY_NUMBER = 1 };
+
 struct tn__flat_body {
     uint32_t symbol;
-    uint32_t arguments, insts, operands, blocks, successors, constants, addresses, personality;
+    uint32_t arguments, insts, operands, blocks, successors, constants, addresses, personality, flags;
     const uint8_t *bytes;
 };
 

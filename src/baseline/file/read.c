@@ -184,7 +184,10 @@ static int read_functions(struct reading *r)
                                      .successors = tn__get32(row + 24),
                                      .constants = tn__get32(row + 28),
                                      .addresses = tn__get32(row + 32),
-                                     .personality = tn__get32(row + 36)};
+                                     .personality = tn__get32(row + 36),
+                                     .flags = tn__get32(row + 40)};
+        if (body.flags > TN__FLAT_ANY_NUMBER)
+            return refuse(r, "a function is of no kind");
         if (tn__get32(row + 4) != at || !tn__inside(at, size_of_body(&body), r->bodies.count))
             return refuse(r, "a function lies elsewhere");
         body.bytes = r->bodies.at + at;
@@ -352,6 +355,7 @@ int tn__flat_read_function(const struct tn__flat_file *file, uint32_t number, st
     flat->address_count = b->addresses;
     flat->symbols = file->symbol_count;
     flat->personality = b->personality;
+    flat->is_variadic = b->flags & TN__FLAT_ANY_NUMBER;
     int code = tn__flat_verify(flat, err);
     if (code == TN_EFORMAT)
         tn__append(err, ", in '%s'", name);

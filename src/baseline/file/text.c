@@ -201,7 +201,7 @@ static void put_function(struct writing *w, uint32_t number)
         put_kind(w, flat->arguments[i].kind, flat->arguments[i].bytes);
         put(w, " %%%" PRIu32, i);
     }
-    put(w, ")");
+    put(w, flat->is_variadic ? flat->argument_count ? ", ...)" : "...)" : ")");
     if (flat->personality) {
         put(w, " personality ");
         put_operand(w, flat->personality);

@@ -109,7 +109,8 @@ void tn__flat_write_function(struct tn__flat_writer *w, uint32_t symbol, const s
                                successors,
                                (uint32_t)flat->constant_count,
                                (uint32_t)flat->address_count,
-                               flat->personality};
+                               flat->personality,
+                               flat->is_variadic ? TN__FLAT_ANY_NUMBER : 0};
     for (size_t i = 0; i < TN_COUNT(counts); i++)
         add32(w, &w->functions, counts[i]);
 }

@@ -9,11 +9,11 @@
 #include <sys/utsname.h>
 #include <cmocka.h>
 
-#include <llvm-c/BitReader.h>
-
+#include "base/os.h"
 #include "baseline/file/file.h"
 #include "codegen/flatten/flatten.h"
 #include "codegen/target/target.h"
+#include "llvm_module.h"
 
 /* PROGRAMS comes from rules.mk. */
 static const char *const programs[] = {PROGRAMS};
@@ -26,13 +26,11 @@ static void check(int code, const struct tn_error *err)
 
 static LLVMModuleRef read_module(LLVMContextRef context, const char *path)
 {
-    LLVMMemoryBufferRef bytes;
-    LLVMModuleRef module;
-    char *message = NULL;
-    if (LLVMCreateMemoryBufferWithContentsOfFile(path, &bytes, &message) ||
-        LLVMParseBitcodeInContext2(context, bytes, &module))
-        fail_msg("%s: %s", path, message ? message : "no bitcode");
-    LLVMDisposeMemoryBuffer(bytes);
+    struct tn__os_file file;
+    if (tn__os_map_file(path, &file))
+        fail_msg("%s cannot be read", path);
+    LLVMModuleRef module = parse_module(context, file.bytes, file.size);
+    tn__os_unmap_file(&file);
     return module;
 }
 
