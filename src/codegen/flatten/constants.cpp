@@ -28,7 +28,11 @@ static unsigned integer_type(unsigned width)
     case 64:
         return TN__FLAT_I64;
     default:
-        return TN__FLAT_VOID;
+        return width > 64   ? TN__FLAT_VOID
+               : width > 32 ? TN__FLAT_I64
+               : width > 16 ? TN__FLAT_I32
+               : width > 8  ? TN__FLAT_I16
+                            : TN__FLAT_I8;
     }
 }
 
@@ -39,7 +43,8 @@ unsigned tn__flattener::type_of(const Type *type)
     case Type::IntegerTyID:
         found = integer_type(type->getIntegerBitWidth());
         if (!found)
-            refuse(type->getIntegerBitWidth() == 128 ? "i128" : "an integer of another width");
+            refuse(type->getIntegerBitWidth() == 128 ? "i128" : "a wide integer");
+        is_odd |= found > TN__FLAT_I1 && type->getIntegerBitWidth() != 8 * tn__flat_size(found);
         return found;
     case Type::PointerTyID:
         if (type->getPointerAddressSpace() == 0)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* One function, in one walk over its instructions in the order in which they lie in memory. The number of a value is
- * kept in the instruction itself, in the member by which LLVM knows the order within a block: that takes a third of the
- * time of any map. Blocks that LLVM sees afterwards are numbered again. What is not known is refused, with a reason. */
+/* One function, in one walk over its instructions in the order in which they lie in memory. What is not known is
+ * refused, with a reason. */
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
@@ -10,125 +9,6 @@
 #include "codegen/flatten/walk.h"
 
 using namespace llvm;
-
-/* ---- numbers in instructions ---- */
-
-/* Explicit instantiations may name private members. */
-template <auto member> struct order_access {
-    friend constexpr auto order_member()
-    {
-        return member;
-    }
-};
-constexpr auto order_member();
-template struct order_access<&Instruction::Order>;
-
-static unsigned &order_of(const Instruction &instruction)
-{
-    return const_cast<Instruction &>(instruction).*order_member();
-}
-
-void tn__walk::own(const Instruction &instruction)
-{
-    order_of(instruction) = next_number();
-    f.owners.resize(flat.inst_count + 1);
-    f.owners[flat.inst_count] = &instruction;
-}
-
-void tn__walk::own_at(const Instruction &instruction, uint32_t number)
-{
-    size_t index = number - flat.argument_count;
-    order_of(instruction) = number;
-    if (f.owners.size() <= index)
-        f.owners.resize(index + 1);
-    f.owners[index] = &instruction;
-}
-
-bool tn__walk::is_numbered(const Instruction &instruction) const
-{
-    uint32_t index = order_of(instruction) - uint32_t(flat.argument_count);
-    return index < f.owners.size() && f.owners[index] == &instruction;
-}
-
-/* ---- writing ---- */
-
-tn__flat_inst *tn__walk::add(unsigned op, unsigned type)
-{
-    if (!f.grow(flat.insts, flat.inst_room, flat.inst_count + 1))
-        return &nowhere;
-    tn__flat_inst *inst = &flat.insts[flat.inst_count++];
-    *inst = {uint8_t(op), uint8_t(type), 0, 0, uint32_t(flat.operand_count), 0, 0};
-    return inst;
-}
-
-void tn__walk::put(uint32_t operand)
-{
-    if (!f.grow(flat.operands, flat.operand_room, flat.operand_count + 1) || !flat.inst_count)
-        return;
-    flat.operands[flat.operand_count++] = operand;
-    flat.insts[flat.inst_count - 1].count++;
-}
-
-uint32_t tn__walk::combine(unsigned op, unsigned type, std::initializer_list<uint32_t> operands, unsigned sub)
-{
-    uint32_t value = next_number();
-    add(op, type)->sub = uint8_t(sub);
-    for (uint32_t operand : operands)
-        put(operand);
-    return value;
-}
-
-void tn__walk::simple(const Instruction &instruction, unsigned op, unsigned type, unsigned count)
-{
-    own(instruction);
-    add(op, type);
-    for (unsigned i = 0; i < count; i++)
-        put(instruction.getOperand(i));
-}
-
-/* ---- operands ---- */
-
-uint32_t tn__walk::operand_at(const Value *value, uint32_t at, unsigned part)
-{
-    if (auto *instruction = dyn_cast<Instruction>(value)) {
-        if (is_numbered(*instruction))
-            return order_of(*instruction) + part;
-        f.later.push_back({at, instruction, part});
-        return 0;
-    }
-    if (auto *argument = dyn_cast<Argument>(value))
-        return argument->getArgNo();
-    if (auto *constant = dyn_cast<Constant>(value))
-        return value->getType()->isSingleValueType() && !value->getType()->isVectorTy()
-                   ? f.constant(constant)
-                   : f.constant_part(constant, part);
-    refuse("an operand of another kind");
-    return 0;
-}
-
-uint32_t tn__walk::part_of(const Value *value, unsigned part, unsigned type)
-{
-    auto *instruction = dyn_cast<Instruction>(value);
-    if (!instruction || is_numbered(*instruction))
-        return operand_at(value, 0, part);
-    uint32_t number = next_number();
-    copy(type, value, part);
-    return number;
-}
-
-uint32_t tn__walk::copied(const Value *value, unsigned type)
-{
-    return part_of(value, 0, type);
-}
-
-uint32_t tn__walk::block_number(const BasicBlock *of) const
-{
-#if TN_HAS_BLOCK_NUMBERS
-    return of->getNumber();
-#else
-    return f.numbers.lookup(of);
-#endif
-}
 
 /* ---- arithmetic ---- */
 
@@ -200,14 +80,20 @@ static_assert(unsigned(CmpInst::FCMP_OEQ) == TN__FLAT_EQUAL && unsigned(CmpInst:
               unsigned(CmpInst::FCMP_OLT) == TN__FLAT_LESS && unsigned(CmpInst::FCMP_UNO) == TN__FLAT_UNORDERED);
 static_assert(CmpInst::FIRST_ICMP_PREDICATE == CmpInst::ICMP_EQ && CmpInst::ICMP_SLE == CmpInst::ICMP_EQ + 9);
 
-void tn__walk::flatten_compare(const CmpInst &instruction)
+static uint8_t condition_of(const CmpInst &instruction)
 {
     static const uint8_t conditions[] = {TN__FLAT_EQ,  TN__FLAT_NE,  TN__FLAT_UGT, TN__FLAT_UGE, TN__FLAT_ULT,
                                          TN__FLAT_ULE, TN__FLAT_SGT, TN__FLAT_SGE, TN__FLAT_SLT, TN__FLAT_SLE};
-    unsigned predicate = instruction.getPredicate(); /* of floating point, LLVM's numbers are the same sets */
-    bool is_float = instruction.isFPPredicate();
-    flatten_lanes(instruction, is_float ? TN__FLAT_FCMP : TN__FLAT_ICMP,
-                  is_float ? predicate : conditions[predicate - CmpInst::FIRST_ICMP_PREDICATE], 2);
+    unsigned predicate = instruction.getPredicate();
+    if (instruction.isFPPredicate()) /* LLVM's numbers are the same sets */
+        return uint8_t(predicate);
+    return conditions[predicate - CmpInst::FIRST_ICMP_PREDICATE];
+}
+
+void tn__walk::flatten_compare(const CmpInst &instruction)
+{
+    flatten_lanes(instruction, instruction.isFPPredicate() ? TN__FLAT_FCMP : TN__FLAT_ICMP, condition_of(instruction),
+                  2);
 }
 
 /* ---- conversions ---- */
@@ -464,12 +350,6 @@ bool tn__walk::find_member(Type *type, ArrayRef<unsigned> indices, unsigned &fir
     return f.leaves_of(type, 0, member);
 }
 
-void tn__walk::copy(unsigned type, const Value *value, unsigned part)
-{
-    add(TN__FLAT_COPY, type)->sub = uint8_t(type);
-    put(value, part);
-}
-
 void tn__walk::flatten_extract(const ExtractValueInst &extract)
 {
     unsigned first;
@@ -546,12 +426,6 @@ void tn__walk::flatten_phi(const PHINode &phi)
             put(from);
         }
     }
-}
-
-void tn__walk::add_successor(const BasicBlock *to)
-{
-    if (f.grow(flat.successors, flat.successor_room, flat.successor_count + 1))
-        flat.successors[flat.successor_count++] = block_number(to);
 }
 
 void tn__walk::flatten_branch(const BranchInst &branch)
@@ -631,6 +505,76 @@ void tn__walk::flatten_one(const Instruction &instruction)
     }
 }
 
+/* Whether an integer of another width is passed extended to 32 bits. */
+static bool extends_odd(const AttributeSet &attributes, const Type *type)
+{
+    bool extends = attributes.hasAttribute(Attribute::ZExt) || attributes.hasAttribute(Attribute::SExt);
+    unsigned width = extends && type->isIntegerTy() ? type->getIntegerBitWidth() : 32;
+    return width < 32 && width != 1 && width != 8 && width != 16;
+}
+
+static bool passes_extended(const CallBase &call)
+{
+    for (unsigned i = 0; i < call.arg_size(); i++)
+        if (extends_odd(call.getAttributes().getParamAttrs(i), call.getArgOperand(i)->getType()))
+            return true;
+    return isa<IntrinsicInst>(call) || extends_odd(call.getAttributes().getRetAttrs(), call.getType());
+}
+
+/* An instruction that has such an integer, and was not written because of it. */
+void tn__walk::flatten_odd(const Instruction &instruction)
+{
+    bool of_integers = all_of(instruction.operands(), [](const Value *operand) {
+        return operand->getType()->isIntegerTy() || operand->getType()->isPointerTy() ||
+               operand->getType()->isFloatingPointTy() || isa<BasicBlock>(operand);
+    });
+    if (!of_integers || instruction.getType()->isVectorTy() || instruction.getType()->isAggregateType())
+        return (void)refuse("an integer of another width");
+    if (auto *binary = dyn_cast<BinaryOperator>(&instruction))
+        flatten_odd_binary(*binary, binary_op(binary->getOpcode()));
+    else if (auto *cast = dyn_cast<CastInst>(&instruction))
+        flatten_odd_cast(*cast, cast_op(cast->getOpcode()));
+    else if (auto *compare = dyn_cast<ICmpInst>(&instruction))
+        flatten_odd_compare(*compare, condition_of(*compare));
+    else if (auto *load = dyn_cast<LoadInst>(&instruction))
+        flatten_odd_load(*load);
+    else if (auto *store = dyn_cast<StoreInst>(&instruction))
+        flatten_odd_store(*store);
+    else if (auto *choice = dyn_cast<SwitchInst>(&instruction))
+        flatten_odd_switch(*choice);
+    else
+        refuse("an integer of another width");
+}
+
+/* What was written for an instruction with an integer of another width is taken back, unless the instruction only moves
+ * such values. */
+void tn__walk::flatten_any(const Instruction &instruction)
+{
+    size_t insts = flat.inst_count, operands = flat.operand_count, successors = flat.successor_count;
+    size_t later = f.later.size();
+    f.is_odd = false;
+    flatten_one(instruction);
+    if (!f.is_odd || f.why)
+        return;
+    if (isa<PHINode, SelectInst, FreezeInst, ExtractValueInst, InsertValueInst>(instruction))
+        return;
+    if (auto *call = dyn_cast<CallBase>(&instruction)) {
+        if (passes_extended(*call))
+            refuse("an integer of another width");
+        return;
+    }
+    if (auto *end = dyn_cast<ReturnInst>(&instruction)) {
+        if (extends_odd(function.getAttributes().getRetAttrs(), end->getReturnValue()->getType()))
+            refuse("an integer of another width");
+        return;
+    }
+    flat.inst_count = insts;
+    flat.operand_count = operands;
+    flat.successor_count = successors;
+    f.later.resize(later);
+    flatten_odd(instruction);
+}
+
 /* One for all functions of an object. */
 bool tn__walk::flatten_personality()
 {
@@ -670,23 +614,12 @@ bool tn__walk::flatten_blocks()
         uint32_t number = block_number(&block), first = uint32_t(flat.inst_count);
         uint32_t first_successor = uint32_t(flat.successor_count);
         for (const Instruction &instruction : block) {
-            flatten_one(instruction);
+            flatten_any(instruction);
             if (f.why)
                 return false;
         }
         flat.blocks[number] = {first, uint32_t(flat.inst_count), first_successor,
                                uint32_t(flat.successor_count) - first_successor};
-    }
-    return true;
-}
-
-/* Operands that come after their use in memory. */
-bool tn__walk::resolve()
-{
-    for (const tn__flattener::reference &reference : f.later) {
-        if (!is_numbered(*reference.to))
-            return refuse("an operand without a value");
-        flat.operands[reference.at] = order_of(*reference.to) + reference.part;
     }
     return true;
 }

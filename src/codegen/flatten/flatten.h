@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* From LLVM's IR to the flat form of the baseline compiler (baseline/ir.h):
- *     flatten.cpp     one function, in one walk over its instructions; calls.cpp: those that call;
- *                     intrinsics.cpp: LLVM's own functions; lanes.cpp: vectors
+ *     flatten.cpp     one function, in one walk over its instructions; walk.cpp: values and operands
+ *     calls.cpp       calls and exceptions; intrinsics.cpp: LLVM's own functions
+ *     lanes.cpp       vectors; widths.cpp: integers of other widths than registers
  *     constants.cpp   types and constants
  *     eligible.cpp    which modules and functions may be compiled without LLVM at all
  *     module.cpp      a whole module: what is covered becomes code, and leaves the module; LLVM compiles the rest

@@ -52,6 +52,7 @@ struct tn__flattener {
     llvm::DenseMap<const llvm::BasicBlock *, uint32_t> numbers; /* of blocks, where LLVM does not have them */
     llvm::SmallVector<uint32_t, 0> seen;                        /* of each block: the phi that has it */
     const char *why = nullptr;                                  /* the function is not covered */
+    bool is_odd = false;                                        /* a type was met that is such an integer */
     bool no_memory = false;
 
     tn__flattener(const llvm::Module &module, const llvm::TargetMachine &machine, tn__baseline_object &object,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The walk over one function: flatten.cpp has its instructions, calls.cpp calls and what is returned, intrinsics.cpp
- * LLVM's intrinsic functions, lanes.cpp vectors. */
+ * LLVM's intrinsic functions, lanes.cpp vectors, widths.cpp
+ * integers of other widths. */
 
 #ifndef TENON_CODEGEN_FLATTEN_WALK_H
 #define TENON_CODEGEN_FLATTEN_WALK_H
@@ -80,6 +81,8 @@ struct tn__walk {
     void flatten_branch(const llvm::BranchInst &);
     void flatten_switch(const llvm::SwitchInst &);
     void flatten_one(const llvm::Instruction &);
+    void flatten_odd(const llvm::Instruction &);
+    void flatten_any(const llvm::Instruction &);
     bool flatten_personality();
     bool flatten_arguments();
     bool flatten_blocks();
@@ -109,6 +112,16 @@ struct tn__walk {
     void flatten_reduction(const llvm::IntrinsicInst &, unsigned operation);
     void flatten_signs(const llvm::IntrinsicInst &);
     void flatten_overflow(const llvm::IntrinsicInst &, unsigned kind);
+
+    /* ---- integers of other widths than registers (widths.cpp) ---- */
+
+    uint32_t extended(const llvm::Value *value, unsigned type, bool is_signed);
+    void flatten_odd_binary(const llvm::BinaryOperator &, unsigned op);
+    void flatten_odd_compare(const llvm::ICmpInst &, unsigned condition);
+    void flatten_odd_cast(const llvm::CastInst &, unsigned op);
+    void flatten_odd_load(const llvm::LoadInst &);
+    void flatten_odd_store(const llvm::StoreInst &);
+    void flatten_odd_switch(const llvm::SwitchInst &);
 
     /* ---- vectors (lanes.cpp) ---- */
 
