@@ -4,8 +4,9 @@
  *
  *     host [OPTION...] FILE...
  *
- * FILEs are objects, archives and bitcode, or one file of `tenon build` with --open or --dlopen. The program is main,
- * which gets the arguments of the host, and whose result is the host's. */
+ * FILEs are objects, archives and bitcode, or one file of `tenon build` with --open or --dlopen; with --open, after the
+ * images that it depends on. The program is main, which gets the arguments of the host, and whose result is the host's.
+ */
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,6 +28,8 @@ struct client {
     struct tn_jit *jit;
     struct tn_tracker *owner; /* of everything but archives */
     struct tn_image *image;
+    struct tn_image *others[MOST_FILES]; /* that it depends on */
+    size_t other_count;
     const struct tn_image *linked;
     void *handle; /* of dlopen */
     struct tn_error err;
@@ -160,9 +163,32 @@ static void make_library(void)
     check("tracker", tn_tracker_create(client.library, &client.owner, &client.err));
 }
 
+/* Stale functions are compiled again. */
+static void open_images(void)
+{
+    for (int i = 0; i < settings.file_count; i++) {
+        const struct tn_image_load_options options = {.size = sizeof options,
+                                                      .resolver = tn_resolve_dlsym,
+                                                      .images = client.others,
+                                                      .image_count = client.other_count,
+                                                      .compiler = tn_codegen_compiler(),
+                                                      .recompiler = tn_image_recompiler(),
+                                                      .on_error = on_error,
+                                                      .on_failure = on_failure};
+        check(settings.files[i], tn_image_open(settings.files[i], &options, &client.image, &client.err));
+        if (i + 1 < settings.file_count)
+            client.others[client.other_count++] = client.image;
+    }
+}
+
+static void close_others(void)
+{
+    while (client.other_count)
+        tn_image_close(client.others[--client.other_count]);
+}
+
 static void load(void)
 {
-    const struct tn_image_load_options options = {.size = sizeof options, .resolver = tn_resolve_dlsym};
     const char *main_name = "main";
     if (settings.is_dlopen) {
         client.handle = dlopen(settings.files[0], RTLD_NOW | RTLD_LOCAL);
@@ -171,7 +197,7 @@ static void load(void)
         check(settings.files[0],
               tn_image_open_linked(dlsym(client.handle, "tn_image"), NULL, &client.image, &client.err));
     } else if (settings.is_open) {
-        check(settings.files[0], tn_image_open(settings.files[0], &options, &client.image, &client.err));
+        open_images();
     } else {
         if (settings.is_opened)
             make_library();
@@ -204,6 +230,7 @@ static void unload(int round)
 {
     (settings.is_retired ? tn_image_retire : tn_image_close)(client.image);
     client.image = NULL;
+    close_others();
     if (settings.is_dlopen && dlclose(client.handle))
         fail(dlerror(), NULL);
     if (settings.is_dlopen || settings.is_open)

@@ -49,13 +49,55 @@ exe            build   exe
 shared         build   shared  --dlopen --thread
 image          build   image   --open --thread
 replaceable    build   replaceable --open --retire
+package        build   package --open --thread
+stale          build   stale   --open --thread
 '
+
+# Packages: the file with main is one, all others are another, on which it depends. In the mode `stale`, the bodies of
+# the latter are written in another way when the program runs: those that have copies of them are compiled again. Limits
+# of images are theirs.
+
+# symbols [OPTION] FILE...: their names
+symbols() { "$LLVM_BIN/llvm-nm" --extern-only --format=just-symbols "$@" | grep -v ':$' | sort -u; }
+
+# divided STEM: divides the inputs into the arrays `base` and `using`. False: there is nothing to divide, or the parts
+# would define the same, or need each other, or be initialised in another order than the whole.
+divided() {
+    local inputs file
+    mapfile -t inputs <"$1/build.inputs"
+    base=() using=()
+    for file in ${inputs[@]+"${inputs[@]}"}; do
+        if symbols --defined-only "$file" | grep -qx main; then using+=("$file"); else base+=("$file"); fi
+    done
+    [ ${#base[@]} -gt 0 ] && [ ${#using[@]} = 1 ] &&
+        [ -z "$(comm -12 <(symbols "${base[@]}") <(symbols --defined-only "${using[@]}"))" ] &&
+        ! "$LLVM_BIN/llvm-dis" -o - "${using[@]}" | grep -qE '^@llvm\.global_[cd]tors '
+}
+
+# built_package STEM HOW: makes STEM/HOW, and STEM/HOW.base, on which it is opened
+built_package() {
+    local stem=$1 how=$2 base using file changed=() options=(--targets 'x86-64;x86-64-v2,clone_all' -O1 --kind=image)
+    divided "$stem" || return
+    "$BUILD/tenon" build "${options[@]}" --name base -o "$stem/$how.base" "${base[@]}" &&
+        "$BUILD/tenon" build "${options[@]}" --depends "$stem/$how.base" "${base[@]/#/--use=}" --keep-ir \
+            -o "$stem/$how" "${using[@]}" || return
+    [ "$how" = stale ] || return 0
+    for file in "${base[@]}"; do
+        "$LLVM_BIN/opt" -passes=mem2reg "$file" -o "$stem/stale.${file##*/}" && changed+=("$stem/stale.${file##*/}") ||
+            return
+    done
+    "$BUILD/tenon" build "${options[@]}" --name base -o "$stem/$how.base" "${changed[@]}"
+}
 
 # built STEM HOW: makes STEM/HOW of the inputs
 built() {
     local stem=$1 how=$2 inputs options=(--targets x86-64)
     mapfile -t inputs <"$stem/build.inputs"
     case $how in
+    package | stale)
+        built_package "$stem" "$how" >"$stem/$how.log" 2>&1
+        return
+        ;;
     image) options=(--targets 'x86-64;x86-64-v2,clone_all') ;;
     replaceable) options+=(--replaceable) ;;
     esac
@@ -65,12 +107,14 @@ built() {
 
 # check_mode STEM NAME FORM HOW [OPTION...]: one line for a program in a mode; none, if that were the same as another.
 check_mode() {
-    local stem=$1 name=$2 form=$3 how=$4 case=${1##*/} inputs libraries=() native=$1/native
+    local stem=$1 name=$2 form=$3 how=$4 case=${1##*/} inputs base using libraries=() native=$1/native
     shift 4
-    local options=("${@/#@/$stem/}") got=$stem/got.$name
+    local options=("${@/#@/$stem/}") got=$stem/got.$name skipped=$name
     [ -s "$stem/$form.inputs" ] || return 0
-    if grep -qE "^([^:]* )?$name( [^:]*)?:" "$stem/skip"; then
-        echo "ok modes/$case, $name # SKIP $(sed -nE "s/^([^:]* )?$name( [^:]*)?: //p" "$stem/skip" | head -1)"
+    [[ $how != package && $how != stale ]] || skipped="($name|image)"
+    skipped=$(grep -m1 -E "^([^:]* )?$skipped( [^:]*)?:" "$stem/skip")
+    if [ -n "$skipped" ]; then
+        echo "ok modes/$case, $name # SKIP ${skipped#*: }"
         return
     fi
     mapfile -t inputs <"$stem/$form.inputs"
@@ -78,6 +122,11 @@ check_mode() {
     case $how in
     host) native=$stem/twice ;;
     shared | image | replaceable) native=$stem/library ;;
+    package | stale)
+        divided "$stem" || return 0
+        native=$stem/library
+        options+=("$stem/$how.base")
+        ;;
     esac
     if [ -s "$stem/ends" ] && [ "$native" != "$stem/native" ]; then
         [ "$how" != host ] || native=$stem/native
