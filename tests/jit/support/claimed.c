@@ -58,6 +58,9 @@ static struct tn_jit_module module_of(const struct claimed *w, char body, char t
 
 /* ---- what is linked ---- */
 
+/* Of the members `linked`: bodies also go when other threads let them. */
+static pthread_mutex_t linked_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* The letter of an object's body, if it has one. */
 static char letter_of(const struct tn_linked_object *object)
 {
@@ -73,32 +76,36 @@ static char letter_of(const struct tn_linked_object *object)
 static int note_linked(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     struct claimed *w = context;
-    for (size_t i = 0, at = 0; i < count; i++) {
+    size_t at = 0;
+    pthread_mutex_lock(&linked_lock);
+    for (size_t i = 0; i < count && at < OBJECTS; i++) {
         char body = letter_of(objects[i]);
         while (body && at < OBJECTS && w->linked[at].id)
             at++;
-        if (at == OBJECTS)
-            return tn__fail(err, TN_ENOMEM, "too many objects");
-        if (body) {
+        if (body && at < OBJECTS) {
             w->linked[at].id = objects[i]->id;
             w->linked[at].body = body;
         }
     }
-    return 0;
+    pthread_mutex_unlock(&linked_lock);
+    return at < OBJECTS ? 0 : tn__fail(err, TN_ENOMEM, "too many objects");
 }
 
 static void note_removed(void *context, const struct tn_linked_object *const *objects, size_t count)
 {
     struct claimed *w = context;
+    pthread_mutex_lock(&linked_lock);
     for (size_t i = 0; i < count; i++)
         for (size_t at = 0; at < OBJECTS; at++)
             if (w->linked[at].id == objects[i]->id)
                 w->linked[at].id = 0;
+    pthread_mutex_unlock(&linked_lock);
 }
 
 const char *linked_bodies(const struct claimed *w, char text[BODIES + 1])
 {
     size_t length = 0;
+    pthread_mutex_lock(&linked_lock);
     for (const char *letter = letters; *letter; letter++) {
         bool is_linked = false;
         for (size_t at = 0; at < OBJECTS; at++)
@@ -106,6 +113,7 @@ const char *linked_bodies(const struct claimed *w, char text[BODIES + 1])
         if (is_linked)
             text[length++] = *letter;
     }
+    pthread_mutex_unlock(&linked_lock);
     text[length] = '\0';
     return text;
 }
