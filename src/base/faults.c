@@ -11,29 +11,36 @@
 
 enum { MAX_WORDS = 96 };
 
-static struct {
-    bool active;
+struct plan {
     bool refuse_executable, refuse_fences;
     uint64_t failing_alloc; /* counts down, on all threads, to the allocation that fails; 0: none */
     unsigned count, at;
-    struct {
+    struct word {
         char action;
         bool forever;
     } words[MAX_WORDS];
-} plan;
+};
 
-static bool parse_word(const char *word, size_t length)
+/* The plan may change while other threads make requests, so its members are atomic, one by one: which plan such a
+ * request follows is open. */
+static struct plan plan;
+static bool is_active;
+
+#define GET(member)        __atomic_load_n(&plan.member, __ATOMIC_RELAXED)
+#define SET(member, value) __atomic_store_n(&plan.member, value, __ATOMIC_RELAXED)
+
+static bool parse_word(struct plan *next, const char *word, size_t length)
 {
     char *end;
     switch (*word) {
     case 'a':
-        plan.failing_alloc = strtoull(word + 1, &end, 10);
-        return word[1] >= '0' && word[1] <= '9' && end == word + length && plan.failing_alloc;
+        next->failing_alloc = strtoull(word + 1, &end, 10);
+        return word[1] >= '0' && word[1] <= '9' && end == word + length && next->failing_alloc;
     case 'x':
-        plan.refuse_executable = true;
+        next->refuse_executable = true;
         return length == 1;
     case 'm':
-        plan.refuse_fences = true;
+        next->refuse_fences = true;
         return length == 1;
     case '.':
     case 'h':
@@ -42,41 +49,59 @@ static bool parse_word(const char *word, size_t length)
     case 'N':
     case 'I':
     case 's':
-        if (plan.count == MAX_WORDS || length > 2 || (length == 2 && word[1] != '*'))
+        if (next->count == MAX_WORDS || length > 2 || (length == 2 && word[1] != '*'))
             return false;
-        plan.words[plan.count].action = *word;
-        plan.words[plan.count++].forever = length == 2;
+        next->words[next->count++] = (struct word){*word, length == 2};
         return true;
     default:
         return false;
     }
 }
 
-int tn__os_set_faults(const char *text)
+static bool parse(struct plan *next, const char *text)
 {
-    memset(&plan, 0, sizeof plan);
-    if (!text)
-        return 0;
-    for (;;) {
-        text += strspn(text, " ");
+    while (*(text += strspn(text, " "))) {
         size_t length = strcspn(text, " ");
-        if (!length)
-            break;
-        if (!parse_word(text, length)) {
-            memset(&plan, 0, sizeof plan);
-            return EINVAL;
-        }
+        if (!parse_word(next, text, length))
+            return false;
         text += length;
     }
-    plan.active = true;
-    return 0;
+    return true;
+}
+
+static void publish(const struct plan *next)
+{
+    SET(refuse_executable, next->refuse_executable);
+    SET(refuse_fences, next->refuse_fences);
+    SET(failing_alloc, next->failing_alloc);
+    SET(at, 0);
+    SET(count, next->count);
+    for (unsigned i = 0; i < next->count; i++) {
+        SET(words[i].action, next->words[i].action);
+        SET(words[i].forever, next->words[i].forever);
+    }
+}
+
+int tn__os_set_faults(const char *text)
+{
+    struct plan next = {0};
+    bool is_right = !text || parse(&next, text);
+    __atomic_store_n(&is_active, false, __ATOMIC_RELAXED);
+    publish(is_right ? &next : &(const struct plan){0});
+    __atomic_store_n(&is_active, is_right && text, __ATOMIC_RELEASE);
+    return is_right ? 0 : EINVAL;
+}
+
+static bool has_plan(void)
+{
+    return __atomic_load_n(&is_active, __ATOMIC_ACQUIRE);
 }
 
 bool tn__os_alloc_fault(void)
 {
-    if (!plan.active)
+    if (!has_plan())
         return false;
-    uint64_t left = __atomic_load_n(&plan.failing_alloc, __ATOMIC_RELAXED);
+    uint64_t left = GET(failing_alloc);
     while (left &&
            !__atomic_compare_exchange_n(&plan.failing_alloc, &left, left - 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
@@ -85,7 +110,7 @@ bool tn__os_alloc_fault(void)
 
 bool tn__os_fence_fault(void)
 {
-    return plan.refuse_fences;
+    return GET(refuse_fences);
 }
 
 int tn__os_fault(bool executable, bool *ignore_hint)
@@ -93,17 +118,25 @@ int tn__os_fault(bool executable, bool *ignore_hint)
     return tn__os_transfer_fault(executable, ignore_hint, NULL);
 }
 
+/* The next word of the plan; '.' if there is none. */
+static char take_word(void)
+{
+    for (unsigned at = GET(at); at < GET(count);) {
+        char action = GET(words[at].action);
+        if (GET(words[at].forever) ||
+            __atomic_compare_exchange_n(&plan.at, &at, at + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return action;
+    }
+    return '.';
+}
+
 int tn__os_transfer_fault(bool executable, bool *ignore_hint, bool *half)
 {
-    if (!plan.active)
+    if (!has_plan())
         return 0;
-    if (executable && plan.refuse_executable)
+    if (executable && GET(refuse_executable))
         return EACCES;
-    if (plan.at == plan.count)
-        return 0;
-    char action = plan.words[plan.at].action;
-    if (!plan.words[plan.at].forever)
-        plan.at++;
+    char action = take_word();
     if (action == 'h' && ignore_hint)
         *ignore_hint = true;
     if (action == 's' && half)

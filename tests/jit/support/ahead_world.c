@@ -26,7 +26,8 @@ static int compile(void *module, const struct tn_part_request *request, struct t
 /* ---- idle tasks, run when the test says so ---- */
 
 static struct tn_task *tasks[64];
-static size_t task_count, tasks_run;
+static atomic_size_t task_count; /* threads that are left behind at exit enqueue, too */
+static size_t tasks_run;
 
 bool (*instead)(struct tn_task *task);
 
