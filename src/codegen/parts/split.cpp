@@ -115,6 +115,13 @@ static const Function *function_of(const GlobalAlias &alias)
     return dyn_cast<Function>(alias.getAliasee()->stripPointerCastsAndAliases());
 }
 
+/* True if callers read what lies before a function: data, or the hash of its type (-fsanitize=kcfi, function). */
+static bool has_prefix(const Function &function)
+{
+    return function.hasPrefixData() || function.hasMetadata(LLVMContext::MD_kcfi_type) ||
+           function.hasMetadata(LLVMContext::MD_func_sanitize);
+}
+
 /* True if a stub keeps the function's arguments during the first call. preserve_none passes the eleventh in r11, which
  * stubs use (link/redirect/host_x86_64.c); of AArch64, it leaves x16 and x17 to linkers. */
 static bool can_have_stub(const Function &function)
@@ -122,7 +129,7 @@ static bool can_have_stub(const Function &function)
     tn__saved_references unused;
     bool loses_r11 = function.getCallingConv() == CallingConv::PreserveNone &&
                      Triple(function.getParent()->getTargetTriple()).getArch() == Triple::x86_64;
-    return !loses_r11 && tn__gc_saved_references(wrap(&function), &unused);
+    return !loses_r11 && !has_prefix(function) && tn__gc_saved_references(wrap(&function), &unused);
 }
 
 /* The functions that have to be defined where the data is, with all that depends on them. */
@@ -350,6 +357,10 @@ const char *tn__split::load(const Function &function)
     if (unread.erase(&function) &&
         !(function.isMaterializable() && tn__load_body(const_cast<Function &>(function), message)))
         invalid[&function] = message;
+    /* No flag of the module tells, and its stub has none. */
+    if (bodies.count(&function) && function.hasMetadata(LLVMContext::MD_func_sanitize))
+        invalid[&function] =
+            "callers read its type before it (-fsanitize=function), and a stub has none: it cannot be lazy";
     auto found = invalid.find(&function);
     return found == invalid.end() ? nullptr : found->second.c_str();
 }
@@ -379,6 +390,44 @@ static bool has_other_names(const Module &module)
     });
 }
 
+/* To a part without the definitions, a variable and its alias would be two variables, of which a store to one leaves the
+ * other as it was. Aliases that nothing else may define give way to what they name. */
+static bool has_weak_aliases(const Module &module)
+{
+    return any_of(module.aliases(), [](const GlobalAlias &alias) { return alias.isInterposable(); });
+}
+
+/* What the module keeps for code that the compiler does not understand, such as assembly in a function, is known there
+ * by its own name. */
+static bool keeps_own_names(const Module &module)
+{
+    SmallVector<GlobalValue *, 8> used;
+    collectUsedGlobalVariables(module, used, /*CompilerUsed=*/false);
+    collectUsedGlobalVariables(module, used, /*CompilerUsed=*/true);
+    return any_of(used, [](const GlobalValue *global) { return global->hasLocalLinkage() && tn__is_defined(*global); });
+}
+
+/* The borders of a set of sections are those of one link, of the code that asks and of what is in the set. */
+static bool has_borders_of_sets(const Module &module)
+{
+    return any_of(module.global_values(), [](const GlobalValue &global) {
+        return global.isDeclaration() &&
+               (global.getName().starts_with("__start_") || global.getName().starts_with("__stop_"));
+    });
+}
+
+/* Which functions have a hash before them is said where their bodies are, which may not be read yet. */
+static bool has_hashes(const Module &module)
+{
+    return module.getModuleFlag("kcfi");
+}
+
+static bool cannot_be_divided(const Module &module)
+{
+    return has_hashes(module) || has_other_names(module) || has_weak_aliases(module) || keeps_own_names(module) ||
+           has_borders_of_sets(module);
+}
+
 /* One part defines everything that is visible to others. */
 void tn__split::list_whole()
 {
@@ -396,7 +445,7 @@ void tn__split::list_whole()
 /* ---- the interface ---- */
 
 tn__split::tn__split(Module *module, const char *tag, bool whole)
-    : module(module), opaque(is_opaque(*module)), whole(whole || opaque || has_other_names(*module))
+    : module(module), opaque(is_opaque(*module)), whole(whole || opaque || cannot_be_divided(*module))
 {
     if (this->whole) {
         list_whole();

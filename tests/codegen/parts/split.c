@@ -204,13 +204,13 @@ static const struct {
      "define i64 @run() {\n  %a = call i64 @chosen()\n  ret i64 %a\n}\n",
      3},
     {"initializers in order, and what they set",
-     "@list = internal global i64 0\n"
+     "@list = hidden global i64 0\n"
      "@llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 300, ptr @late, ptr null "
      "}, "
      "{ i32, ptr, ptr } { i32 200, ptr @early, ptr @list }]\n"
      "@llvm.used = appending global [2 x ptr] [ptr @list, ptr @late], section \"llvm.metadata\"\n"
      "define internal void @early() {\n  store i64 3, ptr @list\n  ret void\n}\n"
-     "define internal void @late() {\n  %a = load i64, ptr @list\n  %b = mul i64 %a, 7\n  store i64 %b, ptr @list\n"
+     "define hidden void @late() {\n  %a = load i64, ptr @list\n  %b = mul i64 %a, 7\n  store i64 %b, ptr @list\n"
      "  ret void\n}\n"
      "define i64 @run() {\n  %a = load i64, ptr @list\n  %e = icmp eq i64 %a, 21\n  %y = zext i1 %e to i64\n"
      "  ret i64 %y\n}\n",
@@ -413,14 +413,48 @@ static void refused_as_by_the_compiler(void **state)
     }
 }
 
+/* A module is not divided if that would show. */
+static void whole(void **state)
+{
+    (void)state;
+#define TWO "define i64 @one() {\n  ret i64 1\n}\ndefine i64 @two() {\n  ret i64 2\n}\n"
+    static const struct {
+        const char *what, *ir;
+        bool is_whole;
+    } rows[] = {
+        {"two functions", TWO, false},
+        {"assembly", "module asm \".globl x\"\n" TWO, true},
+        {"common symbols", "@c = common global i64 0\n" TWO, true},
+        {"a weak alias", "@n = global i64 0\n@a = weak alias i64, ptr @n\n" TWO, true},
+        {"a strong alias", "@n = global i64 0\n@a = alias i64, ptr @n\n" TWO, false},
+        {"names for assembly",
+         "@n = internal global i64 0\n@llvm.used = appending global [1 x ptr] [ptr @n], section "
+         "\"llvm.metadata\"\n" TWO,
+         true},
+        {"names that others see",
+         "@n = global i64 0\n@llvm.used = appending global [1 x ptr] [ptr @n], section \"llvm.metadata\"\n" TWO, false},
+        {"borders of a set", "@__start_set = external global i64\n" TWO, true},
+        {"hashes", TWO "!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"kcfi\", i32 1}\n", true},
+        {"names with sizes", "define x86_vectorcallcc i64 @v(i64 %n) {\n  ret i64 %n\n}\n" TWO, true},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn_compile_options options = {DEFAULTS};
+        struct tn__module *module;
+        struct tn_error error;
+        if (tn__module_open("test.ll", rows[i].ir, strlen(rows[i].ir), &options, "7", false, &module, &error))
+            fail_msg("%s: %s", rows[i].what, error.text);
+        if (tn__module_is_whole(module) != rows[i].is_whole)
+            fail_msg("%s: %s", rows[i].what, rows[i].is_whole ? "it is divided" : "it is whole");
+        tn__module_close(module);
+    }
+#undef TWO
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_do_what_the_whole_does),
-        cmocka_unit_test(hard_to_part),
-        cmocka_unit_test(objects_are_the_same),
-        cmocka_unit_test(given_up),
-        cmocka_unit_test(opaque),
+        cmocka_unit_test(parts_do_what_the_whole_does), cmocka_unit_test(hard_to_part), cmocka_unit_test(whole),
+        cmocka_unit_test(objects_are_the_same),         cmocka_unit_test(given_up),     cmocka_unit_test(opaque),
         cmocka_unit_test(refused_as_by_the_compiler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
