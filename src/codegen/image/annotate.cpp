@@ -56,9 +56,12 @@ static unsigned flags_of(const Function &function)
 
 /* ---- which functions are cloned ---- */
 
-/* Tables of labels outside of the function, and code that runs before slots are filled, know one body only. */
-static bool can_clone(const Function &function)
+/* Tables of labels outside of the function, assembly that names it, and code that runs before slots are filled, know one
+ * body only. */
+static bool can_clone(const Function &function, ArrayRef<GlobalValue *> used)
 {
+    if (function.hasLocalLinkage() && is_contained(used, &function))
+        return false;
     for (const BasicBlock &block : function)
         if (block.hasAddressTaken())
             for (const User *user : BlockAddress::lookup(&block)->users())
@@ -106,8 +109,11 @@ struct annotation {
     /* Finds the candidates, and which of them call which. */
     void collect()
     {
+        SmallVector<GlobalValue *, 8> used;
+        collectUsedGlobalVariables(module, used, /*CompilerUsed=*/false);
+        collectUsedGlobalVariables(module, used, /*CompilerUsed=*/true);
         for (Function &function : module)
-            if (tn__is_defined(function) && can_clone(function)) {
+            if (tn__is_defined(function) && can_clone(function, used)) {
                 index[&function] = candidates.size();
                 candidates.emplace_back(function);
             }
@@ -195,8 +201,17 @@ struct annotation {
         return cells.size();
     }
 
+    /* What starts a program calls it from another file, also if all of this one is hidden (-fvisibility=hidden). */
+    void show_main()
+    {
+        Function *main = module.getFunction("main");
+        if (main && tn__is_defined(*main) && !main->hasLocalLinkage())
+            main->setVisibility(GlobalValue::DefaultVisibility);
+    }
+
     tn__mv_counts run()
     {
+        show_main();
         /* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
         for (GlobalValue &global : module.global_values())
             if (!global.hasLocalLinkage() && global.hasDefaultVisibility())

@@ -179,6 +179,10 @@ struct multiplication {
         entry->setVisibility(body.getVisibility());
         entry->setDSOLocal(body.isDSOLocal());
         entry->setUnnamedAddr(body.getUnnamedAddr());
+        if (body.hasPrefixData()) /* callers read what lies before a function: of pointers, that is this one */
+            entry->setPrefixData(body.getPrefixData());
+        for (unsigned kind : {LLVMContext::MD_kcfi_type, LLVMContext::MD_func_sanitize})
+            entry->setMetadata(kind, body.getMetadata(kind));
         body.replaceUsesWithIf(entry, [](const Use &use) { return !isa<BlockAddress>(use.getUser()); });
         body.setName(version_name(family, 0));
         if (tn__is_defined(body)) {
@@ -276,11 +280,15 @@ struct multiplication {
         add_name(function, (as_it_stands + function.getName() + "." + mv.image + ".0").str());
     }
 
-    /* A name that no other file may define, for the table of offers. */
+    /* A name that no other file may define, for the table of offers. Aliases of what others may define are not
+     * allowed; the names of an image are final. */
     void name_entry(GlobalValue &global)
     {
+        Constant *named = &global;
+        while (auto *outer = dyn_cast<GlobalAlias>(named->stripPointerCasts()))
+            named = outer->getAliasee();
         auto *alias = GlobalAlias::create(global.getValueType(), global.getAddressSpace(), GlobalValue::ExternalLinkage,
-                                          global.getName() + "." + mv.image + ".entry", &global, &module);
+                                          global.getName() + "." + mv.image + ".entry", named, &module);
         alias->setVisibility(GlobalValue::HiddenVisibility);
     }
 
