@@ -246,7 +246,7 @@ static int link_with(struct tn_library *library, const struct tn__jit_initialize
     if (!request.symbols)
         return tn__fail(err, TN_ENOMEM, "no memory for a lookup");
     while (request.count < count) {
-        request.symbols[request.count].name = names[request.count];
+        request.symbols[request.count] = (struct tn_wanted){names[request.count], TN_WANTED_HIDDEN, NULL};
         request.count++;
     }
     ask_for_initializers(&request, all);

@@ -360,7 +360,7 @@ static int link_with_entry(struct tn_wanted *entry, struct tn_error *error)
 
 static int look_up(const char *entry, const char *const *roots, void **address, struct tn_error *error)
 {
-    struct tn_wanted wanted = {entry, 0, NULL};
+    struct tn_wanted wanted = {entry, TN_WANTED_HIDDEN, NULL}; /* as with -fvisibility=hidden */
     int rc = roots ? tn__lookup_only(tool_program.library, &wanted, 1, error) : link_with_entry(&wanted, error);
     if (!rc)
         *address = wanted.address;

@@ -128,8 +128,8 @@ int tn__program_settle(struct tn__elf_file *f)
         return FAIL(f, TN_EUNDEF, "nothing that a program comes with opens saved objects");
     if (!image)
         return FAIL(f, TN_EUNDEF, "there is no image with the symbol %s to make a program of", name);
-    if (!main || !main->exported)
-        return FAIL(f, TN_EUNDEF, "a program needs a public function 'main'");
+    if (!main || main->local) /* hidden, with -fvisibility=hidden */
+        return FAIL(f, TN_EUNDEF, "a program needs a function 'main' that is not static");
     fill_program(f, image);
     return join_tls(f);
 }
