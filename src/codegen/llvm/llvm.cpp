@@ -249,6 +249,9 @@ void tn__llvm_ask_for_thread_data(LLVMModuleRef ref)
     Module &module = *unwrap(ref);
     if (module.getPIELevel() != PIELevel::Default)
         module.setModuleFlag(Module::Max, "PIE Level", static_cast<uint32_t>(PIELevel::Default));
+    for (GlobalVariable &variable : module.globals()) /* or it asks for data that threads have from their beginning */
+        if (variable.isThreadLocal())
+            variable.setThreadLocalMode(GlobalVariable::GeneralDynamicTLSModel);
 }
 
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)

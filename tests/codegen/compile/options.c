@@ -131,6 +131,10 @@ static const char counts[] = "@own = thread_local global i32 1\n@inner = interna
                              "!llvm.module.flags = !{!0, !1}\n"
                              "!0 = !{i32 8, !\"PIC Level\", i32 2}\n!1 = !{i32 7, !\"PIE Level\", i32 2}\n";
 
+static const char early[] = "@own = thread_local(initialexec) global i32 1\n"
+                            "define ptr @get() {\n  %p = call ptr @llvm.threadlocal.address.p0(ptr @own)\n"
+                            "  ret ptr %p\n}\n";
+
 /* Each row: a module, options, and what the assembly must and must not hold. */
 static void effects(void **state)
 {
@@ -175,6 +179,8 @@ static void effects(void **state)
         {counts, {X86, .any_threads = 1}, "own@tlsdesc", "__tls_get_addr"},
         {counts, {X86, .any_threads = 1}, "inner@DTPOFF", "@TPOFF"},
         {counts, {X86, .any_threads = 1, .code_model = TN_CODE_LARGE}, "own@tlsdesc", "__tls_get_addr"},
+        {early, {X86}, "own@GOTTPOFF", "tlsdesc"},
+        {early, {X86, .any_threads = 1}, "own@tlsdesc", "TPOFF"},
         {counts, {AARCH64, .any_threads = 1}, "tlsdesc", "tprel"},
         {counts, {RISCV, .any_threads = 1}, "%tlsdesc_load_lo", "tprel"},
         {fold, {X86, .opt_level = 0}, "%rsp", "$7"},
