@@ -112,7 +112,8 @@ TN_API int tn_responsibility_lookup(struct tn_responsibility *responsibility, st
 
 /* Runs what is still to be initialised of the library and of those that it needs, as a lookup does, in the order in
  * which a static program would run it: by priority, then in the order in which inputs were added: objects, archives for
- * their members (those loaded first come first), materializers for what they make. Initializers receive three
+ * their members (those loaded first come first, and what a later archive needs comes behind that), materializers for
+ * what they make. Initializers receive three
  * arguments, as with glibc: those of the session's first call of this function, also in lookups and first calls from
  * then on; before it, they receive 0, NULL and the program's environ. With TN_INITIALIZERS_MANUAL, the initializers of
  * this library alone run, with the arguments of the call. None was run: TN_EINVAL, TN_EREMOVED, TN_ENOTSUP (there are

@@ -19,7 +19,7 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
         .count = section->size / sizeof(uint64_t),
         .priority = section->priority,
         .sequence = sequence,
-        .input = object->input,
+        .input = object->behind,
         .reversed = section->reversed,
         .backwards = section->backwards,
     };

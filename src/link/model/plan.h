@@ -81,6 +81,8 @@ struct tn__object {
                                `unplaced` of the session */
     uint64_t first_call;    /* the sequence of the first of its initializers and finalizers; 0: none */
     uint64_t input;         /* the number of the object, archive or promise that it came with, among the library's */
+    uint64_t behind; /* that of the last input that its link had looked at when it was loaded: it may be needed by
+                               one that comes after its archive */
     struct tn__unwind_table *unwind;
     uint32_t has_calls : 1;     /* the library's lists may contain these */
     uint32_t has_constants : 1; /* to which data that its code has written may point */

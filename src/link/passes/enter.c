@@ -422,6 +422,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     object->owner = owner;
     object->is_made = origin.keeps != NULL;
     object->input = origin.input ? origin.input : ++library->inputs;
+    object->behind = object->input;
     bool has_space = tn__symtab_reserve(&library->symtab, object->data->name_count);
     int code = has_space ? claim_groups(library, object, queue, journal, err) : tn__no_memory(err, object->name);
     if (!code)

@@ -100,6 +100,7 @@ struct tn__link {
     struct tn__tree *loaded;         /* and the addresses of their headers; */
     struct tn__archive *archives;    /* those that it wants, or has wanted, members of, */
     struct tn__archive *scanned;     /* the one that it loads members of, */
+    uint64_t reached;                /* the last of those that it has loaded members of, */
     size_t wanted_members;           /* and how many it still has to load */
     struct tn__unwind_table *tables; /* to be registered */
     struct tn__bound *bounds;

@@ -214,6 +214,8 @@ static int load_member(struct tn__link *link, struct tn_library *library) TN__LO
         return code;
     }
     struct tn__object *member = tn__container_of(link->members.previous, struct tn__object, queued);
+    link->reached = tn__max64(link->reached, archive->number);
+    member->behind = link->reached;
     /* Objects of this link may refer to what it has taken over from them. */
     bool took = library->fall_back_due;
     return took ? tn__link_need_object(link, member) : 0;
