@@ -360,7 +360,8 @@ static int link_with_entry(struct tn_wanted *entry, struct tn_error *error)
 
 static int look_up(const char *entry, const char *const *roots, void **address, struct tn_error *error)
 {
-    struct tn_wanted wanted = {entry, TN_WANTED_HIDDEN, NULL}; /* as with -fvisibility=hidden */
+    bool may_be_hidden = strcmp(entry, "main") == 0; /* as with -fvisibility=hidden */
+    struct tn_wanted wanted = {entry, may_be_hidden ? TN_WANTED_HIDDEN : 0, NULL};
     int rc = roots ? tn__lookup_only(tool_program.library, &wanted, 1, error) : link_with_entry(&wanted, error);
     if (!rc)
         *address = wanted.address;

@@ -56,8 +56,8 @@ static unsigned flags_of(const Function &function)
 
 /* ---- which functions are cloned ---- */
 
-/* Tables of labels outside of the function, assembly that names it, and code that runs before slots are filled, know one
- * body only. */
+/* Tables of labels outside of the function, assembly that names it, and code that runs before slots are filled, know
+ * one body only. */
 static bool can_clone(const Function &function, ArrayRef<GlobalValue *> used)
 {
     if (function.hasLocalLinkage() && is_contained(used, &function))

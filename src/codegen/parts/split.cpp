@@ -390,8 +390,8 @@ static bool has_other_names(const Module &module)
     });
 }
 
-/* To a part without the definitions, a variable and its alias would be two variables, of which a store to one leaves the
- * other as it was. Aliases that nothing else may define give way to what they name. */
+/* To a part without the definitions, a variable and its alias would be two variables, of which a store to one leaves
+ * the other as it was. Aliases that nothing else may define give way to what they name. */
 static bool has_weak_aliases(const Module &module)
 {
     return any_of(module.aliases(), [](const GlobalAlias &alias) { return alias.isInterposable(); });
