@@ -13,11 +13,10 @@
 
 #if defined __x86_64__
 
-/* SSE has MXCSR; x87 has its control word, and flags that only an instruction of x87 may trap on. */
+/* SSE has MXCSR; x87 has a control word, and a status word with the flags. */
 struct tn__float_env {
     uint32_t mxcsr;
-    uint16_t control;
-    uint32_t x87[7]; /* of FNSTENV, if the control word was not the default */
+    uint16_t control, status;
 };
 
 enum { TN__DEFAULT_MXCSR = 0x1f80, TN__DEFAULT_CONTROL = 0x37f };
@@ -25,19 +24,29 @@ enum { TN__DEFAULT_MXCSR = 0x1f80, TN__DEFAULT_CONTROL = 0x37f };
 static inline void tn__float_env_begin(struct tn__float_env *found)
 {
     const uint32_t mxcsr = TN__DEFAULT_MXCSR;
-    const uint16_t control = TN__DEFAULT_CONTROL;
     __asm__ volatile("stmxcsr %0" : "=m"(found->mxcsr));
     __asm__ volatile("fnstcw %0" : "=m"(found->control));
+    __asm__ volatile("fnstsw %0" : "=m"(found->status));
     if (found->mxcsr != mxcsr)
         __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
-    if (found->control != control) /* FNSTENV masks all exceptions, so that FLDCW cannot trap */
-        __asm__ volatile("fnstenv %0\n\tfldcw %1" : "=m"(found->x87) : "m"(control));
+    if (found->control != TN__DEFAULT_CONTROL)
+        __asm__ volatile("fninit");
 }
 
 static inline void tn__float_env_end(const struct tn__float_env *found)
 {
-    if (found->control != TN__DEFAULT_CONTROL)
-        __asm__ volatile("fldenv %0" : : "m"(found->x87));
+    uint16_t control, status;
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    __asm__ volatile("fnstsw %0" : "=m"(status));
+    if (control != found->control || status != found->status) { /* only FLDENV loads flags */
+        struct {
+            uint16_t control, unused, status, others[11];
+        } all;
+        __asm__ volatile("fnstenv %0" : "=m"(all));
+        all.control = found->control;
+        all.status = found->status;
+        __asm__ volatile("fldenv %0" : : "m"(all));
+    }
     __asm__ volatile("ldmxcsr %0" : : "m"(found->mxcsr));
 }
 
