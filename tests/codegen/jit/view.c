@@ -178,7 +178,7 @@ static void mistakes(void **state)
             assert_contains(err.text, "no module of the library defines a function");
             assert_null(out.data);
         }
-        struct tn_jit_view_options options = {.size = sizeof options, .emit = (enum tn_emit)4};
+        struct tn_jit_view_options options = {.size = sizeof options, .emit = (enum tn_emit)(TN_EMIT_FLAT + 1)};
         assert_int_equal(tn_jit_view(jit, NULL, "outer", &options, &out, &err), TN_EINVAL);
         assert_int_equal(tn_jit_view(NULL, NULL, "outer", NULL, &out, &err), TN_EINVAL);
         assert_int_equal(tn_jit_view(jit, NULL, NULL, NULL, &out, &err), TN_EINVAL);
