@@ -35,6 +35,7 @@
 #                 bench-passes, bench-image, bench-packages, bench-heap and bench-gc: some of them. Each draws
 #                 doc/figures.svg anew. bench-gc has other memory managers beside ours where they are installed:
 #                 tools/build/setup.sh install peers
+#                 make bench-baseline: the baseline compiler beside LLVM's level 0 (doc/BASELINE.md)
 #                 make bench-instructions: linking, in instructions, for every format of object files
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86
 #                 BUILD=build/x86
@@ -90,7 +91,7 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 .PHONY: fuzz fuzz-long fuzz-corpus all release setup setup-check musl install install-musl uninstall uninstall-musl \
 	ci ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
 	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-instructions size dist clean distclean help opt-plugin
+	bench-baseline bench-instructions size dist clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -174,7 +175,7 @@ demo:
 	@$(make_in) demo
 
 bench bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-instructions:
+	bench-baseline bench-instructions:
 	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) RELEASE=1 $@

@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 .PHONY: all unit ci ci-build qemu-build test test-build test-slow test-races test-qemu test-aarch64 demo bench \
 	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-instructions size \
+	bench-baseline bench-instructions size \
 	install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
@@ -431,6 +431,8 @@ bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
 bench-link bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
+bench-baseline: all $(addprefix $(BUILD)/tests/programs/bitcode/,lua.bc compress.bc sqlite.bc)
+	@BUILD=$(BUILD) bench/baseline
 bench-instructions: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/instructions
 bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-gc: all
