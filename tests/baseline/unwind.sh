@@ -16,3 +16,12 @@ some "functions of both compilers" "$(grep ' 4 functions; 1 left to LLVM' <<<"$s
 answers "linked by the system's linker" 10 sh -c "${CC:-gcc} '$out/unwind.o' -o '$out/unwind' && '$out/unwind'"
 answers "linked by Tenon" 10 "$BUILD/tenon" run "$out/unwind.o"
 answers "lazily" 10 "$BUILD/tenon" run -O0 --baseline --lazy "$out/unwind.bc"
+
+# The registers of the function that catches an exception, which another compiler has optimised.
+"$LLVM_BIN/clang++" -O0 -emit-llvm -c $here/source/registers.cpp -o "$out/registers.bc" &&
+    g++ -O2 -DGUARD -c $here/source/registers.cpp -o "$out/guard.o" &&
+    "$BUILD/tenon" compile -O0 --baseline "$out/registers.bc" -o "$out/registers.o" || exit 1
+answers "registers, linked by the system's linker" 0 \
+    sh -c "g++ '$out/guard.o' '$out/registers.o' -o '$out/registers' && '$out/registers'"
+answers "registers, linked by Tenon" 0 \
+    "$BUILD/tenon" run "$out/guard.o" "$out/registers.o" "$(g++ -print-file-name=libstdc++.a)"

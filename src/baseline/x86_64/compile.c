@@ -154,7 +154,7 @@ static void compile_blocks(struct tn__x64 *c)
 
 /* ---- the beginning, the end and the frame ---- */
 
-enum { LONGEST_BEGINNING = 64, SAVED = 5, ALIGNMENT = 16, PUSH_SIZE = 1, MOVE_SIZE = 3 };
+enum { LONGEST_BEGINNING = 64, SAVED = 5, ALIGNMENT = 16, PUSH_SIZE = 1, MOVE_SIZE = 3, DATA_FACTOR = 8 };
 
 /* Numbers of registers in DWARF, which are others for the first eight. */
 static const uint8_t dwarf_numbers[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -172,9 +172,11 @@ static void transfer_saved(struct tn__x64 *c, enum tn__x64_op op)
         tn__x64_emit(c, op, 8, (unsigned)__builtin_ctz(left), tn__x64_memory(TN__RBP, saved_at(c, which++)));
 }
 
+/* What is saved follows the variables, where the unwinder's rules count in words. */
 static void emit_end(struct tn__x64 *c)
 {
-    if (!tn__x64_reserve(c, (SAVED + 2) * TN__X64_LONGEST))
+    tn__x64_frame(c, 0, DATA_FACTOR);
+    if (c->failed || !tn__x64_reserve(c, (SAVED + 2) * TN__X64_LONGEST))
         return;
     tn__x64_place_label(c, c->epilogue);
     transfer_saved(c, TN__X64_MOV_RM);
@@ -223,7 +225,6 @@ enum {
     CFA_DEF = 0x0c,
     CFA_DEF_REGISTER = 0x0d,
     CFA_DEF_OFFSET = 0x0e,
-    DATA_FACTOR = 8,
     HEAD = TN__CODE_FRAME_TABLE, /* length, pointer to the common head, start, size, no augmentation */
     TABLE_SIZE = 4,
     LONGEST_FRAME = HEAD + TABLE_SIZE + 16 + SAVED * 6 + 16
