@@ -208,14 +208,6 @@ static void free_shop(struct shop *s)
     tn__x64_scratch_free(s->scratch);
 }
 
-/* Those of one object have one personality. */
-static bool has_other_personality(const struct shop *s)
-{
-    const struct tn__code *code = &s->object.code;
-    return s->flat.personality && code->tables_size &&
-           s->flat.addresses[tn__flat_index(s->flat.personality)].symbol != code->personality;
-}
-
 static int compile_function(struct shop *s, uint32_t number)
 {
     const struct opened *o = s->opened;
@@ -225,8 +217,6 @@ static int compile_function(struct shop *s, uint32_t number)
     int code = tn__flat_read_function(&o->file, number, &s->flat, s->err);
     if (code)
         return code;
-    if (has_other_personality(s))
-        return tn__fail(s->err, TN_ENOTSUP, "'%s' has another personality than others", name->name);
     if (!tn__flat_analyse(&s->flat, &s->analysis) ||
         !tn__grow(NULL, &object->definitions, &object->definition_room, object->code.function_count + 1,
                   sizeof *object->definitions))

@@ -85,6 +85,10 @@ static uint64_t append(struct writing *w, const void *bytes, size_t size, size_t
 static uint32_t append_name(struct writing *w, const char *name)
 {
     size_t at = w->names_size, size = strlen(name) + 1;
+    if (at + size > UINT32_MAX) {
+        fail(w, TN_ENOTSUP, "the names of the object have more than 4 GB");
+        return 0;
+    }
     if (w->failed || !tn__grow(NULL, &w->names, &w->names_room, at + size, 1)) {
         fail(w, TN_ENOMEM, NULL);
         return 0;

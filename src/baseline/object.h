@@ -39,7 +39,7 @@ struct tn__baseline_object {
 
 /* Writes an x86-64 ELF object into an empty buffer. `rest` is NULL, or an object of LLVM that becomes a part of it:
  * names that one of them defines and the other refers to are the same symbol, local ones too. TN_ENOTSUP: the rest is
- * no such object, or has too many sections; TN_ENOMEM. */
+ * no such object, has too many sections, or the names have more than 4 GB; TN_ENOMEM. */
 int tn__baseline_write(const struct tn__baseline_object *object, const struct tn_buffer *rest, struct tn_buffer *out,
                        struct tn_error *err);
 void tn__baseline_object_free(struct tn__baseline_object *object);

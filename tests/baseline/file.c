@@ -102,24 +102,10 @@ static int compile_all(const void *bytes, size_t size, bool whole, struct tn_err
 
 /* ---- wrong bytes ---- */
 
-/* Variables as large as a mutant may ask for take long. */
-static bool is_small(const void *bytes, size_t size)
-{
-    struct tn__flat_file file;
-    uint64_t sum = 0;
-    int code = tn__flat_read(bytes, size, &file, NULL);
-    for (uint32_t i = 0; i < file.data_count; i++)
-        sum += file.data[i].size;
-    tn__flat_file_free(&file);
-    return code || sum < 1 << 20;
-}
-
 /* Whether the file is refused; otherwise all of it was compiled, and shown. */
 static bool is_refused(const void *bytes, size_t size)
 {
     struct tn_error err;
-    if (!is_small(bytes, size))
-        return false;
     int code = compile_all(bytes, size, true, &err), in_parts = compile_all(bytes, size, false, &err);
     if ((code && code != TN_EFORMAT && code != TN_ENOTSUP) || (!code && in_parts))
         fail_msg("%d, %d: %s", code, in_parts, err.text);
@@ -169,7 +155,7 @@ static void test_truncated(void **state)
 
 /* Rules of the tables: a word of the header, or of a row, that breaks one. */
 enum { HEADER, OPERATIONS, SYMBOLS, FUNCTIONS, DATA, POINTERS };
-enum { ROW_0 = 0xfffffffe }; /* as value: what row 0 has there */
+enum { ROW_0 = 0xfffffffe, SYMBOL = 0xfffffffd }; /* as value: what row 0 has there, or that of the symbols */
 
 static const struct {
     size_t table, row, word;
@@ -180,8 +166,10 @@ static const struct {
     {HEADER, 0, 1, 0xffffffff, "ends after the file"},
     {HEADER, 0, 8, 0, "bytes follow its tables"},
     {OPERATIONS, 0, 0, 0xffff, "an operation has no name"},
-    {OPERATIONS, 0, 0, 1, "is unknown"}, /* a name without its first letter */
+    {OPERATIONS, 0, 0, 1, "an operation has no name"}, /* a name without its first letter */
+    {OPERATIONS, 0, 0, SYMBOL, "is unknown"},
     {SYMBOLS, 0, 0, 0xffff, "a symbol has no name"},
+    {SYMBOLS, 0, 0, 1, "a symbol has no name"}, /* likewise */
     {SYMBOLS, 0, 1, 3, "a symbol is of no kind"},
     {SYMBOLS, 0, 1, 0x400, "a symbol is of no kind"},
     {SYMBOLS, 0, 1, 0x20000, "a symbol is of no kind"},
@@ -192,12 +180,12 @@ static const struct {
     {FUNCTIONS, 0, 3, 0xffffffff, "lies elsewhere"},
     {FUNCTIONS, 0, 10, 2, "a function is of no kind"},
     {DATA, 0, 0, 0xffff, "no such symbol"},
-    {DATA, 0, 1, 3, "a variable is of no kind"},
+    {DATA, 0, 1, 2, "a variable is of no kind"},
     {DATA, 0, 1, 17 << 8, "a variable is of no kind"},
     {DATA, 0, 3, 1, "a variable is of no kind"}, /* of more than 4 GB */
     {DATA, 0, 2, 0x7fffffff, "too large"},
-    {DATA, 0, 4, 5, "a variable is of no kind"}, /* more bytes than its size */
-    {DATA, 0, 4, 0, "bytes follow the last variable"},
+    {DATA, 0, 2, 1 << 20, "not all of its bytes"},
+    {DATA, 0, 4, 5, "not all of its bytes"}, /* more than its size */
     {DATA, 1, 5, 2, "ends after the file"},
     {POINTERS, 0, 0, 1, "lies outside of its variable"},
     {POINTERS, 0, 1, 0xffff, "lies outside of its variable, or has no symbol"},
@@ -223,13 +211,55 @@ static void test_refused(void **state)
         memcpy(bytes, built.data, built.size);
         size_t word = 4 * wrong[i].word, first = place_of(wrong[i].table, 0) + word;
         tn__put32(bytes + place_of(wrong[i].table, wrong[i].row) + word,
-                  wrong[i].value == ROW_0 ? tn__get32(bytes + first) : wrong[i].value);
+                  wrong[i].value == ROW_0    ? tn__get32(bytes + first)
+                  : wrong[i].value == SYMBOL ? tn__get32(bytes + place_of(SYMBOLS, 0))
+                                             : wrong[i].value);
         int code = tn__flat_read(bytes, built.size, &file, &err);
         tn__flat_file_free(&file);
         free(bytes);
         if (!code || !strstr(err.text, wrong[i].said))
             fail_msg("case %zu: %d, %s", i, code, err.text);
     }
+}
+
+/* Writes the functions f and g, which have personalities. */
+static void write_personalities(uint32_t first, uint32_t second, struct tn_buffer *out)
+{
+    static const char *const names[] = {"f", "g", "p", "q"};
+    struct tn__flat_inst end = {.op = TN__FLAT_RETURN};
+    struct tn__flat_block block = {0, 1, 0, 0};
+    struct tn__flat_address addresses[] = {{0, 0}, {first, 0}};
+    const struct tn__flat flat = {.insts = &end,
+                                  .inst_count = 1,
+                                  .blocks = &block,
+                                  .block_count = 1,
+                                  .addresses = addresses,
+                                  .address_count = TN_COUNT(addresses),
+                                  .symbols = TN_COUNT(names),
+                                  .personality = TN__FLAT_SYMBOL | 1};
+    struct tn__flat_writer w = {0};
+    struct tn_error err;
+    tn__flat_write_function(&w, 0, &flat);
+    addresses[1].symbol = second;
+    tn__flat_write_function(&w, 1, &flat);
+    for (uint32_t i = 0; i < TN_COUNT(names); i++)
+        tn__flat_write_symbol(&w, &(struct tn__flat_symbol){names[i], TN__FLAT_GLOBAL, 0, 0});
+    check(tn__flat_write_end(&w, out, &err), &err);
+    tn__flat_writer_free(&w);
+}
+
+static void test_personalities(void **state)
+{
+    (void)state;
+    for (int whole = 0; whole < 2; whole++)
+        for (uint32_t second = 2; second < 5; second++) {
+            static const int codes[] = {0, TN_ENOTSUP, TN_EFORMAT};
+            struct tn_buffer bytes;
+            struct tn_error err;
+            write_personalities(2, second, &bytes);
+            assert_int_equal(compile_all(bytes.data, bytes.size, whole, &err), codes[second - 2]);
+            tn_buffer_free(&bytes);
+        }
 }
 
 /* ---- no memory ---- */
@@ -344,8 +374,9 @@ int main(void)
 {
     struct tn_error err;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written_again), cmocka_unit_test(test_refused),   cmocka_unit_test(test_mutants),
-        cmocka_unit_test(test_truncated),     cmocka_unit_test(test_no_memory), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_personalities), cmocka_unit_test(test_written_again), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_mutants),       cmocka_unit_test(test_truncated),     cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_threads),
     };
     if (build_module(&built, &err))
         return puts(err.text), 1;

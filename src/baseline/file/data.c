@@ -7,7 +7,7 @@
 #include "baseline/file/file.h"
 
 /* A section for each kind of variable. */
-enum { ZEROS = TN__FLAT_PLACES, RELOCATED = 2 * TN__FLAT_PLACES, SECTIONS };
+enum { ZEROS = TN__FLAT_PLACES, RELOCATED, SECTIONS };
 enum { NOTE = 2 * SECTIONS + 1, SYMTAB, STRTAB, ALL_SECTIONS }; /* numbers; each section comes with its relocations */
 
 /* With contents, without, and constants that hold addresses. */
@@ -17,10 +17,7 @@ static const struct {
 } kinds[SECTIONS] = {
     [TN__FLAT_WRITABLE] = {".data", ".rela.data", SHF_ALLOC | SHF_WRITE},
     [TN__FLAT_READ_ONLY] = {".rodata", ".rela.rodata", SHF_ALLOC},
-    [TN__FLAT_THREAD_LOCAL] = {".tdata", ".rela.tdata", SHF_ALLOC | SHF_WRITE | SHF_TLS},
-    [ZEROS + TN__FLAT_WRITABLE] = {".bss", ".rela.bss", SHF_ALLOC | SHF_WRITE},
-    [ZEROS + TN__FLAT_READ_ONLY] = {".rodata.zeros", ".rela.rodata.zeros", SHF_ALLOC},
-    [ZEROS + TN__FLAT_THREAD_LOCAL] = {".tbss", ".rela.tbss", SHF_ALLOC | SHF_WRITE | SHF_TLS},
+    [ZEROS] = {".bss", ".rela.bss", SHF_ALLOC | SHF_WRITE},
     [RELOCATED] = {".data.rel.ro", ".rela.data.rel.ro", SHF_ALLOC | SHF_WRITE},
 };
 
@@ -44,13 +41,7 @@ static unsigned kind_of(const struct tn__flat_data *data)
 {
     if (data->place == TN__FLAT_READ_ONLY && data->pointer_count)
         return RELOCATED;
-    return data->byte_count ? data->place : ZEROS + data->place;
-}
-
-/* Constants of zeros have bytes in the object, as there is no read-only section without. */
-static bool has_bytes(unsigned kind)
-{
-    return kind < ZEROS || kind == RELOCATED || kind == ZEROS + TN__FLAT_READ_ONLY;
+    return data->byte_count || data->place == TN__FLAT_READ_ONLY ? data->place : ZEROS;
 }
 
 /* ---- where everything goes ---- */
@@ -118,8 +109,7 @@ static void write_symbols(const struct writing *w, Elf64_Sym *table, char *names
     for (uint32_t i = 0; i < w->file->data_count; i++) {
         const struct tn__flat_data *data = &w->file->data[i];
         Elf64_Sym *symbol = &table[w->numbers[data->symbol]];
-        symbol->st_info =
-            ELF64_ST_INFO(ELF64_ST_BIND(symbol->st_info), data->place == TN__FLAT_THREAD_LOCAL ? STT_TLS : STT_OBJECT);
+        symbol->st_info = ELF64_ST_INFO(ELF64_ST_BIND(symbol->st_info), STT_OBJECT);
         symbol->st_shndx = (Elf64_Half)(2 * kind_of(data) + 1);
         symbol->st_value = w->values[i];
         symbol->st_size = data->size;
@@ -151,7 +141,7 @@ static uint64_t lay_out(const struct writing *w, Elf64_Shdr *headers)
     uint64_t at = sizeof(Elf64_Ehdr);
     for (unsigned k = 0; k < SECTIONS; k++) {
         const struct section *s = &w->sections[k];
-        headers[2 * k + 1] = (Elf64_Shdr){.sh_type = has_bytes(k) ? SHT_PROGBITS : SHT_NOBITS,
+        headers[2 * k + 1] = (Elf64_Shdr){.sh_type = k == ZEROS ? SHT_NOBITS : SHT_PROGBITS,
                                           .sh_flags = kinds[k].flags,
                                           .sh_size = s->size,
                                           .sh_addralign = s->alignment};
@@ -196,6 +186,8 @@ static int write_object(struct writing *w, struct tn_buffer *out, struct tn_erro
     Elf64_Shdr headers[ALL_SECTIONS] = {{0}};
     place_variables(w);
     number_symbols(w);
+    if (1 + w->names_size + size_of_section_names() > UINT32_MAX)
+        return tn__fail(err, TN_ENOTSUP, "the names of the module have more than 4 GB");
     uint64_t end = tn__align_up(lay_out(w, headers), 8);
     uint8_t *bytes = tn__alloc_zeroed(NULL, 1, end + sizeof headers);
     if (!bytes)

@@ -29,9 +29,9 @@ struct tn__flat_symbol {
     uint8_t binding, visibility, flags;
 };
 
-enum tn__flat_place { TN__FLAT_WRITABLE = 0, TN__FLAT_READ_ONLY, TN__FLAT_THREAD_LOCAL, TN__FLAT_PLACES };
+enum tn__flat_place { TN__FLAT_WRITABLE = 0, TN__FLAT_READ_ONLY, TN__FLAT_PLACES };
 
-/* A variable: some bytes, and zeros up to `size`. */
+/* A variable: bytes, and zeros up to `size`. In a file it has all of its bytes, or none if it is writable. */
 struct tn__flat_data {
     uint32_t symbol;
     uint8_t place, alignment; /* the latter as a power of two, up to 16 */
@@ -57,8 +57,22 @@ enum {
     TN__FLAT_POINTER_ROW = 16
 };
 
-/* Of all variables together, and what lies between them. */
+/* Of all variables together, and what lies between them; and the latter, of those that have bytes. */
 #define TN__FLAT_LARGEST_DATA ((uint64_t)1 << 31)
+#define TN__FLAT_MOST_BETWEEN ((uint64_t)1 << 24)
+
+struct tn__flat_extent {
+    uint64_t all, between;
+};
+
+/* Adds a variable, whose size and alignment are possible; returns whether all are small enough. */
+static inline bool tn__flat_extend(struct tn__flat_extent *extent, const struct tn__flat_data *data)
+{
+    uint64_t alignment = (uint64_t)1 << data->alignment;
+    extent->all += data->size + alignment;
+    extent->between += data->byte_count || data->place == TN__FLAT_READ_ONLY ? alignment : 0;
+    return extent->all <= TN__FLAT_LARGEST_DATA && extent->between <= TN__FLAT_MOST_BETWEEN;
+}
 
 /* The first word of a file, "Tnf1". It changes when a number means something else than before, except those of
  * operations, which files name. */
@@ -81,7 +95,8 @@ struct tn__flat_writer {
     /* As they are in the file. */
     struct tn__flat_bytes operations, symbols, functions, data, pointers, names, bodies, contents;
     uint16_t numbers[TN__FLAT_OPS]; /* of operations in the file, counted from 1 */
-    bool no_memory;
+    struct tn__flat_extent extent;  /* of the variables */
+    bool no_memory, is_too_large;
 };
 
 /* Symbols are numbered from 0. */
@@ -89,7 +104,7 @@ void tn__flat_write_symbol(struct tn__flat_writer *w, const struct tn__flat_symb
 void tn__flat_write_function(struct tn__flat_writer *w, uint32_t symbol, const struct tn__flat *flat);
 void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *data,
                          const struct tn__flat_pointer *pointers);
-/* Into an empty buffer. TN_ENOMEM, TN_ENOTSUP: more than 4 GB. */
+/* Into an empty buffer. TN_ENOMEM; TN_ENOTSUP: more than 4 GB, or variables that tn__flat_extend refuses. */
 int tn__flat_write_end(struct tn__flat_writer *w, struct tn_buffer *out, struct tn_error *err);
 void tn__flat_writer_free(struct tn__flat_writer *w);
 
@@ -112,13 +127,14 @@ struct tn__flat_file {
     struct tn__flat_pointer *pointers;
     uint32_t symbol_count, function_count, data_count, pointer_count;
     uint32_t operation_count;
+    uint32_t personality;             /* of its functions: a symbol, counted from 1; 0: none has one */
     uint8_t operations[TN__FLAT_OPS]; /* of each number in the file: that of ops.def */
     uint8_t *defined;                 /* of each symbol: whether the file defines it */
     struct tn__arena arena;
 };
 
-/* *file is to be freed in any case. TN_EFORMAT; TN_ENOTSUP: the file has an operation, or a version, that is unknown;
- * TN_ENOMEM. */
+/* *file is to be freed in any case. TN_EFORMAT; TN_ENOTSUP: the file has an operation that is unknown, or
+ * functions with different personalities; TN_ENOMEM. */
 int tn__flat_read(const void *bytes, size_t size, struct tn__flat_file *file, struct tn_error *err);
 /* A function, well-formed, into a struct whose arrays are used again. Any thread may call this. TN_EFORMAT, TN_ENOMEM.
  */
@@ -132,7 +148,7 @@ void tn__flat_file_free(struct tn__flat_file *file);
 int tn__flat_text(const struct tn__flat_file *file, struct tn_buffer *out, struct tn_error *err);
 
 /* The variables as an x86-64 ELF object, into an empty buffer; `symbols` is the file's table, or one with other names,
- * bindings and visibilities. TN_ENOMEM. */
+ * bindings and visibilities. TN_ENOTSUP: names of more than 4 GB; TN_ENOMEM. */
 int tn__flat_data_object(const struct tn__flat_file *file, const struct tn__flat_symbol *symbols, struct tn_buffer *out,
                          struct tn_error *err);
 

@@ -30,9 +30,11 @@ static int refuse(const struct reading *r, const char *why)
     return tn__fail(r->err, TN_EFORMAT, "flat file: %s", why);
 }
 
+/* Names do not overlap: different ones have no more bytes in all than the table. */
 static const char *name_at(const struct reading *r, uint32_t offset)
 {
-    return offset < r->names.count ? (const char *)r->names.at + offset : NULL;
+    bool is_name = offset < r->names.count && (!offset || !r->names.at[offset - 1]);
+    return is_name ? (const char *)r->names.at + offset : NULL;
 }
 
 static int find_tables(struct reading *r, const uint8_t *bytes, size_t size)
@@ -166,6 +168,22 @@ static uint64_t size_of_body(const struct tn__flat_body *b)
            (uint64_t)b->addresses * ADDRESS;
 }
 
+/* The objects of a module have one personality. One that is none is the verifier's to refuse. */
+static int check_personality(const struct reading *r, const struct tn__flat_body *b)
+{
+    uint32_t index = tn__flat_index(b->personality);
+    if ((b->personality & TN__FLAT_KIND) != TN__FLAT_SYMBOL || index >= b->addresses)
+        return 0;
+    uint32_t symbol = tn__get32(b->bytes + size_of_body(b) - (uint64_t)(b->addresses - index) * ADDRESS);
+    if (symbol >= r->file->symbol_count)
+        return refuse(r, "there is no such symbol");
+    if (r->file->personality && r->file->personality != symbol + 1)
+        return tn__fail(r->err, TN_ENOTSUP, "flat file: '%s' has another personality than others",
+                        r->file->symbols[b->symbol].name);
+    r->file->personality = symbol + 1;
+    return 0;
+}
+
 static int read_functions(struct reading *r)
 {
     struct tn__flat_file *file = r->file;
@@ -194,6 +212,8 @@ static int read_functions(struct reading *r)
         at += size_of_body(&body);
         file->functions[i] = body;
         int code = define(r, body.symbol);
+        if (!code)
+            code = check_personality(r, &body);
         if (code)
             return code;
     }
@@ -204,7 +224,8 @@ static int read_functions(struct reading *r)
 
 /* How much was used of the tables. */
 struct used {
-    uint64_t content, pointer, size;
+    uint64_t content, pointer;
+    struct tn__flat_extent extent;
 };
 
 static int read_variable(struct reading *r, uint32_t number, struct used *used)
@@ -217,11 +238,12 @@ static int read_variable(struct reading *r, uint32_t number, struct used *used)
                                  .byte_count = tn__get32(row + 16),
                                  .pointer_count = tn__get32(row + 20)};
     if (data.place >= TN__FLAT_PLACES || data.alignment > TN__FLAT_MOST_ALIGNMENT || row[6] || row[7] ||
-        data.size > TN__FLAT_LARGEST_DATA || data.byte_count > data.size)
+        data.size > TN__FLAT_LARGEST_DATA)
         return refuse(r, "a variable is of no kind");
-    used->size += data.size + ((uint64_t)1 << data.alignment);
-    if (used->size > TN__FLAT_LARGEST_DATA)
+    if (!tn__flat_extend(&used->extent, &data))
         return refuse(r, "its variables are too large");
+    if (data.byte_count != data.size && (data.byte_count || data.place == TN__FLAT_READ_ONLY))
+        return refuse(r, "a variable has not all of its bytes");
     if (!tn__inside(used->content, data.byte_count, r->contents.count) ||
         !tn__inside(used->pointer, data.pointer_count, r->pointers.count))
         return refuse(r, "a variable ends after the file");
@@ -278,6 +300,10 @@ void tn__flat_file_free(struct tn__flat_file *file)
 
 /* ---- bodies ---- */
 
+/* A member that struct tn__flat gets is provided and decoded here, written in write.c, and shown in text.c. */
+_Static_assert(sizeof(struct tn__flat) == 7 * sizeof(void *) + 14 * sizeof(size_t) + 2 * sizeof(uint64_t),
+               "flat files have all members of functions");
+
 static bool provide(const struct tn__flat_body *b, struct tn__flat *f)
 {
     return tn__grow(NULL, &f->arguments, &f->argument_room, b->arguments, sizeof *f->arguments) &&
@@ -297,8 +323,8 @@ static const uint8_t *copy(void *to, const uint8_t *from, size_t size)
     return from + size;
 }
 
-/* Where each instruction's operands begin, and each block's successors, follows from how many there are. These
- * numbers may be too large in all: the verifier looks at every span. */
+/* Where each instruction's operands begin, and each block's successors, follows from how many there are. Whether blocks
+ * have all instructions, the verifier finds out. */
 static bool decode(const struct tn__flat_file *file, const struct tn__flat_body *b, struct tn__flat *f)
 {
     const uint8_t *at = b->bytes;

@@ -55,13 +55,14 @@ static void put_bytes(struct writing *w, const uint8_t *bytes, size_t size)
 static const char *const types[] = {"void", "i1", "i8", "i16", "i32", "i64", "ptr", "float", "double"};
 static const char *const bindings[] = {"local", "global", "weak"};
 static const char *const visibilities[] = {"", " internal", " hidden", " protected"};
-static const char *const places[] = {"data", "constant", "thread"};
+static const char *const places[] = {"data", "constant"};
 static const char *const conditions[] = {"eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"};
 static const char *const overflows[] = {"sadd", "uadd", "ssub", "usub", "smul", "umul"};
 static const char *const relations[] = {"false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
                                         "uno",   "ueq", "ugt", "uge", "ult", "ule", "une", "true"};
 static const char *const landings[] = {"catch", "filter", "more", "cleanup"};
 _Static_assert(TN_COUNT(landings) == TN__FLAT_LANDING_KINDS, "each kind of a landing has a name");
+_Static_assert(TN_COUNT(places) == TN__FLAT_PLACES, "each place has a name");
 _Static_assert(TN_COUNT(types) == TN__FLAT_TYPES, "each type has a name");
 _Static_assert(TN_COUNT(conditions) == TN__FLAT_CONDITIONS, "each condition has a name");
 

@@ -118,12 +118,20 @@ void tn__flat_write_function(struct tn__flat_writer *w, uint32_t symbol, const s
 void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *data,
                          const struct tn__flat_pointer *pointers)
 {
+    bool has_bytes = data->byte_count || data->place == TN__FLAT_READ_ONLY;
+    uint32_t bytes = has_bytes ? (uint32_t)data->size : 0;
+    w->is_too_large |= !tn__flat_extend(&w->extent, data);
+    if (w->is_too_large)
+        return;
     add32(w, &w->data, data->symbol);
     add4x8(w, &w->data, data->place, data->alignment, 0, 0);
     add64(w, &w->data, data->size);
-    add32(w, &w->data, data->byte_count);
+    add32(w, &w->data, bytes);
     add32(w, &w->data, data->pointer_count);
     add_bytes(w, &w->contents, data->bytes, data->byte_count);
+    uint8_t *zeros = add(w, &w->contents, bytes - data->byte_count);
+    if (zeros)
+        memset(zeros, 0, bytes - data->byte_count);
     for (uint32_t i = 0; i < data->pointer_count; i++) {
         add32(w, &w->pointers, pointers[i].offset);
         add32(w, &w->pointers, pointers[i].symbol);
@@ -149,6 +157,8 @@ int tn__flat_write_end(struct tn__flat_writer *w, struct tn_buffer *out, struct 
     size_t size = TN__FLAT_FILE_WORDS * 4;
     for (size_t i = 0; i < TN_COUNT(tables); i++)
         size += tables[i].bytes->size;
+    if (w->is_too_large)
+        return tn__fail(err, TN_ENOTSUP, "the variables of a flat file have at most 2 GB, and little between them");
     if (size > UINT32_MAX)
         return tn__fail(err, TN_ENOTSUP, "a flat file has at most 4 GB");
     uint8_t *at = w->no_memory ? NULL : tn__alloc(NULL, size);

@@ -167,9 +167,7 @@ int writing::fill(contents &to, uint64_t at, const Constant &value, const Global
 
 static uint8_t place_of(const GlobalVariable &variable)
 {
-    return variable.isThreadLocal() ? TN__FLAT_THREAD_LOCAL
-           : variable.isConstant()  ? TN__FLAT_READ_ONLY
-                                    : TN__FLAT_WRITABLE;
+    return variable.isConstant() ? TN__FLAT_READ_ONLY : TN__FLAT_WRITABLE;
 }
 
 int writing::write_variable(const GlobalVariable &variable)
