@@ -42,7 +42,8 @@ TN_API int tn_build_create(struct tn_build **out, struct tn_error *err);
 TN_API void tn_build_destroy(struct tn_build *build); /* NULL is ignored */
 
 /* Verifies all functions and writes the module as a flat file; after that, it can only be destroyed. TN_EINVAL: the
- * first mistake; TN_EFORMAT: a function is not well-formed; TN_ENOMEM. */
+ * first mistake; TN_EFORMAT: a function is not well-formed; TN_ENOTSUP: a function has 2^30 instructions or values, the
+ * variables more than 2 GB, or the file more than 4 GB; TN_ENOMEM. */
 TN_API int tn_build_finish(struct tn_build *build, struct tn_buffer *flat, struct tn_error *err);
 
 enum {
@@ -128,8 +129,8 @@ enum tn_build_op {
     TN_BUILD_FMUL,
     TN_BUILD_FDIV,
     /* Of one value. */
-    TN_BUILD_BSWAP,
-    TN_BUILD_CTTZ, /* of 0: the width */
+    TN_BUILD_BSWAP, /* from i16 on */
+    TN_BUILD_CTTZ,  /* of 0: the width */
     TN_BUILD_CTLZ,
     TN_BUILD_FNEG,
     TN_BUILD_FABS,
@@ -176,7 +177,7 @@ TN_API uint32_t tn_build_convert(struct tn_build_function *f, enum tn_build_op o
 TN_API uint32_t tn_build_compare(struct tn_build_function *f, enum tn_build_condition condition, uint32_t a,
                                  uint32_t b); /* an i1 */
 TN_API uint32_t tn_build_select(struct tn_build_function *f, uint32_t condition, uint32_t yes, uint32_t no);
-/* *flag: an i1 that says whether the result has been too large. */
+/* *flag: an i1 that says whether the result has been too large. TN_BUILD_SMUL is of integers from i16 on. */
 TN_API uint32_t tn_build_overflow(struct tn_build_function *f, enum tn_build_overflow kind, uint32_t a, uint32_t b,
                                   uint32_t *flag);
 

@@ -99,7 +99,7 @@ enum {
 };
 
 /* In `flags` of calls. */
-enum { TN__FLAT_VARIADIC = 1, TN__FLAT_NO_RETURN = 2 };
+enum { TN__FLAT_VARIADIC = 1 };
 
 struct tn__flat_inst {
     uint8_t op, type, sub, flags;

@@ -184,6 +184,10 @@ static const uint8_t wrong_type[] = {TN_BUILD_F64};
     X(tn_build_return(a.f, 0), "another type")                                                                         \
     X(tn_build_return(a.f, a.d), "another type")                                                                       \
     X(tn_build_trap(a.f), "")                                                                                          \
+    X((tn_build_trap(a.f), tn_build_return(a.f, a.x)), "it has its last instruction")                                  \
+    X(((void)tn_build_data(a.build, "a", 0, NULL, 0, UINT64_C(1) << 30, 1),                                            \
+       tn_build_data(a.build, "b", 0, NULL, 0, UINT64_C(1) << 30, 1)),                                                 \
+      "at most 2 GB")                                                                                                  \
     X(tn_build_unreachable(a.f), "")                                                                                   \
     X((tn_build_begin(a.f, a.second), flag = tn_build_unary(a.f, TN_BUILD_CTTZ, a.x), tn_build_return(a.f, flag),      \
        tn_build_begin(a.f, 1), tn_build_return(a.f, flag)),                                                            \

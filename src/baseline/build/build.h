@@ -80,6 +80,7 @@ struct tn_build {
 /* Notes the first mistake. `function` is that of tenon_build.h. */
 void tn__build_fail(struct tn_build *build, const char *function, const char *why);
 void tn__build_no_memory(struct tn_build *build);
+void tn__build_too_large(struct tn_build *build); /* a function is */
 
 /* The function in the flat form, into a struct whose arrays are used again. False: out of memory. */
 bool tn__build_lay_out(const struct tn_build_function *f, struct tn__flat *flat);

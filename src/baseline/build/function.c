@@ -13,6 +13,9 @@ _Static_assert((int)TN_BUILD_I1 == TN__FLAT_I1 && (int)TN_BUILD_PTR == TN__FLAT_
 
 #define MISTAKE(f, why) tn__build_fail((f)->build, __func__, why)
 
+/* Of a function, and so many instructions and blocks: operands have no larger numbers. */
+enum { MOST_VALUES = TN__FLAT_IMMEDIATE };
+
 /* Whether a call does anything. */
 static bool is_on(const struct tn_build_function *f)
 {
@@ -34,8 +37,11 @@ static bool is_in(const char *types, unsigned type)
 
 static uint32_t add_value(struct tn_build_function *f, struct tn__build_value value)
 {
-    if (f->value_count >= TN__FLAT_IMMEDIATE ||
-        !tn__grow(NULL, &f->values, &f->value_room, f->value_count + 1, sizeof *f->values)) {
+    if (f->value_count >= MOST_VALUES) {
+        tn__build_too_large(f->build);
+        return 0;
+    }
+    if (!tn__grow(NULL, &f->values, &f->value_room, f->value_count + 1, sizeof *f->values)) {
         tn__build_no_memory(f->build);
         return 0;
     }
@@ -108,8 +114,11 @@ uint32_t tn_build_block(struct tn_build_function *f)
 {
     if (!is_on(f))
         return 0;
-    if (f->block_count >= TN__FLAT_IMMEDIATE ||
-        !tn__grow(NULL, &f->blocks, &f->block_room, f->block_count + 1, sizeof *f->blocks)) {
+    if (f->block_count >= MOST_VALUES) {
+        tn__build_too_large(f->build);
+        return 0;
+    }
+    if (!tn__grow(NULL, &f->blocks, &f->block_room, f->block_count + 1, sizeof *f->blocks)) {
         tn__build_no_memory(f->build);
         return 0;
     }
@@ -149,6 +158,10 @@ static uint32_t add(struct tn_build_function *f, const char *function, struct tn
 {
     if (!f->block || f->blocks[f->block - 1].is_ended) {
         tn__build_fail(f->build, function, "there is no block, or it has its last instruction");
+        return 0;
+    }
+    if (f->argument_count + f->inst_count >= MOST_VALUES) {
+        tn__build_too_large(f->build);
         return 0;
     }
     if (!tn__grow(NULL, &f->insts, &f->inst_room, f->inst_count + 1, sizeof *f->insts)) {
@@ -543,8 +556,8 @@ void tn_build_return(struct tn_build_function *f, uint32_t value)
 
 void tn_build_trap(struct tn_build_function *f)
 {
-    if (is_on(f))
-        end(f, __func__, (struct tn__flat_inst){.op = TN__FLAT_TRAP}, NULL, 0);
+    if (is_on(f) && end(f, __func__, (struct tn__flat_inst){.op = TN__FLAT_TRAP}, NULL, 0))
+        end(f, __func__, (struct tn__flat_inst){.op = TN__FLAT_UNREACHABLE}, NULL, 0);
 }
 
 void tn_build_unreachable(struct tn_build_function *f)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include <elf.h>
+
 #include "baseline/build/build.h"
+
+enum { OF_FUNCTIONS = TN_BUILD_LOCAL | TN_BUILD_WEAK | TN_BUILD_HIDDEN }; /* flags */
 
 void tn__build_fail(struct tn_build *build, const char *function, const char *why)
 {
@@ -12,6 +16,12 @@ void tn__build_no_memory(struct tn_build *build)
 {
     if (!build->err.code)
         tn__no_memory(&build->err, NULL);
+}
+
+void tn__build_too_large(struct tn_build *build)
+{
+    if (!build->err.code)
+        tn__fail(&build->err, TN_ENOTSUP, "a function is too large");
 }
 
 int tn_build_create(struct tn_build **out, struct tn_error *err)
@@ -111,7 +121,6 @@ uint32_t tn_build_declare(struct tn_build *build, const char *name, unsigned fla
 
 static uint32_t define(struct tn_build *build, const char *function, const char *name, unsigned flags, unsigned allowed)
 {
-    enum { HIDDEN = 2 };
     if (flags & ~allowed || (flags & TN_BUILD_LOCAL && flags & (TN_BUILD_WEAK | TN_BUILD_HIDDEN)))
         tn__build_fail(build, function, "there are no such flags, or they exclude each other");
     uint32_t symbol = symbol_of(build, function, name, flags);
@@ -126,7 +135,7 @@ static uint32_t define(struct tn_build *build, const char *function, const char 
     s->symbol.binding = flags & TN_BUILD_LOCAL  ? TN__FLAT_LOCAL
                         : flags & TN_BUILD_WEAK ? TN__FLAT_WEAK
                                                 : TN__FLAT_GLOBAL;
-    s->symbol.visibility = flags & TN_BUILD_HIDDEN ? HIDDEN : 0;
+    s->symbol.visibility = flags & TN_BUILD_HIDDEN ? STV_HIDDEN : 0;
     return symbol;
 }
 
@@ -159,7 +168,7 @@ uint32_t tn_build_data(struct tn_build *build, const char *name, unsigned flags,
         tn__build_fail(build, __func__, "there is no such alignment");
     if (length > size || size > TN__FLAT_LARGEST_DATA || (length && !bytes))
         tn__build_fail(build, __func__, "there is no such size");
-    uint32_t symbol = define(build, __func__, name, flags, 15);
+    uint32_t symbol = define(build, __func__, name, flags, OF_FUNCTIONS | TN_BUILD_READ_ONLY);
     struct tn__build_data *data = symbol ? make_data(build, bytes, length) : NULL;
     if (!data)
         return 0;
@@ -223,7 +232,7 @@ struct tn_build_function *tn_build_function(struct tn_build *build, const char *
         good = is_kind(types[i]);
     if (!good)
         tn__build_fail(build, __func__, "there is no such type");
-    uint32_t symbol = define(build, __func__, name, flags, TN_BUILD_LOCAL | TN_BUILD_WEAK | TN_BUILD_HIDDEN);
+    uint32_t symbol = define(build, __func__, name, flags, OF_FUNCTIONS);
     struct tn_build_function *f = symbol ? tn__arena_array(&build->arena, 1, sizeof *f) : NULL;
     if (!f) {
         tn__build_no_memory(build);
