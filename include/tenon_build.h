@@ -30,7 +30,8 @@ extern "C" {
 
 /* Compiles flat files for a JIT (tn_jit_options.compiler), for x86-64. It optimises nothing, so levels make no
  * difference. A file is checked as it is read: TN_EFORMAT says what is wrong with it; TN_ENOTSUP: it has an operation
- * that this version does not know, or a function that is too large. Any thread. */
+ * that this version does not know, a function that is too large, or functions with different personalities. A JIT with
+ * another target than ELF for x86-64, another code model than TN_CODE_SMALL, or passes is TN_ENOTSUP. Any thread. */
 TN_API const struct tn_compiler *tn_baseline_compiler(void);
 
 /* ---- modules ---- */

@@ -296,11 +296,28 @@ static int compile(void *module, const struct tn_part_request *request, struct t
 
 /* ---- options ---- */
 
+static bool is_target(const char *triple)
+{
+    /* Of x86_64-...: other formats than ELF, and another size of pointers. */
+    static const char *const others[] = {"apple", "darwin", "macos", "ios",   "windows", "win32",
+                                         "mingw", "cygwin", "uefi",  "macho", "coff",    "x32"};
+    static const char arch[] = "x86_64";
+    size_t length = sizeof arch - 1;
+    if (strncmp(triple, arch, length) != 0 || (triple[length] && triple[length] != '-'))
+        return false;
+    for (size_t i = 0; i < TN_COUNT(others); i++)
+        if (strstr(triple, others[i]))
+            return false;
+    return true;
+}
+
 static int check(void *context, const struct tn_compile_options *options, struct tn_error *err)
 {
     (void)context;
-    if (options->triple ? strncmp(options->triple, "x86_64", 6) != 0 : !tn__baseline_runs_here)
-        return tn__fail(err, TN_ENOTSUP, "the baseline compiler makes code for x86-64 only");
+    if (options->triple ? !is_target(options->triple) : !tn__baseline_runs_here)
+        return tn__fail(err, TN_ENOTSUP, "the baseline compiler makes code for x86-64 and ELF only");
+    if (options->code_model != TN_CODE_SMALL)
+        return tn__fail(err, TN_ENOTSUP, "the baseline compiler has the small code model only");
     if (options->emit != TN_EMIT_OBJECT || options->passes || options->hook)
         return tn__fail(err, TN_ENOTSUP, "the baseline compiler has no passes, and makes objects only");
     return 0;

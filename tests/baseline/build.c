@@ -32,6 +32,38 @@ static void test_runs(void **state)
     }
 }
 
+/* ---- targets ---- */
+
+static void test_targets(void **state)
+{
+    static const struct {
+        const char *triple;
+        enum tn_code_model model;
+        const char *said; /* NULL: it is a target */
+    } targets[] = {
+        {"x86_64", TN_CODE_SMALL, NULL},
+        {"x86_64-unknown-linux-gnu", TN_CODE_SMALL, NULL},
+        {"x86_64-linux-musl", TN_CODE_SMALL, NULL},
+        {"x86_64-linux-gnux32", TN_CODE_SMALL, "ELF only"},
+        {"x86_64-pc-windows-msvc", TN_CODE_SMALL, "ELF only"},
+        {"x86_64-w64-mingw32", TN_CODE_SMALL, "ELF only"},
+        {"x86_64-apple-macosx14", TN_CODE_SMALL, "ELF only"},
+        {"x86_64h-apple-macosx14", TN_CODE_SMALL, "ELF only"},
+        {"aarch64-linux-gnu", TN_CODE_SMALL, "ELF only"},
+        {"x86_64-linux-gnu", TN_CODE_MEDIUM, "small code model"},
+        {"x86_64-linux-gnu", TN_CODE_LARGE, "small code model"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        struct tn_compile_options options = {.size = sizeof options, .triple = targets[i].triple};
+        struct tn_error err = {0};
+        options.code_model = targets[i].model;
+        int code = tn_baseline_compiler()->check(NULL, &options, &err);
+        if (targets[i].said ? code != TN_ENOTSUP || !strstr(err.text, targets[i].said) : code)
+            fail_msg("%s: %d, %s", targets[i].triple, code, err.text);
+    }
+}
+
 /* ---- mistakes ---- */
 
 /* A function of an i32, a double and a pointer, with a second block, at the beginning of the first. */
@@ -248,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_targets),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_after_mistakes),
     };
