@@ -54,8 +54,11 @@ struct writing {
 
 } // namespace
 
+/* What is left out is no error of the module. */
 int writing::refuse(const GlobalValue &global, const char *why)
 {
+    if (tell)
+        return TN_ENOTSUP;
     return tn__fail(err, TN_ENOTSUP, "%s: the flat form cannot hold '%s': %s", module.getModuleIdentifier().c_str(),
                     global.getName().str().c_str(), why);
 }
@@ -245,9 +248,11 @@ int writing::write_symbols()
 int writing::write_all()
 {
     for (Function &function : module)
-        if (!function.isDeclarationForLinker())
-            if (int code = write_function(function))
+        if (!function.isDeclarationForLinker()) {
+            int code = write_function(function);
+            if (code && !(code == TN_ENOTSUP && tell))
                 return code;
+        }
     for (const GlobalVariable &variable : module.globals()) {
         int code = variable.isDeclarationForLinker() ? 0 : write_variable(variable);
         if (code && !(code == TN_ENOTSUP && tell))
@@ -264,7 +269,7 @@ int tn__flatten_file(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_ref,
     const char *name = module.getModuleIdentifier().c_str();
     if (const char *why = tn__flatten_refuses(module, machine))
         return tn__fail(err, TN_ENOTSUP, "%s: the flat form cannot hold this module: %s", name, why);
-    if (!module.alias_empty() || !module.ifunc_empty())
+    if (!tell && (!module.alias_empty() || !module.ifunc_empty()))
         return tn__fail(
             err, TN_ENOTSUP, "%s: the flat form cannot hold '%s': it is an alias", name,
             (module.alias_empty() ? module.ifuncs().begin()->getName() : module.aliases().begin()->getName())

@@ -38,8 +38,8 @@ int tn__flatten_module(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__l
                        struct tn__baseline_object *object, struct tn__flattened *done, struct tn_error *err);
 
 /* Writes a module as a flat file into an empty buffer. Without `tell`, something that the flat form cannot hold is
- * TN_ENOTSUP, with the name of the function or variable and the reason; with it, such functions and variables are
- * left out, as if they were defined elsewhere. The module is of no more use than to be disposed of. TN_ENOMEM. */
+ * TN_ENOTSUP, with its name and the reason; with it, such functions, variables, aliases and ifuncs are left out, as if
+ * they were defined elsewhere. The module is of no more use than to be disposed of. TN_ENOMEM. */
 int tn__flatten_file(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__left_function *tell, void *context,
                      struct tn_buffer *out, struct tn_error *err);
 

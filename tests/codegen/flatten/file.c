@@ -167,8 +167,40 @@ static void test_programs(void **state)
     }
 }
 
+/* What is left out is as if it were defined elsewhere, and no error. */
+static void test_left_out(void **state)
+{
+    static const char text[] = "target triple = \"x86_64-linux-gnu\"\n"
+                               "@data = global i32 1\n"
+                               "@own = thread_local global i32 1\n"
+                               "@other = alias i32, ptr @data\n"
+                               "define ptr @f() {\n ret ptr @other\n}\n"
+                               "define x86_fp80 @left(x86_fp80 %x) {\n ret x86_fp80 %x\n}\n";
+    const struct tn_compile_options options = {.size = sizeof options};
+    struct tn__target target = {0};
+    struct tn_buffer bytes = {0};
+    struct tn__flat_file file;
+    struct tn_error err = {0};
+    uint64_t left = 0;
+    (void)state;
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = parse_module(context, text, sizeof text - 1);
+    check(tn__target_open(&target, &options, LLVMGetTarget(module), &err), &err);
+    check(tn__flatten_file(module, target.machine, count_left, &left, &bytes, &err), &err);
+    assert_int_equal(err.code, 0);
+    assert_int_equal(left, 1);
+    check(tn__flat_read(bytes.data, bytes.size, &file, &err), &err);
+    assert_int_equal(file.function_count, 1);
+    assert_int_equal(file.data_count, 1);
+    tn__flat_file_free(&file);
+    tn_buffer_free(&bytes);
+    tn__target_close(&target);
+    LLVMDisposeModule(module);
+    LLVMContextDispose(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs), cmocka_unit_test(test_left_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
