@@ -3,6 +3,8 @@
 /* Whether a flat function is well-formed. Analysis and compilation check nothing that is checked here: every index,
  * type and number of operands, the shape of blocks, and that definitions dominate uses. */
 
+#include <stdlib.h>
+
 #include "baseline/analyse.h"
 
 const struct tn__flat_row tn__flat_rows[TN__FLAT_OPS] = {
@@ -71,6 +73,12 @@ static int check_kind(const struct check *c, uint32_t kind, uint32_t bytes)
     if (copied ? type != TN__FLAT_PTR || bytes > LARGEST_FRAME : bytes != 0)
         return refuse(c, "an argument has no such size");
     return 0;
+}
+
+/* Of all arguments of a function or a call. */
+static int check_size(const struct check *c, uint64_t bytes)
+{
+    return bytes < LARGEST_FRAME ? 0 : refuse(c, "its arguments are too large");
 }
 
 static int check_letter(const struct check *c, char letter, uint32_t k)
@@ -173,7 +181,7 @@ static int check_call(const struct check *c)
         code = check_kind(c, operands[k + 1], operands[k + 2]);
         bytes += operands[k + 2];
     }
-    return code || bytes < LARGEST_FRAME ? code : refuse(c, "its arguments are too large");
+    return code ? code : check_size(c, bytes);
 }
 
 static int check_return(const struct check *c)
@@ -186,6 +194,30 @@ static int check_return(const struct check *c)
         counts[tn__flat_is_float(operands[k + 1] & TN__FLAT_KIND_TYPE)]++;
     }
     return code || (counts[0] <= 2 && counts[1] <= 2) ? code : refuse(c, "it returns too much");
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The numbers of the cases differ in the bits that the type has. */
+static int check_switch(const struct check *c)
+{
+    const uint32_t *operands = c->flat->operands + c->inst->first + 1;
+    unsigned unused = 64 - 8 * tn__flat_size(c->inst->type);
+    size_t count = c->inst->count - 1, i = 1;
+    uint64_t *cases = tn__alloc(NULL, (count + 1) * sizeof *cases);
+    if (!cases)
+        return tn__no_memory(c->err, NULL);
+    for (size_t k = 0; k < count; k++)
+        cases[k] = tn__flat_number(c->flat, operands[k]) << unused;
+    qsort(cases, count, sizeof *cases, compare_numbers);
+    while (i < count && cases[i] != cases[i - 1])
+        i++;
+    tn__free(NULL, cases);
+    return i >= count ? 0 : refuse(c, "two of its cases are equal");
 }
 
 static int check_phi(const struct check *c)
@@ -278,6 +310,8 @@ static int check_one(const struct check *c)
         return check_call(c);
     case TN__FLAT_RESULT:
         return check_result(c);
+    case TN__FLAT_SWITCH:
+        return check_switch(c);
     case TN__FLAT_RETURN:
         return check_return(c);
     case TN__FLAT_VA_START:
@@ -392,10 +426,13 @@ static int check_personality(const struct check *c)
 
 static int check_arguments(const struct check *c)
 {
+    uint64_t bytes = 0;
     int code = c->flat->personality ? check_personality(c) : 0;
-    for (size_t i = 0; !code && i < c->flat->argument_count; i++)
+    for (size_t i = 0; !code && i < c->flat->argument_count; i++, bytes += 8) {
         code = check_kind(c, c->flat->arguments[i].kind, c->flat->arguments[i].bytes);
-    return code;
+        bytes += c->flat->arguments[i].bytes;
+    }
+    return code ? code : check_size(c, bytes);
 }
 
 /* ---- dominance: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" ---- */

@@ -339,6 +339,40 @@ static void test_refused(void **state)
     }
 }
 
+static void refuse(struct tn__flat *flat, const char *said)
+{
+    struct tn_error err = {0};
+    assert_int_equal(tn__flat_verify(flat, &err), TN_EFORMAT);
+    if (!strstr(err.text, said))
+        fail_msg("%s", err.text);
+    tn__flat_free(flat);
+}
+
+/* Two cases of a switch have the same number, or have it in the bits that count. */
+static void test_equal_cases(void **state)
+{
+    (void)state;
+    for (unsigned is_wide = 0; is_wide < 2; is_wide++) {
+        struct tn__flat flat;
+        make(&walk, &flat);
+        flat.constants[0] = UINT64_C(0x100000002);
+        flat.operands[flat.insts[5].first + 5] = is_wide ? C(0) : I(2);
+        refuse(&flat, "two of its cases are equal");
+    }
+}
+
+/* Each argument has a size that one may have; all together are larger than 32 bits can say. */
+static void test_large_arguments(void **state)
+{
+    struct tn__flat flat;
+    (void)state;
+    make(&sum, &flat);
+    for (unsigned i = 0; i < 17; i++)
+        APPEND(&flat, arguments, argument_count, argument_room,
+               (struct tn__flat_argument){TN__FLAT_PTR | TN__FLAT_BY_VALUE, 1 << 28});
+    refuse(&flat, "its arguments are too large");
+}
+
 static void test_no_memory(void **state)
 {
     static const struct function *const functions[] = {&sum, &walk, &guarded};
@@ -366,10 +400,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_mutants),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_calls),           cmocka_unit_test(test_refused), cmocka_unit_test(test_equal_cases),
+        cmocka_unit_test(test_large_arguments), cmocka_unit_test(test_mutants), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
