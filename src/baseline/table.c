@@ -118,15 +118,29 @@ static uint32_t put_actions(struct actions *a, const struct tn__flat_inst *landi
     return start + 1;
 }
 
-/* Sites of one landing have the same actions. */
-static void put_all_actions(struct actions *a, struct tn__code_site *sites, size_t count)
+/* Sites of one landing have the same actions, which this finds. */
+static bool measure_actions(struct actions *a, struct tn__code_site *sites, size_t count)
 {
+    uint32_t *of_landings = tn__alloc(NULL, a->flat->inst_count * sizeof *of_landings);
+    if (!of_landings)
+        return false;
+    memset(of_landings, 0xff, a->flat->inst_count * sizeof *of_landings);
     for (size_t i = 0; i < count; i++) {
-        size_t same = i;
-        while (same > 0 && sites[same - 1].inst != sites[i].inst)
-            same--;
-        sites[i].action = same ? sites[same - 1].action : put_actions(a, &a->flat->insts[sites[i].inst]);
+        uint32_t *action = &of_landings[sites[i].inst];
+        if (*action == UINT32_MAX)
+            *action = put_actions(a, &a->flat->insts[sites[i].inst]);
+        sites[i].action = *action;
     }
+    tn__free(NULL, of_landings);
+    return true;
+}
+
+/* Only the first site of a landing has actions that begin where those before it end. */
+static void put_all_actions(struct actions *a, const struct tn__code_site *sites, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].action == a->table.size + 1)
+            put_actions(a, &a->flat->insts[sites[i].inst]);
 }
 
 /* ---- sites ---- */
@@ -183,7 +197,8 @@ bool tn__code_add_table(struct tn__code *code, const struct tn__flat *flat, cons
 {
     struct actions measured = {.flat = flat, .types = types};
     struct table all = {0}, measured_sites = {0};
-    put_all_actions(&measured, sites, count);
+    if (!measure_actions(&measured, sites, count))
+        return false;
     put_sites(&measured_sites, sites, count, size);
     uint32_t type_bytes = TYPE_SIZE * (uint32_t)types->count;
     uint32_t to_types = 1 + length_of(measured_sites.size) + measured_sites.size + measured.table.size + type_bytes;
