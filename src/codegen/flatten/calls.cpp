@@ -195,9 +195,6 @@ void tn__walk::call_memory(const MemIntrinsic &intrinsic, const char *name)
 {
     unsigned length_type = f.type_of(intrinsic.getLength()->getType());
     bool is_set = isa<MemSetInst>(intrinsic);
-    const Function *own = f.module.getFunction(name);
-    if (own && !own->isDeclaration()) /* it may copy itself, or call what does: LLVM copies little without a call */
-        return (void)refuse("a copy in a module that defines such functions");
     uint32_t length = copied(intrinsic.getLength(), length_type), callee = f.library_function(name);
     if (f.type_of(intrinsic.getRawDest()->getType()) == TN__FLAT_VOID ||
         f.type_of(intrinsic.getOperand(1)->getType()) == TN__FLAT_VOID)

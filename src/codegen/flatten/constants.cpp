@@ -141,9 +141,13 @@ uint32_t tn__flattener::address_of(const GlobalValue *global, int64_t addend)
     return TN__FLAT_SYMBOL | uint32_t(flat.address_count++);
 }
 
+/* A function that the module defines may be the one at hand, or call it: LLVM makes few such calls. */
 uint32_t tn__flattener::library_function(const char *name)
 {
-    if (const GlobalValue *global = module.getNamedValue(name))
+    const GlobalValue *global = module.getNamedValue(name);
+    if (global && !global->isDeclaration())
+        return refuse("a call of a library function that the module defines");
+    if (global)
         return address_of(global, 0);
     auto [found, is_new] = libcalls.try_emplace(name, uint32_t(object.symbol_count));
     if (is_new) {

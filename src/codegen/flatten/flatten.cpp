@@ -185,8 +185,8 @@ bool tn__walk::find_access(const Value *pointer, Type *type, bool is_atomic, Ali
     for (const tn__leaf &leaf : leaves)
         if (leaf.offset == tn__leaf::NOWHERE)
             return refuse("a vector of bits in memory");
-    if (is_atomic && (type->isAggregateType() || !is_aligned(type, align)))
-        return refuse("an atomic access that is not aligned");
+    if (is_atomic && (type->isAggregateType() || type->isVectorTy() || !is_aligned(type, align)))
+        return refuse("an atomic access of several values, or one that is not aligned");
     return true;
 }
 

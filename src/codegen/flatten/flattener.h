@@ -75,6 +75,7 @@ struct tn__flattener {
     uint32_t constant_part(const llvm::Constant *constant, unsigned part);
     uint32_t number(uint64_t value);
     uint32_t address_of(const llvm::GlobalValue *global, int64_t addend);
+    /* 0, and `why`, if the module defines it. */
     uint32_t library_function(const char *name);
 
     bool refuse(const char *reason)
