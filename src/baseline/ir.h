@@ -215,6 +215,12 @@ static inline unsigned tn__flat_size(unsigned type)
     return sizes[type];
 }
 
+/* Bits of a value. */
+static inline unsigned tn__flat_width(unsigned type)
+{
+    return type == TN__FLAT_I1 ? 1 : 8 * tn__flat_size(type);
+}
+
 /* The type of a value; TN__FLAT_VOID for an instruction without a result. */
 static inline unsigned tn__flat_type_of(const struct tn__flat *flat, uint32_t value)
 {

@@ -28,11 +28,6 @@ void tn__walk::give(const Instruction &instruction, const tn__leaves &leaves, Ar
 
 /* ---- bits of scalars as others ---- */
 
-static unsigned width_of(unsigned type)
-{
-    return type == TN__FLAT_I1 ? 1 : 8 * tn__flat_size(type);
-}
-
 /* The integer that has a scalar's bits. */
 static unsigned bits_type(unsigned type)
 {
@@ -50,7 +45,7 @@ static uint32_t reinterpret(tn__walk &w, uint32_t value, unsigned from, unsigned
 static SmallVector<uint32_t, 4> pack(tn__walk &w, const Value *value, const tn__leaves &leaves)
 {
     SmallVector<uint32_t, 4> words;
-    unsigned width = width_of(leaves[0].type), type = bits_type(leaves[0].type);
+    unsigned width = tn__flat_width(leaves[0].type), type = bits_type(leaves[0].type);
     for (unsigned i = 0; i < leaves.size(); i++) {
         unsigned shift = i * width % 64;
         uint32_t bits = reinterpret(w, w.part_of(value, i, leaves[i].type), leaves[i].type, type);
@@ -73,7 +68,7 @@ void tn__walk::flatten_bits(const CastInst &instruction)
     const Value *value = instruction.getOperand(0);
     if (!f.leaves_of(value->getType(), 0, from) || !f.leaves_of(instruction.getType(), 0, to))
         return;
-    unsigned width = width_of(to[0].type), type = bits_type(to[0].type);
+    unsigned width = tn__flat_width(to[0].type), type = bits_type(to[0].type);
     if (from.size() == to.size()) {
         own(instruction);
         for (unsigned i = 0; i < to.size(); i++) {

@@ -10,20 +10,13 @@
 
 using namespace llvm;
 
-enum { TO_ZERO, TO_SIGN };
-
 /* ---- operands ---- */
-
-static unsigned width_of(unsigned type)
-{
-    return type == TN__FLAT_I1 ? 1 : 8 * tn__flat_size(type);
-}
 
 /* The operand with defined bits above its width. */
 uint32_t tn__walk::extended(const Value *value, unsigned type, bool is_signed)
 {
     uint32_t operand = part_of(value, 0, type);
-    unsigned width = value->getType()->getIntegerBitWidth(), more = width_of(type) - width;
+    unsigned width = value->getType()->getIntegerBitWidth(), more = tn__flat_width(type) - width;
     if (!more)
         return operand;
     if (!is_signed)
@@ -106,7 +99,7 @@ void tn__walk::flatten_odd_store(const StoreInst &store)
     unsigned type = f.type_of(value->getType()), bytes = (value->getType()->getIntegerBitWidth() + 7) / 8;
     if (store.isAtomic() || f.type_of(store.getPointerOperand()->getType()) == TN__FLAT_VOID)
         return (void)refuse("an integer of another width");
-    uint32_t all = extended(value, type, TO_ZERO), base = part_of(store.getPointerOperand(), 0, TN__FLAT_PTR);
+    uint32_t all = extended(value, type, false), base = part_of(store.getPointerOperand(), 0, TN__FLAT_PTR);
     for (unsigned at = 0; at < bytes; at += tn__flat_size(piece_type(bytes - at))) {
         unsigned piece = piece_type(bytes - at);
         uint32_t bits = at ? combine(TN__FLAT_LSHR, type, {all, f.number(8 * at)}) : all;
@@ -121,7 +114,7 @@ void tn__walk::flatten_odd_store(const StoreInst &store)
 void tn__walk::flatten_odd_switch(const SwitchInst &choice)
 {
     unsigned type = f.type_of(choice.getCondition()->getType());
-    uint32_t value = extended(choice.getCondition(), type, TO_ZERO);
+    uint32_t value = extended(choice.getCondition(), type, false);
     add(TN__FLAT_SWITCH, type);
     put(value);
     add_successor(choice.getDefaultDest());
