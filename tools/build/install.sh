@@ -142,6 +142,9 @@ done
 for page in doc/*.md doc/figures.svg; do
     put 644 "$page" "$DOCDIR/doc"
 done
+for page in doc/tutorial/*.md; do
+    put 644 "$page" "$DOCDIR/doc/tutorial"
+done
 # What products contain besides: README says which of them. Where packages are not Debian's, their users have them.
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc
 put 755 tools/gc-report "$DOCDIR"
