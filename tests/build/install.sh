@@ -223,7 +223,7 @@ answers "the example of IR runs from there" "Hello! 12 factorial is 479001600" \
 
 readme=$root/share/doc/tenon/README.md
 mkdir "$work/readme"
-for name in host plugin jit tree; do
+for name in host jit tree; do
     sed -n "/^\/\* $name\.c\(:.*\| \)\*\/$/,/^\`\`\`$/p" "$readme" | sed '$d' >"$work/readme/$name.c"
 done
 # Each line that begins with a prompt, with comments and the name of Debian's clang taken off.
