@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Setting up leaves the packages of a machine as they are: apt itself is asked, about a machine that has LLVM 14's
-# unwinder, which excludes ours.
+# Setting up leaves the packages of a machine as they are: apt itself is asked, about machines without an unwinder of
+# LLVM's and with that of LLVM 14, which excludes ours, whichever this machine has.
 
 set -u
 work=$(mktemp -d)
@@ -15,9 +15,9 @@ if ! apt-cache show "$ours" >"$work/known" 2>&1; then
     exit 0
 fi
 
-# This machine's packages without our unwinder, and with the lines given.
+# This machine's packages without any version of LLVM's unwinder and of libc++, which needs it, and with the lines given.
 machine_with() {
-    awk -v RS= -v ORS='\n\n' -v ours="Package: $ours\n" 'index($0, ours) != 1' /var/lib/dpkg/status >"$work/status"
+    awk -v RS= -v ORS='\n\n' '!/^Package: lib(unwind|c\+\+(abi)?(1)?)-[0-9]/' /var/lib/dpkg/status >"$work/status"
     cat >>"$work/status"
     echo "Dir::State::status \"$work/status\";" >"$work/apt.conf"
 }
