@@ -15,7 +15,7 @@ if ! apt-cache show "$ours" >"$work/known" 2>&1; then
     exit 0
 fi
 
-# This machine's packages without any version of LLVM's unwinder and of libc++, which needs it, and with the lines given.
+# This machine's packages without LLVM's unwinders, without libc++, which needs one, and with the lines given.
 machine_with() {
     awk -v RS= -v ORS='\n\n' '!/^Package: lib(unwind|c\+\+(abi)?(1)?)-[0-9]/' /var/lib/dpkg/status >"$work/status"
     cat >>"$work/status"
