@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The command.
+ *
+ *     dowel                         a prompt
+ *     dowel FILE                    runs a program
+ *     dowel build FILE -o PROGRAM   writes an executable */
+
+#include <editline/readline.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dowel.h"
+
+static const char usage[] = "usage: dowel [--cache FOLDER] [--gdb] [--perf] [FILE]\n"
+                            "       dowel build FILE -o PROGRAM\n";
+
+static char *read_file(const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = fopen(path, "r"), *out = file ? open_memstream(&text, &length) : NULL;
+    if (!out)
+        return file ? (fclose(file), NULL) : NULL;
+    char bytes[4096];
+    for (size_t count; (count = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        fwrite(bytes, 1, count, out);
+    fclose(file);
+    fclose(out);
+    return text;
+}
+
+static bool run_file(struct session *s, const char *path)
+{
+    char *text = read_file(path);
+    if (!text)
+        return fprintf(stderr, "dowel: %s cannot be read\n", path), false;
+    bool good = run_text(s, path, text);
+    free(text);
+    return good;
+}
+
+/* ---- the prompt ---- */
+
+/* A line, or NULL at the end; from a file or a pipe without a prompt. */
+static char *read_line(const char *prompt)
+{
+    char *line = NULL;
+    size_t size = 0;
+    if (isatty(0))
+        return readline(prompt);
+    if (getline(&line, &size, stdin) >= 0)
+        return line;
+    free(line);
+    return NULL;
+}
+
+/* Lines, until every bracket is closed. */
+static char *read_text(void)
+{
+    char *text = read_line("dowel> ");
+    while (text && !is_complete(text)) {
+        char *more = read_line("  ...> "), *both = NULL;
+        if (more && asprintf(&both, "%s\n%s", text, more) < 0)
+            both = NULL;
+        free(more);
+        if (!both)
+            break;
+        free(text);
+        text = both;
+    }
+    if (text && *text && isatty(0))
+        add_history(text);
+    return text;
+}
+
+static void time_line(struct session *s, const char *text)
+{
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    run_text(s, "prompt", text);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%.3f ms\n", (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6);
+}
+
+static void command(struct session *s, const char *line)
+{
+    char word[16] = "", rest[1000] = "";
+    sscanf(line, "%15s %999[^\n]", word, rest);
+    if (strcmp(word, ":ir") == 0)
+        show_code(s, rest, TN_EMIT_LLVM);
+    else if (strcmp(word, ":asm") == 0)
+        show_code(s, rest, TN_EMIT_ASM);
+    else if (strcmp(word, ":time") == 0)
+        time_line(s, rest);
+    else if (strcmp(word, ":gc") == 0)
+        show_heap(s);
+    else if (strcmp(word, ":tier") == 0)
+        show_tiers(s, rest);
+    else
+        puts(":ir FUNCTION, :asm FUNCTION, :tier FUNCTION, :time STATEMENT, :gc");
+}
+
+static bool run_prompt(struct session *s)
+{
+    bool good = true;
+    s->compiler.shows_values = true;
+    for (char *text; (text = read_text()); free(text))
+        if (text[0] == ':')
+            command(s, text);
+        else
+            good &= run_text(s, "prompt", text);
+    return good || isatty(0);
+}
+
+/* ---- the command line ---- */
+
+struct arguments {
+    struct session_options session;
+    const char *file, *out;
+    bool builds;
+};
+
+static bool read_arguments(int argc, char **argv, struct arguments *arguments)
+{
+    *arguments = (struct arguments){0};
+    arguments->builds = argc > 1 && strcmp(argv[1], "build") == 0;
+    for (int i = 1 + arguments->builds; i < argc; i++)
+        if (strcmp(argv[i], "--gdb") == 0)
+            arguments->session.gdb = true;
+        else if (strcmp(argv[i], "--perf") == 0)
+            arguments->session.perf = true;
+        else if (strcmp(argv[i], "--cache") == 0 && i + 1 < argc)
+            arguments->session.cache = argv[++i];
+        else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+            arguments->out = argv[++i];
+        else if (argv[i][0] == '-' || arguments->file)
+            return false;
+        else
+            arguments->file = argv[i];
+    return arguments->builds == (arguments->out != NULL) && (arguments->file || !arguments->builds);
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments;
+    struct session session;
+    struct tn_error err;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what ends the program early loses no line */
+    if (!read_arguments(argc, argv, &arguments))
+        return fputs(usage, stderr), 2;
+    if (!open_session(&session, &arguments.session, &err))
+        return fprintf(stderr, "dowel: %s\n", err.text), 1;
+    bool good = arguments.file ? run_file(&session, arguments.file) : run_prompt(&session);
+    close_session(&session);
+    return good ? 0 : 1;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The JIT. A function is compiled quickly when it is first called, and well when it has been called often; one that is
+ * defined again replaces the old one under its callers. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <llvm-c/BitWriter.h>
+
+#include "dowel.h"
+
+/* C functions of this program that programs may declare. */
+TN_EXPORT(sqrt);
+TN_EXPORT(sin);
+TN_EXPORT(cos);
+TN_EXPORT(exp);
+TN_EXPORT(log);
+TN_EXPORT(pow);
+TN_EXPORT(floor);
+TN_EXPORT(puts);
+TN_EXPORT(abs);
+TN_EXPORT(getenv);
+
+/* And those that runtime.c calls. */
+TN_EXPORT(printf);
+TN_EXPORT(snprintf);
+TN_EXPORT(dprintf);
+TN_EXPORT(strtod);
+TN_EXPORT(fflush);
+TN_EXPORT(memcpy);
+TN_EXPORT(memset);
+TN_EXPORT(__sigsetjmp);
+TN_EXPORT(siglongjmp);
+
+/* runtime.c as bitcode. */
+extern const char dowel_runtime[], dowel_runtime_end[];
+__asm__(".section .rodata\n"
+        ".globl dowel_runtime, dowel_runtime_end\n"
+        "dowel_runtime: .incbin \"" RUNTIME "\"\n"
+        "dowel_runtime_end: .byte 0\n"
+        ".previous\n");
+
+static const struct tn_tier tiers[] = {{.opt_level = 0, .calls = 1000, .loops = 20}, {.opt_level = 2}};
+
+static void report(void *context, const struct tn_error *err)
+{
+    (void)context;
+    fprintf(stderr, "dowel: %s\n", err->text);
+}
+
+/* In place of a function that cannot be compiled, which is reported. */
+static void no_function(void)
+{
+    exit(1);
+}
+
+static void out_of_memory(void *context, size_t size)
+{
+    (void)context;
+    fflush(stdout);
+    fprintf(stderr, "dowel: out of memory: there are no %zu bytes\n", size);
+    _exit(1);
+}
+
+static void corrupt(void *context, const char *what)
+{
+    (void)context;
+    fprintf(stderr, "dowel: the collector found: %s\n", what);
+    abort();
+}
+
+/* In a signal handler. */
+static void stack_overflow(void *context, const struct tn_stack_overflow *overflow)
+{
+    struct tn_place place = {.size = sizeof place};
+    struct tn_error err;
+    char text[200];
+    bool found = tn_symbolize(tn_jit_session(context), overflow->code, &place, &err) == 0 && place.function;
+    int length = snprintf(text, sizeof text, "dowel: the stack is full in '%.100s', with %llu functions on it\n",
+                          found ? place.function : "?", (unsigned long long)overflow->depth);
+    if (write(2, text, (size_t)length) < 0)
+        _exit(1);
+    _exit(1);
+}
+
+/* ---- begin and end ---- */
+
+static int open_heap(struct session *s, struct tn_error *err)
+{
+    struct tn_heap_options options;
+    int code = tn_heap_options_from_environment(&options, err);
+    options.out_of_memory = out_of_memory;
+    options.on_corruption = corrupt;
+    if (!code)
+        code = tn_heap_create(&options, &s->heap, err);
+    if (!code)
+        code = tn_heap_attach(s->heap, err);
+    return code;
+}
+
+static int open_cache(struct session *s, const char *path, struct tn_error *err)
+{
+    const struct tn_folder_options folder = {.size = sizeof folder, .path = path};
+    const struct tn_cache_options options = {
+        .size = sizeof options, .stores = &s->store, .store_count = 1, .compiler = tn_codegen_compiler()};
+    int code = tn_store_open_folder(&folder, &s->store, err);
+    return code ? code : tn_cache_create(&options, &s->cache, err);
+}
+
+static int observe(struct session *s, const struct session_options *options, struct tn_error *err)
+{
+    struct tn_session *session = tn_jit_session(s->jit);
+    int code = options->gdb ? tn_observe_gdb(session, err) : 0;
+    if (!code && options->perf)
+        code = tn_observe_perf(session, TN_PERF_JITDUMP, NULL, err);
+    if (!code)
+        code = tn_observe_functions(session, err);
+    if (!code)
+        code = tn_observe_managed_code(session, err);
+    if (!code)
+        code = tn_define_managed_runtime(tn_jit_library(s->jit), err);
+    return code ? code : tn_report_stack_overflow(stack_overflow, s->jit, err);
+}
+
+/* In one piece: handlers are no functions to be looked up while they are entered. */
+static int add_runtime(struct session *s, struct tn_error *err)
+{
+    const struct tn_jit_module module = {.size = sizeof module,
+                                         .name = "runtime",
+                                         .ir = dowel_runtime,
+                                         .length = (size_t)(dowel_runtime_end - dowel_runtime),
+                                         .whole = 1,
+                                         .stays = 1};
+    return tn_jit_add_module(s->jit, NULL, &module, err);
+}
+
+bool open_session(struct session *s, const struct session_options *options, struct tn_error *err)
+{
+    const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2};
+    struct tn_jit_options jit = {.size = sizeof jit,
+                                 .compile = &compile,
+                                 .lazy = 1,
+                                 .keep_ir = 1,
+                                 .on_failure = no_function,
+                                 .on_error = report,
+                                 .resolver = tn_resolve_exports,
+                                 .tiers = tiers,
+                                 .tier_count = sizeof tiers / sizeof *tiers,
+                                 .tiering = tn_jit_tiering()};
+    *s = (struct session){0};
+    begin_compiler(&s->compiler);
+    int code = open_heap(s, err);
+    if (!code && options->cache)
+        code = open_cache(s, options->cache, err);
+    jit.compiler = s->cache;
+    if (!code)
+        code = tn_jit_create(&jit, &s->jit, err);
+    if (!code)
+        code = observe(s, options, err);
+    if (!code)
+        code = add_runtime(s, err);
+    return code == 0;
+}
+
+void close_session(struct session *s)
+{
+    tn_heap_detach();
+    tn_jit_destroy(s->jit);
+    tn_heap_destroy(s->heap);
+    tn_cache_destroy(s->cache);
+    tn_store_close_folder(s->store);
+    end_compiler(&s->compiler);
+}
+
+/* ---- what was compiled ---- */
+
+static int add(struct session *s, const struct pending *pending, struct tn_error *err)
+{
+    const struct tn_jit_module module = {
+        .size = sizeof module, .name = s->compiler.file, .llvm_module = pending->module};
+    return pending->kind == REPLACES ? tn_jit_replace(s->jit, NULL, &module, err)
+                                     : tn_jit_add_module(s->jit, NULL, &module, err);
+}
+
+bool run_pending(struct session *s)
+{
+    struct tn_error err = {0};
+    struct pending *first = s->compiler.pending;
+    bool good = true;
+    for (struct pending *pending = first; pending; pending = pending->next) {
+        if (good && add(s, pending, &err))
+            good = (report(NULL, &err), false);
+        LLVMDisposeModule(pending->module);
+    }
+    for (struct pending *pending = first; pending && good; pending = pending->next) {
+        void *address;
+        if (pending->kind != RUNS)
+            continue;
+        if (tn_jit_lookup(s->jit, pending->name, &address, &err))
+            good = (report(NULL, &err), false);
+        else
+            good = ((int64_t(*)(void))address)() == 0;
+    }
+    s->compiler.pending = NULL;
+    return good;
+}
+
+bool run_text(struct session *s, const char *file, const char *text)
+{
+    if (compile(&s->compiler, file, text))
+        return run_pending(s);
+    fprintf(stderr, "%s\n", s->compiler.mistake);
+    return false;
+}
+
+/* ---- what a prompt shows ---- */
+
+void show_code(struct session *s, const char *function, enum tn_emit emit)
+{
+    const struct tn_jit_view_options options = {
+        .size = sizeof options, .emit = emit, .no_debug_info = 1, .unoptimized = 0};
+    struct tn_buffer text = {0};
+    struct tn_error err;
+    if (tn_jit_view(s->jit, NULL, function, &options, &text, &err))
+        report(NULL, &err);
+    else
+        fwrite(text.data, 1, text.size, stdout);
+    tn_buffer_free(&text);
+}
+
+static int show_tier(void *name, const struct tn_jit_function *function)
+{
+    if (strcmp(function->name, name) == 0)
+        printf("%s: tier %d (-O%d), at least %llu calls\n", function->name, function->tier, function->opt_level,
+               (unsigned long long)function->calls);
+    return 0;
+}
+
+void show_tiers(struct session *s, const char *function)
+{
+    struct tn_error err;
+    if (tn_jit_each_function(s->jit, show_tier, (void *)(uintptr_t)function, &err))
+        report(NULL, &err);
+}
+
+void show_heap(struct session *s)
+{
+    struct tn_heap_stats stats = {.size = sizeof stats};
+    tn_heap_collect(s->heap, TN_COLLECT_FULL);
+    tn_heap_stats(s->heap, &stats);
+    printf("%llu bytes in use, %llu collections, the longest pause %.3f ms\n", (unsigned long long)stats.in_use,
+           (unsigned long long)stats.collections, (double)stats.longest_pause_ns / 1e6);
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The prompt: values, mistakes, functions that are defined again under their callers, and what code and heap look like.
+
+. tests/dowel/dowel
+
+says() { "$dowel" 2>&1; }
+
+answers "values are shown, and mistakes change nothing" "3
+ab
+prompt:1:1: there is no 'y'
+10
+[i64]" says <<'END'
+1 + 2
+"a" + "b"
+y
+let x = 5
+x * 2
+[1, 2]
+END
+
+answers "functions are defined again under their callers" "20
+1010
+prompt:1:4: 'f' is fn(i64): i64: its callers would not fit
+1010" says <<'END'
+fn f(n: i64): i64 { return n + 1 }
+fn g(n: i64): i64 { return f(n) * 10 }
+g(1)
+fn f(n: i64): i64 { return n + 100 }
+g(1)
+fn f(n: double): i64 { return 1 }
+g(1)
+END
+
+answers "what is made stays when its function is replaced" "old 3
+new 3" says <<'END'
+fn make(): fn(i64): string {
+    let s = "old "
+    return fn(n: i64): string { return s + text(n) }
+}
+let first = make()
+fn make(): fn(i64): string {
+    let s = "new "
+    return fn(n: i64): string { return s + text(n) }
+}
+first(3)
+make()(3)
+END
+
+answers "an error at the prompt is no end" "prompt:1: there is no element 9 of 1
+4" says <<'END'
+[1][9]
+2 + 2
+END
+
+some ":ir shows code" "$(printf '%s\n' 'fn f(n: i64): i64 { return n + 1 }' ':ir f' | says | grep 'add i64')"
+some ":asm shows code" "$(printf '%s\n' 'fn f(n: i64): i64 { return n + 1 }' ':asm f' | says | grep 'ret')"
+some ":gc shows the heap" "$(echo ':gc' | says | grep '1 collections')"
+some ":time shows a time" "$(echo ':time 1 + 1' | says | grep ' ms$')"
+some "functions that are called often reach the second tier" "$(says <<'END' | grep 'fib: tier 1 (-O2)'
+fn fib(n: i64): i64 {
+    if n < 2 { return n }
+    return fib(n - 1) + fib(n - 2)
+}
+fib(30)
+fib(30)
+:tier fib
+END
+)"
+some "a full stack is reported with the function" "$(says <<'END' | grep "the stack is full in 'deep"
+fn deep(n: i64): string { return deep(n + 1) + text(n) }
+deep(0)
+END
+)"

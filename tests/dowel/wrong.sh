@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Wrong programs, with the message that each gets: in tests/dowel/wrong.txt, each ends with a line `=> MESSAGE`.
+
+. tests/dowel/dowel
+
+awk -v work="$work" '
+{ file = sprintf("%s/%03d", work, number + 1) }
+/^=> / { print substr($0, 4) >(file ".expected"); close(file ".expected"); number++; next }
+{ print >(file ".dowel") }' tests/dowel/wrong.txt
+for program in "$work"/*.dowel; do
+    answers "$(head -c 60 "$program" | head -1)" "wrong:$(cat "${program%dowel}expected")" \
+        bash -c "'$dowel' '$program' 2>&1 | sed 's|^$program|wrong|'"
+done
+some "there are 40 of them" "$(find "$work" -name '*.expected' | wc -l | grep -x '[4-9].')"
