@@ -48,6 +48,9 @@ static bool parse_word(struct plan *next, const char *word, size_t length)
     case 'P':
     case 'N':
     case 'I':
+    case 'M':
+    case 'B':
+    case 'i':
     case 's':
         if (next->count == MAX_WORDS || length > 2 || (length == 2 && word[1] != '*'))
             return false;
@@ -113,11 +116,6 @@ bool tn__os_fence_fault(void)
     return GET(refuse_fences);
 }
 
-int tn__os_fault(bool executable, bool *ignore_hint)
-{
-    return tn__os_transfer_fault(executable, ignore_hint, NULL);
-}
-
 /* The next word of the plan; '.' if there is none. */
 static char take_word(void)
 {
@@ -128,6 +126,19 @@ static char take_word(void)
             return action;
     }
     return '.';
+}
+
+static const struct {
+    char action;
+    int error;
+} failures[] = {{'F', ENOMEM}, {'P', EACCES}, {'N', ENOSPC}, {'I', EIO}, {'M', EMFILE}, {'B', EPIPE}};
+
+static int error_of(char action)
+{
+    for (size_t i = 0; i < TN_COUNT(failures); i++)
+        if (failures[i].action == action)
+            return failures[i].error;
+    return 0;
 }
 
 int tn__os_transfer_fault(bool executable, bool *ignore_hint, bool *half)
@@ -141,5 +152,20 @@ int tn__os_transfer_fault(bool executable, bool *ignore_hint, bool *half)
         *ignore_hint = true;
     if (action == 's' && half)
         *half = true;
-    return action == 'F' ? ENOMEM : action == 'P' ? EACCES : action == 'N' ? ENOSPC : action == 'I' ? EIO : 0;
+    return error_of(action);
+}
+
+int tn__os_fault(bool executable, bool *ignore_hint)
+{
+    return tn__os_transfer_fault(executable, ignore_hint, NULL);
+}
+
+int tn__os_socket_fault(bool *half)
+{
+    *half = false;
+    if (!has_plan())
+        return 0;
+    char action = take_word();
+    *half = action == 's';
+    return action == 'i' ? EINTR : error_of(action);
 }

@@ -20,6 +20,8 @@
  * space-separated words, each consumed by one request in order:
  *     .     grant        h     ignore the address hint        F     fail with ENOMEM        P     refuse with EACCES
  *     N     fail with ENOSPC                                I     fail with EIO
+ *     M     fail with EMFILE                                B     fail with EPIPE
+ *     i     be interrupted once, and begin again
  *     s     writes take only half of what is left at once
  *     a<N>  not a request: let the Nth heap allocation from now on fail (counted from 1), once
  *     x     not a request: from now on refuse every executable mapping with EACCES
@@ -251,6 +253,66 @@ struct tn__os_entry {
     bool is_folder;
 };
 int tn__os_each_in(int folder, bool (*visit)(void *context, const struct tn__os_entry *entry), void *context);
+
+/* ---- sockets between processes of this machine (os_linux_socket.c) ---- */
+
+/* Descriptors are above 2, and not inherited by programs that are started. */
+int tn__os_socket_pair(int pair[2]);
+int tn__os_connect(const char *path, int *fd);
+/* Listens at a path, which is made for this user only, and must not be there. */
+int tn__os_listen(const char *path, int *fd);
+int tn__os_accept(int listening, int *fd);
+int tn__os_peer_user(int socket, uint32_t *user); /* who has made the other end, as the system knows it */
+uint32_t tn__os_user(void);
+/* Sends all of the bytes, with the descriptor `passed` (-1: none). EPIPE: the other end is closed; ETIMEDOUT: the other
+ * end did not take them by `until` (tn__os_now_ns; UINT64_MAX: no limit). No signal. */
+int tn__os_send(int socket, const void *bytes, size_t size, int passed, uint64_t until);
+/* Receives exactly `size` bytes; *got is less, after 0, only at the end. With `passed`, takes a descriptor that comes
+ * with them, -1 if none does; any further ones are closed, which is EPROTO, and so is one without `passed`. */
+int tn__os_receive(int socket, void *bytes, size_t size, int *passed, uint64_t until, size_t *got);
+/* A file in memory with these bytes, which nothing can change any more. EFBIG: as for tn__os_memfd. */
+int tn__os_make_sealed(const void *bytes, size_t size, int *fd);
+/* Whether the descriptor is a file in memory of exactly this size, which nothing can change any more. */
+bool tn__os_is_sealed(int fd, uint64_t size);
+
+/* ---- child processes (os_linux_child.c) ---- */
+
+struct tn__os_child {
+    uint32_t id;
+    int watch; /* a descriptor that names the process (pidfd), or -1 */
+};
+enum { TN__OS_CHILD_SOCKET = 3 };
+/* Starts a program, whose descriptor TN__OS_CHILD_SOCKET is the socket, with all signals at their defaults. */
+int tn__os_spawn(const char *const *command, int socket, struct tn__os_child *child);
+/* Forks; the child runs `run` and ends. It has standard descriptors that lead nowhere, the socket as descriptor
+ * TN__OS_CHILD_SOCKET, and no other ones, no handlers of signals, and a session of its own; with `follows`, it is
+ * killed when its parent ends. */
+int tn__os_fork_child(int socket, bool follows, void (*run)(void *context), void *context, struct tn__os_child *child);
+/* How a process has ended; TN__OS_UNKNOWN: another part of the program has waited for it. */
+enum tn__os_end { TN__OS_UNKNOWN = 0, TN__OS_EXITED, TN__OS_SIGNALLED };
+/* Waits for the end of a child until then, kills it if it has not ended, and waits for that. *number: exit status or
+ * signal. */
+enum tn__os_end tn__os_end_child(struct tn__os_child *child, uint64_t until, int *number);
+/* Closes all descriptors but the standard ones and this one. */
+void tn__os_close_others(int fd);
+/* Children that end are forgotten at once, for processes that wait for none. */
+void tn__os_forget_children(void);
+/* Limits of this process: bytes of private memory (0: none), no core files. */
+int tn__os_limit_memory(uint64_t bytes);
+/* A signal (SIGALRM) ends this process after so many ns; 0: never. */
+void tn__os_end_after(uint64_t ns);
+uint64_t tn__os_peak_memory(void); /* bytes of memory that this process has had at most */
+
+/* ---- sandbox (os_linux_sandbox.c) ---- */
+
+/* From now on this process can only compute, use memory and talk over the descriptors it has: no file, socket,
+ * process or program can be opened or started. For good. */
+int tn__os_enter_sandbox(void);
+/* What the filter tells from machine to machine (host_*.c): the architecture's number, and the first system call that
+ * is newer than what a C library of today may rely on. */
+extern const struct tn__os_machine {
+    uint32_t audit, first_new;
+} tn__os_machine;
 
 /* ---- cores (os_linux_cpu.c) ---- */
 
