@@ -59,7 +59,8 @@ extern "C" {
     X(TN_ECYCLE, -12, "would wait for itself")                                                                         \
     X(TN_EREMOVED, -13, "removed meanwhile")                                                                           \
     X(TN_ECANCELLED, -14, "cancelled")                                                                                 \
-    X(TN_ESTALE, -15, "what it was compiled with has changed")
+    X(TN_ESTALE, -15, "what it was compiled with has changed")                                                         \
+    X(TN_EREMOTE, -16, "the other process is gone, or broke the protocol")
 
 enum tn_code {
     TN_OK = 0,

@@ -45,6 +45,8 @@ enum tn__level {
     TN__LEVEL_JITS,        /* lists of JITs */
     TN__LEVEL_TIERS,       /* what JITs compile again */
     TN__LEVEL_CACHES,      /* lists of what caches have to write */
+    TN__LEVEL_REMOTE,      /* the workers of a compile server */
+    TN__LEVEL_CONTROL,     /* the connection with it */
     TN__LEVEL_TARGETS,     /* idle target machines */
     TN__LEVEL_ONCE,        /* steps that set up LLVM */
     TN__LEVEL_IMAGES,      /* the list of loaded images */

@@ -38,6 +38,7 @@ include/tenon_image.h
 include/tenon_jit.h
 include/tenon_managed.h
 include/tenon_package.h
+include/tenon_remote.h
 include/tenon_save.h
 lib/libtenon.a
 lib/libtenon_codegen.a

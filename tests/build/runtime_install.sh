@@ -35,6 +35,7 @@ include/tenon_image.h
 include/tenon_jit.h
 include/tenon_managed.h
 include/tenon_package.h
+include/tenon_remote.h
 include/tenon_save.h
 lib/cmake/tenon/tenon-config-version.cmake
 lib/cmake/tenon/tenon-config.cmake

@@ -24,7 +24,7 @@ stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
 
 # ---- sources ----
 
-runtime_parts := base cpu cache link gc image jit baseline
+runtime_parts := base cpu cache remote link gc image jit baseline
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
 # The lists of one target each are in archives of their own.
 lower = $(shell echo $(1) | tr A-Z a-z)
@@ -409,8 +409,8 @@ ifdef SANITIZE
 test-slow: $(slow_tests) $(test_data)
 	@LIMIT=7200 $(run_tests) $(slow_tests)
 else
-# Short tests that try pairs only, unless WHOLE=1.
-pairwise := $(if $(with_llvm),$(addprefix $(BUILD)/tests/codegen/compile/,corpus reuse))
+# Short tests that try a part only, unless WHOLE=1.
+pairwise := $(if $(with_llvm),$(addprefix $(BUILD)/tests/codegen/compile/,corpus reuse)) $(BUILD)/tests/remote/frames
 slow_scripts := $(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh)
 asan_rest := $(filter-out $(asan_tests) $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 asan_rest := $(asan_rest:$(BUILD)/%=$(BUILD)/asan/%)
