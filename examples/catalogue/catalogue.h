@@ -25,6 +25,10 @@ struct articles {
     struct article *items[];
 };
 
+/* Answers so many requests; -1: without end. `price`: NULL: the articles have their own. Returns the exit status. */
+int serve(const struct articles *by_name, const struct articles *by_number,
+          uint64_t (*price)(const struct article *article), int port, long requests);
+
 static inline uint64_t hash_of(const char *name, uint64_t length)
 {
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
