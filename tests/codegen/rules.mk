@@ -31,10 +31,12 @@ $(BUILD)/tests/codegen/compile/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)
 extra_of_reuse := -DREUSE='$(foreach file,$(corpus_ir) $(wildcard tests/ir/*.ll),"$(file)",)'
 $(BUILD)/tests/codegen/compile/reuse: | $(corpus_ir)
 
-# ---- split.c and jit.c: the same programs, function by function; they see LLVM, or inside the code generator ----
+# ---- split.c and jit.c: the same programs, function by function; they see LLVM, or inside the code generator, as
+# image/recompile.c does ----
 
 extra_of_split := $(extra_of_corpus) -isystem $(llvm_include)
 extra_of_jit := $(extra_of_split)
+extra_of_recompile := -isystem $(llvm_include)
 $(BUILD)/tests/codegen/parts/split $(BUILD)/tests/codegen/jit/jit: | $(corpus_ir)
 
 define front_end_rule

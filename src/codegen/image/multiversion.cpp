@@ -42,9 +42,7 @@ static void compile_for(Function &function, const tn__mv_target &target)
     function.addFnAttr("target-features", StringRef(features).ltrim(','));
     function.removeFnAttr("tune-cpu");
     if (target.opt_size || target.min_size)
-        function.addFnAttr(Attribute::OptimizeForSize);
-    if (target.min_size)
-        function.addFnAttr(Attribute::MinSize);
+        tn__ask_for_size(function, target.min_size);
 }
 
 /* What a caller has to know of a function that may be replaced: how values are passed, and nothing else. */

@@ -41,6 +41,16 @@ static inline bool tn__is_offered(const llvm::GlobalValue &global)
  * invalid, and the function must not be used any more. */
 bool tn__load_body(llvm::Function &function, std::string &message);
 
+/* Code is to be small, or `smallest`, rather than fast. LLVM has no such code of functions that are not optimised. */
+static inline void tn__ask_for_size(llvm::Function &function, bool smallest)
+{
+    if (function.hasFnAttribute(llvm::Attribute::OptimizeNone))
+        return;
+    function.addFnAttr(llvm::Attribute::OptimizeForSize);
+    if (smallest)
+        function.addFnAttr(llvm::Attribute::MinSize);
+}
+
 /* The function that a call names; NULL: none, or the instruction is no call. */
 static inline const llvm::Function *tn__callee(const llvm::Instruction &instruction)
 {

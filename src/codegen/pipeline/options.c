@@ -37,6 +37,8 @@ static const struct option {
     {"managed_licm", TN__HOIST},
     {"propagate_addrspaces", TN__LEAVE_SPACES},
     {"devirtualize", TN__DEVIRTUALIZE},
+    {"opt_size", TN__OPT_SIZE},
+    {"min_size", TN__MIN_SIZE},
     {"sanitize_address", TN__SANITIZE_ADDRESS | TN__ADDRESS_EVERYWHERE},
     {"sanitize_memory", TN__SANITIZE_MEMORY | TN__MEMORY_EVERYWHERE},
     {"sanitize_thread", TN__SANITIZE_THREAD | TN__THREAD_EVERYWHERE},

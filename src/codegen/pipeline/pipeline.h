@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* The options of tenon<...>; those from 1 << 16 to 1 << 23 are of managed code (managed/ir/gc.h). */
+/* The options of tenon<...>; those from 1 << 16 to 1 << 22 are of managed code (managed/ir/gc.h). */
 enum {
     TN__LOWER_INTRINSICS = 1 << 0,
     TN__ALWAYS_INLINE = 1 << 1,
@@ -37,6 +37,9 @@ enum {
     TN__DEMOTE_FLOAT16 = 1 << 15,
     TN__FLOATS = 7 << 13,
     TN__MANAGED = 1 << 12, /* not of the text: the module has managed code, and our passes are wanted */
+    /* Attributes that all functions get. */
+    TN__OPT_SIZE = 1 << 23,
+    TN__MIN_SIZE = 1 << 30,
     /* What functions are instrumented for that have LLVM's attribute ... */
     TN__SANITIZE_ADDRESS = 1 << 24,
     TN__SANITIZE_MEMORY = 1 << 25,

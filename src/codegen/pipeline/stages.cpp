@@ -4,6 +4,7 @@
  * pipelines. Early optimisation, loops and scalars are what the inliner runs on each function before it decides about
  * its callers. */
 
+#include "codegen/llvm/ir.h"
 #include "codegen/pipeline/rows.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/GlobalsModRef.h"
@@ -477,8 +478,17 @@ static bool has_work(const Module &module, const tn__stages &stages, const tn__w
            });
 }
 
+static void ask_for_size(Module &module, const tn__stages &stages)
+{
+    if (stages.options & (TN__OPT_SIZE | TN__MIN_SIZE))
+        for (Function &function : module)
+            if (!function.isDeclaration())
+                tn__ask_for_size(function, stages.options & TN__MIN_SIZE);
+}
+
 void tn__llvm_run_stages(LLVMModuleRef module, LLVMTargetMachineRef machine, const tn__stages *stages, tn__watch *watch)
 {
+    ask_for_size(*unwrap(module), *stages);
     bool sanitized = tn__choose_sanitized(*unwrap(module), *stages);
     if (sanitized || has_work(*unwrap(module), *stages, *watch))
         run(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine), build(stages_of_llvm, *stages), *watch);

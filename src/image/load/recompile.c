@@ -152,6 +152,14 @@ static uint32_t function_of(const struct recompiled *f)
     return tn__image_cell_function(&f->all->image->view, tn__get32(f->row + TN__IMAGE_KEPT_CELL));
 }
 
+/* As the target says: for size, for the smallest size. */
+static const char *passes_of(const struct tn_cpu_target *target)
+{
+    return target->flags & TN_CPU_MIN_SIZE   ? "tenon<min_size>"
+           : target->flags & TN_CPU_OPT_SIZE ? "tenon<opt_size>"
+                                             : NULL;
+}
+
 /* What the version was compiled for that this code takes the place of. */
 static struct tn_compile_options settings_of(const struct recompiled *f)
 {
@@ -159,15 +167,18 @@ static struct tn_compile_options settings_of(const struct recompiled *f)
     const struct tn__image_view *view = &image->view;
     const struct tn__image_rows *settings = &view->tables[TN__IMAGE_SETTING_TABLE];
     uint32_t function = function_of(f), row = settings->count - 1;
+    const char *passes = NULL;
     if (!(tn__get32(f->row + TN__IMAGE_KEPT_FLAGS) & TN__IMAGE_KEPT_COMMON)) {
         bool own = tn__image_function_clones(view, function) >> image->chosen & 1;
         row = function >= view->slots ? 0 : (uint32_t)(own ? image->chosen : view->targets[image->chosen].base);
+        passes = passes_of(&view->targets[row]);
     }
     const uint8_t *setting = tn__image_row(settings, row);
     return (struct tn_compile_options){.size = sizeof(struct tn_compile_options),
                                        .cpu = tn__image_text(view, setting + TN__IMAGE_SETTING_CPU),
                                        .features = tn__image_text(view, setting + TN__IMAGE_SETTING_FEATURES),
                                        .opt_level = (int)tn__get32(setting + TN__IMAGE_SETTING_LEVEL),
+                                       .passes = passes,
                                        .any_threads = 1};
 }
 

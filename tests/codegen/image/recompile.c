@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "base_image.h"
+#include "codegen/llvm/diagnostics.h"
 #include "image/load/image.h"
 #include "support.h"
 
@@ -98,8 +99,27 @@ static struct {
     char cpu[64], features[1024];
     struct tn_error said;
     int level;
-    bool fails;
+    bool fails, looks; /* `looks`: at the function that is compiled, one at a time */
+    struct tn_compile_options looking;
+    bool is_small, is_smallest;
 } noted;
+
+static bool has(LLVMValueRef function, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    return LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind) != NULL;
+}
+
+static int look(void *context, enum tn_hook when, void *module, struct tn_error *err)
+{
+    (void)context, (void)err;
+    for (LLVMValueRef at = LLVMGetFirstFunction(module); when == TN_HOOK_OPTIMIZED && at; at = LLVMGetNextFunction(at))
+        if (!LLVMIsDeclaration(at)) {
+            noted.is_small = has(at, "optsize");
+            noted.is_smallest = has(at, "minsize");
+        }
+    return 0;
+}
 
 static int note_open(void *context, const struct tn_ir *ir, const struct tn_compile_options *how, void **module,
                      const struct tn_module_description **description, struct tn_error *err)
@@ -109,8 +129,13 @@ static int note_open(void *context, const struct tn_ir *ir, const struct tn_comp
     snprintf(noted.cpu, sizeof noted.cpu, "%s", how->cpu);
     snprintf(noted.features, sizeof noted.features, "%s", how->features);
     noted.level = how->opt_level;
-    bool fails = noted.fails;
+    bool fails = noted.fails, looks = noted.looks;
     pthread_mutex_unlock(&noting);
+    if (looks) {
+        noted.looking = *how;
+        noted.looking.hook = look;
+        how = &noted.looking;
+    }
     if (fails) {
         snprintf(err->text, sizeof err->text, "no compiler today");
         return err->code = TN_ENOTSUP;
@@ -184,6 +209,65 @@ static void compiled_again(void **state)
     assert_int_equal(noted.told, 0);
     tn_image_close(image);
     tn_buffer_free(&file);
+}
+
+static void *find_in_base(void *context, const char *name)
+{
+    return tn__image_entry(context, name);
+}
+
+/* The same edges. */
+static void assert_same_edges(const struct tn_image *a, const struct tn_image *b)
+{
+    static const enum tn__image_table tables[] = {TN__IMAGE_EDGE_TABLE, TN__IMAGE_RELIANCE_TABLE, TN__IMAGE_KEPT_TABLE};
+    for (size_t i = 0; i < COUNT(tables); i++)
+        assert_int_equal(a->view.tables[tables[i]].count, b->view.tables[tables[i]].count);
+    assert_int_equal(a->view.tables[TN__IMAGE_EDGE_TABLE].count, 2); /* the function and the body of `g` */
+    for (uint32_t i = 0; i < a->view.tables[TN__IMAGE_EDGE_TABLE].count; i++) {
+        struct tn__image_item one, two;
+        assert_true(tn__image_item(&a->view, TN__IMAGE_EDGE_TABLE, i, &one));
+        assert_true(tn__image_item(&b->view, TN__IMAGE_EDGE_TABLE, i, &two));
+        assert_int_equal(one.kind, two.kind);
+        assert_string_equal(one.name, two.name);
+        assert_string_equal(one.text, two.text);
+        assert_true(one.size == two.size);
+    }
+}
+
+/* Code that a JIT has made and run, of which an image is built, has the same edges, and is compiled again. */
+static void made_by_a_jit(void **state)
+{
+    (void)state;
+    struct tn_jit_options how = {.size = sizeof how, .keep_ir = 1};
+    struct tn_jit_module module = {
+        .size = sizeof module, .name = user_input.name, .ir = user, .length = user_input.length};
+    struct tn_buffer out[TN_IMAGE_OUTPUTS], direct = build_file(&user_input, &options);
+    struct tn_image_load_options load = with_compiler(&base_image);
+    struct tn_image *image, *other_way;
+    struct tn_error err;
+    struct tn_jit *jit;
+    void *address;
+    assert_int_equal(tn_jit_create(&how, &jit, &err), 0);
+    assert_int_equal(tn_add_resolver(tn_jit_library(jit), find_in_base, base_image, &err), 0);
+    assert_int_equal(tn_jit_add_module(jit, NULL, &module, &err), 0);
+    if (tn_lookup(tn_jit_library(jit), "f", &address, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(((int (*)(int))address)(5), expected(5, 1));
+    assert_int_equal(tn_jit_build_image(jit, NULL, &options, out, NULL, &err), 0);
+    tn_jit_destroy(jit);
+    struct tn_buffer file = link_archive(out);
+    assert_int_equal(tn_image_open_memory("made", file.data, file.size, &load, &image, &err), 0);
+    assert_int_equal(tn_image_open_memory("direct", direct.data, direct.size, &load, &other_way, &err), 0);
+    assert_same_edges(image, other_way);
+    tn_image_close(other_way);
+    tn_image_close(image);
+    assert_int_equal(open_again(&file, &image, &err), 0);
+    assert_int_equal(call(image, "f", 5), expected(5, 100));
+    assert_int_equal(noted.opened, 3);
+    tn_image_close(image);
+    tn_buffer_free(&file);
+    tn_buffer_free(&direct);
+    tn_buffer_free(out);
 }
 
 static void without_a_compiler(void **state)
@@ -269,6 +353,54 @@ static void settings(void **state)
         tn_image_close(image);
     }
     tn_buffer_free(&file);
+}
+
+/* Code that is to be small stays so, whether its own attributes or a target say that. */
+static void sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *targets, *cpu, *function;
+        bool is_small, is_smallest;
+    } rows[] = {
+        {"x86-64", "x86-64", "h", false, false},
+        {"x86-64", "x86-64", "k", true, false},
+        {"x86-64", "x86-64", "least", true, true},
+        {"x86-64,opt_size", "x86-64", "h", true, false},
+        {"x86-64,min_size", "x86-64", "h", true, true},
+        {"x86-64,min_size", "x86-64", "k", true, true},
+        {"x86-64,opt_size;x86-64-v2,clone_all", "x86-64", "h", true, false},
+        {"x86-64,opt_size;x86-64-v2,clone_all", "x86-64-v2", "h", false, false},
+        {"x86-64,opt_size;x86-64-v2,clone_all", "x86-64-v2", "k", true, false},
+        {"x86-64;x86-64-v2,clone_all,min_size", "x86-64-v2", "h", true, true},
+    };
+    static const char text[] = "declare i32 @g(i32)\n"
+                               "define i32 @h(i32 %x) {\n  %a = call i32 @g(i32 %x)\n  ret i32 %a\n}\n"
+                               "define i32 @k(i32 %x) optsize {\n  %a = call i32 @g(i32 %x)\n  ret i32 %a\n}\n"
+                               "define i32 @least(i32 %x) minsize optsize {\n"
+                               "  %a = call i32 @g(i32 %x)\n  ret i32 %a\n}\n";
+    const struct tn_image_input input = {"sizes.ll", text, sizeof text - 1};
+    if (!built_in(&(struct tn_compile_options){X86}) || tn_cpu_arch_host() != tn_cpu_arch_find("x86_64-linux-gnu"))
+        skip();
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn_image_options how = options;
+        how.triple = "x86_64-linux-gnu";
+        how.targets = rows[i].targets;
+        struct tn_buffer file = build_file(&input, &how);
+        struct tn_cpu cpu = cpu_named(rows[i].cpu);
+        struct tn_image_load_options load = with_compiler(&other_image);
+        struct tn_image *image;
+        struct tn_error err;
+        load.cpu = &cpu;
+        noted.looks = true;
+        assert_int_equal(tn_image_open_memory("user", file.data, file.size, &load, &image, &err), 0);
+        assert_int_equal(call(image, rows[i].function, 5), 105);
+        if (noted.is_small != rows[i].is_small || noted.is_smallest != rows[i].is_smallest)
+            fail_msg("%s, %s on %s: %d %d", rows[i].targets, rows[i].function, rows[i].cpu, noted.is_small,
+                     noted.is_smallest);
+        tn_image_close(image);
+        tn_buffer_free(&file);
+    }
 }
 
 /* ---- threads ---- */
@@ -488,11 +620,10 @@ static void memory_is_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compiled_again), cmocka_unit_test(without_a_compiler),
-        cmocka_unit_test(failures),       cmocka_unit_test(settings),
-        cmocka_unit_test(threads),        cmocka_unit_test(wrong_tables),
-        cmocka_unit_test(damaged_tables), cmocka_unit_test(damaged_ir),
-        cmocka_unit_test(memory_is_out),
+        cmocka_unit_test(compiled_again), cmocka_unit_test(made_by_a_jit), cmocka_unit_test(without_a_compiler),
+        cmocka_unit_test(failures),       cmocka_unit_test(settings),      cmocka_unit_test(sizes),
+        cmocka_unit_test(threads),        cmocka_unit_test(wrong_tables),  cmocka_unit_test(damaged_tables),
+        cmocka_unit_test(damaged_ir),     cmocka_unit_test(memory_is_out),
     };
     return cmocka_run_group_tests_name("recompile", tests, begin, end);
 }

@@ -6,11 +6,12 @@
 #
 # time limit: 1800
 
-: "${BUILD:=build}" "${CC:=gcc}"
+: "${BUILD:=build}" "${CC:=gcc}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 export PKG_CONFIG_PATH=$PWD/$BUILD/pkgconfig
 out=$BUILD/tests/image/recompile_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
-compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/codegen/support"
+compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/codegen/support \
+    -isystem $("$LLVM_BIN/llvm-config" --includedir)"
 test=tests/codegen/image/recompile.c
 
 objects=("$out/test.o")
