@@ -209,6 +209,9 @@ struct tn_image_options {
     /* Not 0: the IR of functions with such copies becomes part of the image, for programs with a compiler to compile
      * them again when they are stale (tn_image_load_options.compiler). It is not loaded, nor mapped. */
     int keep_ir;
+    /* As many as roots, or NULL. A root with a signature is the public function whose attribute "tenon.signature" has
+     * this value, whatever its name is; if there is none, that of the root's name. NULL: by its name only. */
+    const char *const *root_signatures;
 };
 
 struct tn_image_stats {

@@ -124,9 +124,10 @@ struct tn_pass {
 };
 
 struct tn_compiled {
-    size_t size;           /* of this struct */
-    const char *name;      /* as in the module */
-    const char *signature; /* as given by the client, or NULL */
+    size_t size;      /* of this struct */
+    const char *name; /* as in the module */
+    /* Of the instance whose code it is (tenon_jit.h), or the value of its attribute "tenon.signature"; NULL: none. */
+    const char *signature;
     int opt_level;
     uint64_t ns; /* time of its module from IR to object */
 };

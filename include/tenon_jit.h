@@ -85,7 +85,7 @@ struct tn_jit_instance {
     void *invoke_address;    /* an entry of the client */
     const char *specialized; /* NULL: none */
     uint32_t flags;          /* TN_INSTANCE_SPECSIG or 0 */
-    const char *signature;   /* for tn_compiled; NULL: none. Must stay valid until the module is compiled */
+    const char *signature;   /* for tn_compiled; NULL: the function's own. Stays until the module is compiled */
 };
 
 struct tn_jit_module {

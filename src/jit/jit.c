@@ -328,7 +328,8 @@ static void on_compiled(void *context, const struct tn_compiled *function)
 {
     const struct tn__jit_watch *watch = context;
     struct tn_compiled shown = *function;
-    shown.signature = signature_of(watch->module, shown.name);
+    const char *signature = signature_of(watch->module, shown.name);
+    shown.signature = signature ? signature : function->signature;
     watch->jit->observer.compiled(watch->jit->observer.context, &shown);
 }
 

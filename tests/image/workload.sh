@@ -42,6 +42,45 @@ build --trace trace --root product -o more.a calc.bc 2>said
 none "and not missed" "$(cat said)"
 equal "with another root" "$(names more.a)" "main product spread "
 
+# Functions that have signatures are found by them: a front end may choose other names the next time.
+cat >first.ll <<'END'
+define i32 @main() {
+  %a = call i32 @add_1(i32 1)
+  ret i32 0
+}
+define i32 @add_1(i32 %x) noinline "tenon.signature"="add(Int32, \22a\22)" {
+  ret i32 %x
+}
+define double @add_2(double %x) noinline "tenon.signature"="add(Float64)" {
+  ret double %x
+}
+define i32 @add_3(i32 %x) {
+  ret i32 %x
+}
+END
+sed 's/add_1/add_9/; s/add_2/add_1/; s/add_9/add_2/' first.ll >second.ll
+TENON_TRACE_COMPILE=signatures "$tenon" run --lazy first.ll
+some "a trace has signatures" "$(grep -F 'precompile("add_1", "add(Int32, \"a\")") #' signatures)"
+added() {
+    "$LLVM_BIN/llvm-nm" --defined-only --extern-only -j "$1" 2>/dev/null | grep -xE '(new_)?add_[0-9]' | tr '\n' ' '
+}
+build --trace signatures -o first.a first.ll
+equal "the same names" "$(added first.a)" "add_1 "
+build --trace signatures -o second.a second.ll
+equal "the name of another function" "$(added second.a)" "add_2 "
+sed 's/add_[12]/new_&/' first.ll >third.ll
+build --trace signatures -o third.a third.ll 2>said
+equal "another name" "$(added third.a)" "new_add_1 "
+none "of which nothing is missed" "$(cat said)"
+sed 's/ "tenon.signature"="[^"]*"//' first.ll >none.ll
+build --trace signatures -o none.a none.ll
+equal "without signatures, names count" "$(added none.a)" "add_1 "
+printf 'precompile("add_3", "add(Float64)")\n' >other
+build --trace other -o other.a first.ll
+equal "a signature counts more than a name" "$(added other.a)" "add_2 "
+printf 'precompile("add_3", "cut)' >cut
+some "a signature that is cut" "$(build --trace cut -o cut.a first.ll 2>&1 | grep "'cut', line 1: not a line of")"
+
 # refused NAME TEXT ARGUMENT...
 script -qec "'$tenon' build --workload 'sleep 1.3; echo its own' -o none.a --root main calc.bc" /dev/null </dev/null \
     >terminal 2>&1

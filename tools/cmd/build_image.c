@@ -659,6 +659,7 @@ static int build(struct job *job)
     if (!job->options.native || !tool_watch_image(job->settings) || !read_all(job))
         return STATUS_FAILURE;
     job->options.roots = (const char *const *)job->roots;
+    job->options.root_signatures = (const char *const *)job->signatures;
     job->options.has_only_copies = job->settings->kind != KIND_ARCHIVE && job->object_count == 1;
     job->options.root_count = job->root_count;
     job->options.dependencies = job->dependencies;

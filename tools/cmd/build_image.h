@@ -20,7 +20,7 @@ struct job {
     size_t input_count, finished_count;
     struct tn_input *objects; /* to be linked; the first one is the image */
     size_t object_count;
-    char **roots;
+    char **roots, **signatures; /* of these, NULL: unknown */
     size_t root_count, root_capacity;
     size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
     char **replaceable;

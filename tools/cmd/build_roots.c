@@ -18,18 +18,26 @@ static bool out_of_memory(void)
     return tool_fail(STATUS_FAILURE, "out of memory"), false;
 }
 
-static bool add_root(struct job *job, const char *name, size_t length)
+static bool grow(char ***list, size_t capacity)
+{
+    char **larger = realloc(*list, capacity * sizeof *larger);
+    *list = larger ? larger : *list;
+    return larger || out_of_memory();
+}
+
+/* `signature`: NULL: unknown. Both are copied. */
+static bool add_root(struct job *job, const char *name, const char *signature)
 {
     if (job->root_count == job->root_capacity) {
         size_t capacity = 2 * job->root_capacity + 16;
-        char **roots = realloc(job->roots, capacity * sizeof *roots);
-        if (!roots)
-            return out_of_memory();
-        job->roots = roots;
+        if (!grow(&job->roots, capacity) || !grow(&job->signatures, capacity))
+            return false;
         job->root_capacity = capacity;
     }
-    job->roots[job->root_count] = strndup(name, length);
-    return job->roots[job->root_count++] || out_of_memory();
+    char *root = strdup(name), *copy = signature ? strdup(signature) : NULL;
+    job->roots[job->root_count] = root;
+    job->signatures[job->root_count++] = copy;
+    return (root && (copy || !signature)) || out_of_memory();
 }
 
 /* ---- traces ---- */
@@ -39,11 +47,12 @@ static bool is_octal(char letter)
     return letter >= '0' && letter <= '7';
 }
 
-/* Resolves C's escapes up to the next quotation mark, in place, and returns the end. NULL: there is no such mark. */
+/* Resolves C's escapes up to the next quotation mark, in place, and ends the text there. Returns what is behind the
+ * mark. NULL: there is none. */
 static char *unquote(char *text)
 {
-    char *to = text;
-    for (const char *at = text; *at != '"'; at++) {
+    char *to = text, *at = text;
+    for (; *at != '"'; at++) {
         bool escaped = *at == '\\';
         at += escaped;
         if (!*at)
@@ -55,20 +64,25 @@ static char *unquote(char *text)
             *to++ = *at;
         }
     }
-    return to;
+    *to = '\0';
+    return at + 1;
 }
 
-/* A line is precompile("NAME"...) and what else is known of it. */
+/* A line is precompile("NAME") or precompile("NAME", "SIGNATURE"), and what else is known of it. */
 static bool read_trace_line(struct job *job, const char *trace, char *line, size_t number)
 {
-    static const char start[] = "precompile(\"";
+    static const char start[] = "precompile(\"", between[] = ", \"";
     if (*line == '\n' || *line == '#')
         return true;
     char *name = line + sizeof start - 1;
-    const char *end = strncmp(line, start, sizeof start - 1) == 0 ? unquote(name) : NULL;
+    char *signature = NULL, *end = strncmp(line, start, sizeof start - 1) == 0 ? unquote(name) : NULL;
+    if (end && strncmp(end, between, sizeof between - 1) == 0) {
+        signature = end + sizeof between - 1;
+        end = unquote(signature);
+    }
     if (!end)
         return tool_fail(STATUS_FAILURE, "'%s', line %zu: not a line of a compile trace", trace, number), false;
-    return add_root(job, name, (size_t)(end - name));
+    return add_root(job, name, signature && *signature ? signature : NULL);
 }
 
 static bool read_trace(struct job *job, const char *name)
@@ -90,24 +104,39 @@ static bool read_trace(struct job *job, const char *name)
     return good;
 }
 
-static int by_name(const void *a, const void *b)
+struct root {
+    char *name, *signature;
+};
+
+static int in_order(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const struct root *one = a, *other = b;
+    int order = strcmp(one->name, other->name);
+    return order ? order : strcmp(one->signature ? one->signature : "", other->signature ? other->signature : "");
 }
 
 /* A function that was compiled again, or by several processes, is in a trace as often. */
-static void drop_repeated(struct job *job)
+static bool drop_repeated(struct job *job)
 {
-    char **roots = job->roots + job->asked_for;
-    size_t count = job->root_count - job->asked_for, kept = 0;
-    if (count)
-        qsort(roots, count, sizeof *roots, by_name);
+    size_t first = job->asked_for, count = job->root_count - first;
+    struct root *roots = malloc((count + 1) * sizeof *roots);
+    if (!roots)
+        return out_of_memory();
     for (size_t i = 0; i < count; i++)
-        if (kept && strcmp(roots[kept - 1], roots[i]) == 0)
-            free(roots[i]);
-        else
-            roots[kept++] = roots[i];
-    job->root_count = job->asked_for + kept;
+        roots[i] = (struct root){job->roots[first + i], job->signatures[first + i]};
+    qsort(roots, count, sizeof *roots, in_order);
+    job->root_count = first;
+    for (size_t i = 0; i < count; i++) {
+        if (i && in_order(&roots[i - 1], &roots[i]) == 0) {
+            free(roots[i - 1].name);
+            free(roots[i - 1].signature);
+            job->root_count--;
+        }
+        job->roots[job->root_count] = roots[i].name;
+        job->signatures[job->root_count++] = roots[i].signature;
+    }
+    free(roots);
+    return true;
 }
 
 /* ---- workloads ---- */
@@ -207,11 +236,10 @@ bool tool_read_roots(struct job *job)
 {
     const struct settings *settings = job->settings;
     for (int i = 0; i < settings->item_count; i++)
-        if (tool_is_item(&settings->items[i], "--root") &&
-            !add_root(job, settings->items[i].value, strlen(settings->items[i].value)))
+        if (tool_is_item(&settings->items[i], "--root") && !add_root(job, settings->items[i].value, NULL))
             return false;
     /* The root of a program is its main, unless other parts of it are already compiled. */
-    if (settings->kind == KIND_EXE && job->object_count == 1 && !add_root(job, "main", strlen("main")))
+    if (settings->kind == KIND_EXE && job->object_count == 1 && !add_root(job, "main", NULL))
         return false;
     job->asked_for = job->root_count;
     if (!read_traces(job))
@@ -222,15 +250,15 @@ bool tool_read_roots(struct job *job)
                          "the trace names no function; it comes from 'tenon run', or another program that "
                          "writes one to TENON_TRACE_COMPILE"),
                false;
-    drop_repeated(job);
-    return true;
+    return drop_repeated(job);
 }
 
 void tool_free_roots(struct job *job)
 {
     for (size_t i = 0; i < job->root_count; i++)
-        free(job->roots[i]);
+        free(job->roots[i]), free(job->signatures[i]);
     free(job->roots);
+    free(job->signatures);
 }
 
 /* A trace may be of more than these files, and has local functions, which come with those that are public. Who builds

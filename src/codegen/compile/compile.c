@@ -89,6 +89,16 @@ static void show_assembly(struct compilation *c)
 
 /* ---- counting ---- */
 
+/* What a front end says of the types of a function's arguments; NULL: nothing. */
+static const char *signature_of(LLVMValueRef function)
+{
+    static const char key[] = "tenon.signature";
+    unsigned length;
+    LLVMAttributeRef attribute =
+        LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, key, sizeof key - 1);
+    return attribute ? LLVMGetStringAttributeValue(attribute, &length) : NULL; /* with a NUL behind it */
+}
+
 /* Names every function that was compiled, of those that optimisation has left. */
 static void report_functions(struct compilation *c)
 {
@@ -96,8 +106,10 @@ static void report_functions(struct compilation *c)
                                    .opt_level = c->options.opt_level,
                                    .ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns};
     for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
-        if (tn__is_defined(f) && *(compiled.name = tn__module_name(f)))
+        if (tn__is_defined(f) && *(compiled.name = tn__module_name(f))) {
+            compiled.signature = signature_of(f);
             c->observer.compiled(c->observer.context, &compiled);
+        }
 }
 
 /* ---- emitting ---- */

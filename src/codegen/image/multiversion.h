@@ -79,6 +79,10 @@ bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other, bool other_counts
 /* True if the module defines the name for others; *is_local: it defines it for itself. */
 bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local);
 
+/* Finds the public functions whose attributes "tenon.signature" have these values (NULL: that of none): their names,
+ * as the module has them, or NULL. Of several, the one of the name in `names` before. */
+void tn__mv_find_signatures(LLVMModuleRef module, const char *const *signatures, size_t count, const char **names);
+
 /* Makes everything but `roots`, which are defined, and what they lead to go away. */
 void tn__mv_keep(LLVMModuleRef module, const char *const *roots, size_t count);
 

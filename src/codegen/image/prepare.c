@@ -156,18 +156,32 @@ static int mark_replaceable(struct tn__image_build *b)
     return 0;
 }
 
+/* The names of roots that have a signature, where the input has a function with that; NULL: no memory. */
+static const char **names_by_signature(struct tn__image_build *b)
+{
+    size_t count = b->options.root_count;
+    const char **names = tn__arena_array(&b->arena, count + 1, sizeof *names);
+    if (names && b->options.root_signatures) {
+        memcpy(names, b->options.roots, count * sizeof *names);
+        tn__mv_find_signatures(b->unit.module, b->options.root_signatures, count, names);
+    }
+    return names;
+}
+
 static int keep_roots(struct tn__image_build *b)
 {
     const struct tn_image_options *options = &b->options;
     size_t bound = (size_t)rows_of(b->saved, TN__IMAGE_BINDING_TABLE) + rows_of(b->saved, TN__IMAGE_PATCH_TABLE);
     size_t replaceable = options->all_replaceable ? 0 : options->replaceable_count;
     b->roots = tn__arena_array(&b->arena, options->root_count + bound + replaceable + 1, sizeof *b->roots);
-    if (!b->roots)
+    const char **named = names_by_signature(b);
+    if (!b->roots || !named)
         return tn__image_no_memory(b);
     for (size_t i = 0; i < options->root_count; i++) {
         bool is_local;
-        if (tn__mv_defines(b->unit.module, options->roots[i], &is_local))
-            b->roots[b->root_count++] = options->roots[i];
+        const char *name = named[i] ? named[i] : options->roots[i];
+        if (tn__mv_defines(b->unit.module, name, &is_local))
+            b->roots[b->root_count++] = name;
         else if (!options->unknown_root || options->unknown_root(options->context, i, is_local))
             return tn__fail(b->err, TN_EUNDEF, "root '%s' is not defined, or not public", options->roots[i]);
     }

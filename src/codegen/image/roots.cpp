@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
@@ -85,6 +86,27 @@ bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local)
     bool defined = global && !global->isDeclaration();
     *is_local = defined && global->hasLocalLinkage();
     return defined && !*is_local;
+}
+
+static StringRef signature_of(const GlobalValue *global)
+{
+    auto *function = dyn_cast_or_null<Function>(global);
+    bool is_public = function && !function->isDeclaration() && !function->hasLocalLinkage();
+    return is_public ? function->getFnAttribute("tenon.signature").getValueAsString() : StringRef();
+}
+
+void tn__mv_find_signatures(LLVMModuleRef ref, const char *const *signatures, size_t count, const char **names)
+{
+    const Module &module = *unwrap(ref);
+    StringMap<const char *> found;
+    for (const Function &function : module)
+        if (StringRef signature = signature_of(&function); !signature.empty())
+            found.try_emplace(signature, function.getName().data());
+    for (size_t i = 0; i < count; i++)
+        if (!signatures[i])
+            names[i] = nullptr;
+        else if (signature_of(module.getNamedValue(names[i])) != signatures[i])
+            names[i] = found.lookup(signatures[i]);
 }
 
 void tn__mv_keep(LLVMModuleRef ref, const char *const *roots, size_t count)
