@@ -5,9 +5,6 @@
  * of another architecture or of x32, end the process. */
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +13,25 @@
 #include "os.h"
 
 enum { X32 = 0x40000000 };
+
+/* The kernel's headers are not among those of every C library (linux/filter.h, linux/seccomp.h). */
+struct instruction {
+    uint16_t code;
+    uint8_t if_true, if_false;
+    uint32_t value;
+};
+struct filter {
+    unsigned short size;
+    struct instruction *code;
+};
+struct call_data {
+    int32_t number;
+    uint32_t audit;
+    uint64_t at, arguments[6];
+};
+enum { LOAD = 0x20, JUMP_EQUAL = 0x15, JUMP_NOT_LESS = 0x35, RETURN = 0x06 };
+enum { SET_FILTER = 1, ALL_THREADS = 1 };
+static const uint32_t END_PROCESS = 0x80000000, REFUSE = 0x00050000 /* with an error number */, GRANT = 0x7fff0000;
 
 enum what {
     ALLOW,
@@ -93,64 +109,63 @@ static const struct row {
 enum { ROW_MOST = 7 }; /* instructions for a row */
 
 struct program {
-    struct sock_filter code[16 + ROW_MOST * TN_COUNT(rows)];
+    struct instruction code[16 + ROW_MOST * TN_COUNT(rows)];
     unsigned short size;
 };
 
 static void add(struct program *p, uint16_t code, uint32_t value, uint8_t if_true, uint8_t if_false)
 {
-    p->code[p->size++] = (struct sock_filter){code, if_true, if_false, value};
+    p->code[p->size++] = (struct instruction){code, if_true, if_false, value};
 }
 
 static void load(struct program *p, size_t offset)
 {
-    add(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+    add(p, LOAD, (uint32_t)offset, 0, 0);
 }
 
 static void answer(struct program *p, uint32_t action)
 {
-    add(p, BPF_RET | BPF_K, action, 0, 0);
+    add(p, RETURN, action, 0, 0);
 }
 
 /* Little-endian: the low half of an argument comes first. */
 static size_t argument(unsigned number, unsigned half)
 {
-    return offsetof(struct seccomp_data, args) + 8 * number + 4 * half;
+    return offsetof(struct call_data, arguments) + 8 * number + 4 * half;
 }
 
 /* The number of the call is loaded; behind these instructions it need not be. */
 static void add_row(struct program *p, const struct row *row)
 {
-    const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
     if (row->what == ALLOW || row->what == KILL) {
-        add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)row->call, 0, 1);
-        answer(p, row->what == ALLOW ? SECCOMP_RET_ALLOW : SECCOMP_RET_KILL_PROCESS);
+        add(p, JUMP_EQUAL, (uint32_t)row->call, 0, 1);
+        answer(p, row->what == ALLOW ? GRANT : END_PROCESS);
         return;
     }
     unsigned number = row->what == IF_OWN ? 0 : 2;
     uint32_t low = row->what == IF_OWN ? tn__os_process_id() : 0;
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)row->call, 0, 6);
+    add(p, JUMP_EQUAL, (uint32_t)row->call, 0, 6);
     load(p, argument(number, 0));
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, low, 0, 3);
+    add(p, JUMP_EQUAL, low, 0, 3);
     load(p, argument(number, 1));
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
-    answer(p, SECCOMP_RET_ALLOW);
-    answer(p, refuse);
+    add(p, JUMP_EQUAL, 0, 0, 1);
+    answer(p, GRANT);
+    answer(p, REFUSE | EPERM);
 }
 
 static void make(struct program *p)
 {
-    load(p, offsetof(struct seccomp_data, arch));
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, tn__os_machine.audit, 1, 0);
-    answer(p, SECCOMP_RET_KILL_PROCESS);
-    load(p, offsetof(struct seccomp_data, nr));
-    add(p, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
-    answer(p, SECCOMP_RET_KILL_PROCESS);
+    load(p, offsetof(struct call_data, audit));
+    add(p, JUMP_EQUAL, tn__os_machine.audit, 1, 0);
+    answer(p, END_PROCESS);
+    load(p, offsetof(struct call_data, number));
+    add(p, JUMP_NOT_LESS, X32, 0, 1);
+    answer(p, END_PROCESS);
     for (const struct row *row = rows; row < rows + TN_COUNT(rows); row++)
         add_row(p, row);
-    add(p, BPF_JMP | BPF_JGE | BPF_K, tn__os_machine.first_new, 0, 1);
-    answer(p, SECCOMP_RET_ERRNO | ENOSYS);
-    answer(p, SECCOMP_RET_ERRNO | EPERM);
+    add(p, JUMP_NOT_LESS, tn__os_machine.first_new, 0, 1);
+    answer(p, REFUSE | ENOSYS);
+    answer(p, REFUSE | EPERM);
 }
 
 int tn__os_enter_sandbox(void)
@@ -160,8 +175,8 @@ int tn__os_enter_sandbox(void)
     if (fault)
         return fault;
     make(&program);
-    struct sock_fprog filter = {program.size, program.code};
+    struct filter filter = {program.size, program.code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return errno;
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) ? errno : 0;
+    return syscall(SYS_seccomp, SET_FILTER, ALL_THREADS, &filter) ? errno : 0;
 }
