@@ -27,6 +27,7 @@ enum tn__flat_type {
     TN__FLAT_PTR,
     TN__FLAT_F32,
     TN__FLAT_F64,
+    TN__FLAT_F80, /* of the x87; a constant has two numbers, the second one of which has 16 bits */
     TN__FLAT_TYPES
 };
 
@@ -86,7 +87,10 @@ enum {
     TN__FLAT_ZERO_EXTEND = 16, /* narrow integers are passed as 32 bits */
     TN__FLAT_SIGN_EXTEND = 32,
     TN__FLAT_BY_VALUE = 64, /* a pointer to so many bytes, which are copied into the arguments' memory */
-    TN__FLAT_STRUCT = 128   /* of arguments of the function: the pointer that it returns too (sret) */
+    TN__FLAT_STRUCT = 128,  /* of arguments of the function: the pointer that it returns too (sret) */
+    /* Both: of an I64, that it and the next one are an i128, which is not divided between registers and memory; of what
+     * is copied, that it is. In memory, they are aligned to 16 bytes. */
+    TN__FLAT_WHOLE = TN__FLAT_ZERO_EXTEND | TN__FLAT_SIGN_EXTEND
 };
 
 /* The kind of each operand of a landing. */
@@ -203,15 +207,29 @@ static inline bool tn__flat_is_terminator(unsigned op)
     return op >= TN__FLAT_JUMP && op <= TN__FLAT_UNREACHABLE;
 }
 
+/* In xmm registers. */
 static inline bool tn__flat_is_float(unsigned type)
 {
-    return type >= TN__FLAT_F32;
+    return type == TN__FLAT_F32 || type == TN__FLAT_F64;
+}
+
+/* Values are returned in the registers of a bank, of which there are so many. */
+enum { TN__FLAT_OF_INTEGERS = 0, TN__FLAT_OF_FLOATS, TN__FLAT_OF_X87, TN__FLAT_BANKS, TN__FLAT_RETURNED = 2 };
+
+static inline unsigned tn__flat_bank(unsigned type)
+{
+    return type < TN__FLAT_F32 ? TN__FLAT_OF_INTEGERS : type == TN__FLAT_F80 ? TN__FLAT_OF_X87 : TN__FLAT_OF_FLOATS;
+}
+
+static inline bool tn__flat_is_whole(unsigned kind)
+{
+    return (kind & TN__FLAT_WHOLE) == TN__FLAT_WHOLE;
 }
 
 /* In memory; 0 for none. */
 static inline unsigned tn__flat_size(unsigned type)
 {
-    static const uint8_t sizes[TN__FLAT_TYPES] = {0, 1, 1, 2, 4, 8, 8, 4, 8};
+    static const uint8_t sizes[TN__FLAT_TYPES] = {0, 1, 1, 2, 4, 8, 8, 4, 8, 10};
     return sizes[type];
 }
 

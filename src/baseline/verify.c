@@ -13,7 +13,7 @@ const struct tn__flat_row tn__flat_rows[TN__FLAT_OPS] = {
 #undef OP
 };
 
-enum { MOST_OPERANDS = 1 << 24, LARGEST_FRAME = 1 << 28, LARGEST_ALIGNMENT = 4 };
+enum { MOST_OPERANDS = 1 << 24, LARGEST_FRAME = 1 << 28, LARGEST_ALIGNMENT = 4, LARGEST_ARGUMENT = 32 };
 
 struct check {
     const struct tn__flat *flat;
@@ -37,7 +37,7 @@ static int refuse(const struct check *c, const char *why)
 
 static bool is_in(const char *types, unsigned type)
 {
-    static const char letters[TN__FLAT_TYPES] = {'V', 'B', 'I', 'I', 'I', 'I', 'P', 'F', 'F'};
+    static const char letters[TN__FLAT_TYPES] = {'V', 'B', 'I', 'I', 'I', 'I', 'P', 'F', 'F', 'X'};
     return type < TN__FLAT_TYPES && strchr(types, letters[type]);
 }
 
@@ -54,13 +54,14 @@ static int check_operand(const struct check *c, uint32_t operand, unsigned type)
             return refuse(c, "an operand is no value of its type");
         return 0;
     case TN__FLAT_CONSTANT:
+        index += type == TN__FLAT_F80;
         return index < flat->constant_count ? 0 : refuse(c, "there is no such constant");
     case TN__FLAT_IMMEDIATE:
-        return 0;
+        return type != TN__FLAT_F80 || !tn__flat_number(flat, operand) ? 0 : refuse(c, "a number has half of its bits");
     default:
         if (index >= flat->address_count || flat->addresses[index].symbol >= flat->symbols)
             return refuse(c, "there is no such symbol");
-        return tn__flat_size(type) == 8 && !tn__flat_is_float(type) ? 0 : refuse(c, "an address is no such value");
+        return tn__flat_size(type) == 8 && type < TN__FLAT_F32 ? 0 : refuse(c, "an address is no such value");
     }
 }
 
@@ -72,7 +73,17 @@ static int check_kind(const struct check *c, uint32_t kind, uint32_t bytes)
         return refuse(c, "an argument has no kind");
     if (copied ? type != TN__FLAT_PTR || bytes > LARGEST_FRAME : bytes != 0)
         return refuse(c, "an argument has no such size");
+    if (tn__flat_is_whole(kind) && !copied && type != TN__FLAT_I64)
+        return refuse(c, "half of an i128 has another type");
     return 0;
+}
+
+/* Of an argument and the next one, or 0. */
+static int check_halves(const struct check *c, uint32_t kind, uint32_t next)
+{
+    if (!tn__flat_is_whole(kind) || kind & TN__FLAT_BY_VALUE || next == TN__FLAT_I64)
+        return 0;
+    return refuse(c, "an i128 has one half");
 }
 
 /* Of all arguments of a function or a call. */
@@ -139,21 +150,21 @@ static int check_sizes(const struct check *c)
 static int check_cast(const struct check *c)
 {
     static const char *const sources[TN__FLAT_OPS] = {
-        [TN__FLAT_COPY] = "BIPF", [TN__FLAT_TRUNC] = "I",  [TN__FLAT_ZEXT] = "BI",  [TN__FLAT_SEXT] = "BI",
-        [TN__FLAT_FPTRUNC] = "F", [TN__FLAT_FPEXT] = "F",  [TN__FLAT_FPTOSI] = "F", [TN__FLAT_FPTOUI] = "F",
-        [TN__FLAT_SITOFP] = "I",  [TN__FLAT_UITOFP] = "BI"};
+        [TN__FLAT_COPY] = "BIPFX", [TN__FLAT_TRUNC] = "I",  [TN__FLAT_ZEXT] = "BI",   [TN__FLAT_SEXT] = "BI",
+        [TN__FLAT_FPTRUNC] = "FX", [TN__FLAT_FPEXT] = "F",  [TN__FLAT_FPTOSI] = "FX", [TN__FLAT_FPTOUI] = "FX",
+        [TN__FLAT_SITOFP] = "I",   [TN__FLAT_UITOFP] = "BI"};
     if (!is_in(sources[c->inst->op], c->inst->sub))
         return refuse(c, "it cannot convert this");
     return c->inst->op <= TN__FLAT_FPEXT ? check_sizes(c) : 0;
 }
 
-/* Two integers and two floating-point numbers are returned in registers. */
 static bool fits_registers(const struct tn__flat_inst *first, const struct tn__flat_inst *last)
 {
-    unsigned counts[2] = {0};
+    unsigned counts[TN__FLAT_BANKS] = {0};
     for (; first <= last; first++)
-        counts[tn__flat_is_float(first->type)]++;
-    return counts[0] <= 2 && counts[1] <= 2;
+        if (counts[tn__flat_bank(first->type)]++ == TN__FLAT_RETURNED)
+            return false;
+    return true;
 }
 
 static int check_result(const struct check *c)
@@ -177,8 +188,10 @@ static int check_call(const struct check *c)
     const uint32_t *operands = c->flat->operands + c->inst->first;
     uint64_t bytes = 0;
     int code = 0;
-    for (uint32_t k = 1; !code && k < c->inst->count; k += 3, bytes += 8) {
+    for (uint32_t k = 1; !code && k < c->inst->count; k += 3, bytes += LARGEST_ARGUMENT) {
         code = check_kind(c, operands[k + 1], operands[k + 2]);
+        if (!code)
+            code = check_halves(c, operands[k + 1], k + 4 < c->inst->count ? operands[k + 4] : 0);
         bytes += operands[k + 2];
     }
     return code ? code : check_size(c, bytes);
@@ -187,13 +200,14 @@ static int check_call(const struct check *c)
 static int check_return(const struct check *c)
 {
     const uint32_t *operands = c->flat->operands + c->inst->first;
-    unsigned counts[2] = {0};
+    unsigned counts[TN__FLAT_BANKS] = {0};
     int code = 0;
     for (uint32_t k = 0; !code && k < c->inst->count; k += 2) {
         code = check_kind(c, operands[k + 1], 0);
-        counts[tn__flat_is_float(operands[k + 1] & TN__FLAT_KIND_TYPE)]++;
+        if (!code && counts[tn__flat_bank(operands[k + 1] & TN__FLAT_KIND_TYPE)]++ == TN__FLAT_RETURNED)
+            code = refuse(c, "it returns too much");
     }
-    return code || (counts[0] <= 2 && counts[1] <= 2) ? code : refuse(c, "it returns too much");
+    return code;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -289,6 +303,8 @@ static int check_one(const struct check *c)
 {
     const struct tn__flat_inst *inst = c->inst;
     switch (inst->op) {
+    case TN__FLAT_MULH:
+        return inst->type == TN__FLAT_I64 ? 0 : refuse(c, "it has no other type than i64");
     case TN__FLAT_BSWAP:
         return inst->type != TN__FLAT_I8 ? 0 : refuse(c, "it has one byte");
     case TN__FLAT_ICMP:
@@ -428,8 +444,11 @@ static int check_arguments(const struct check *c)
 {
     uint64_t bytes = 0;
     int code = c->flat->personality ? check_personality(c) : 0;
-    for (size_t i = 0; !code && i < c->flat->argument_count; i++, bytes += 8) {
-        code = check_kind(c, c->flat->arguments[i].kind, c->flat->arguments[i].bytes);
+    for (size_t i = 0; !code && i < c->flat->argument_count; i++, bytes += LARGEST_ARGUMENT) {
+        const struct tn__flat_argument *argument = &c->flat->arguments[i];
+        code = check_kind(c, argument->kind, argument->bytes);
+        if (!code)
+            code = check_halves(c, argument->kind, i + 1 < c->flat->argument_count ? argument[1].kind : 0);
         bytes += c->flat->arguments[i].bytes;
     }
     return code ? code : check_size(c, bytes);

@@ -124,6 +124,28 @@ static const struct function guarded = {
     {1, 2},
 };
 
+/* x86_fp80 in phis and in a loop, and the upper half of a product. */
+static const struct function precise = {
+    "precise",
+    {ARGUMENT(TN__FLAT_F64)},
+    1,
+    11,
+    {
+        /* 1 */ {TN__FLAT_FPEXT, TN__FLAT_F80, TN__FLAT_F64, 0, {V(0), END}},
+        /* 2 */ {TN__FLAT_JUMP, 0, 0, 0, {END}},
+        /* 3 */ {TN__FLAT_PHI, TN__FLAT_F80, 0, 0, {V(1), 0, V(5), 1, END}},
+        /* 4 */ {TN__FLAT_PHI, TN__FLAT_F80, 0, 0, {C(2), 0, V(3), 1, END}},
+        /* 5 */ {TN__FLAT_FMUL, TN__FLAT_F80, 0, 0, {V(3), V(4), END}},
+        /* 6 */ {TN__FLAT_FCMP, TN__FLAT_F80, TN__FLAT_LESS, 0, {V(5), C(4), END}},
+        /* 7 */ {TN__FLAT_BRANCH, 0, 0, 0, {V(6), END}},
+        /* 8 */ {TN__FLAT_FPTOUI, TN__FLAT_I64, TN__FLAT_F80, 0, {V(5), END}},
+        /* 9 */ {TN__FLAT_MULH, TN__FLAT_I64, 0, 0, {V(8), C(1), END}},
+        /* 10 */ {TN__FLAT_UITOFP, TN__FLAT_F80, TN__FLAT_I64, 0, {V(9), END}},
+        /* 11 */ {TN__FLAT_RETURN, 0, 0, 0, {V(10), TN__FLAT_F80, END}},
+    },
+    {1, 1, 2},
+};
+
 #define APPEND(flat, items, count, room, ...)                                                                          \
     do {                                                                                                               \
         assert_true(tn__grow(NULL, &(flat)->items, &(flat)->room, (flat)->count + 1, sizeof *(flat)->items));          \
@@ -132,7 +154,12 @@ static const struct function guarded = {
 
 static void make(const struct function *f, struct tn__flat *flat)
 {
-    static const uint64_t constants[] = {UINT64_C(0x123456789abc), UINT64_C(0x3ff8000000000000)}; /* the latter: 1.5 */
+    static const uint64_t constants[] = {
+        /* 0 */ UINT64_C(0x123456789abc),
+        /* 1: 1.5 */ UINT64_C(0x3ff8000000000000),
+        /* 2: 1.5 of 80 bits */ UINT64_C(3) << 62,  16383,
+        /* 4: 2^40 of 80 bits */ UINT64_C(1) << 63, 16383 + 40,
+    };
     uint32_t first = 0, successor = 0;
     *flat = (struct tn__flat){.symbols = SYMBOLS, .personality = f == &guarded ? S(0) : 0};
     for (size_t i = 0; i < TN_COUNT(constants); i++)
@@ -228,6 +255,18 @@ static void *link_object(struct tn_session *session, const struct function *f)
     return found;
 }
 
+/* What `precise` computes. */
+static long double multiply(double x)
+{
+    long double a = x, b = 1.5L, product;
+    do {
+        product = a * b;
+        b = a;
+        a = product;
+    } while (product < 0x1p40L);
+    return (long double)(uint64_t)((unsigned __int128)(uint64_t)product * UINT64_C(0x3ff8000000000000) >> 64);
+}
+
 static void test_calls(void **state)
 {
     struct utsname machine;
@@ -247,13 +286,15 @@ static void test_calls(void **state)
     assert_true(run_walk(3, 0.25, &stored) == 3 * 0.25 + 7 * 1.5); /* 3, 2 and 1 add, and 0 ends it */
     assert_true(stored == 7);
     assert_true(run_walk(4, 0.25, &stored) == 7 * 1.5);
+    long double (*run_precise)(double) = (long double (*)(double))(uintptr_t)link_object(session, &precise);
+    assert_true(run_precise(2.25) == multiply(2.25));
     tn_session_destroy(session);
 }
 
 /* One word of the form changes; what is not refused can be compiled. */
 static void test_mutants(void **state)
 {
-    static const struct function *const functions[] = {&sum, &walk, &guarded};
+    static const struct function *const functions[] = {&sum, &walk, &guarded, &precise};
     uint64_t random = 88172645463325252u;
     unsigned refused = 0, accepted = 0;
     (void)state;
@@ -373,9 +414,37 @@ static void test_large_arguments(void **state)
     refuse(&flat, "its arguments are too large");
 }
 
+/* Numbers of 80 bits that have half of them, and halves of numbers of 128 bits. */
+static void test_halves(void **state)
+{
+    static const struct {
+        uint32_t row, operand, value;
+        const char *said;
+    } cases[] = {
+        {4, 1, C(5), "no such constant"},
+        {4, 1, I(1), "half of its bits"},
+        {8, 0, V(5), "no value of its type"},
+        {10, 1, TN__FLAT_F80 | TN__FLAT_WHOLE, "half of an i128 has another type"},
+    };
+    struct tn__flat flat;
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(cases); i++) {
+        make(&precise, &flat);
+        flat.operands[flat.insts[cases[i].row].first + cases[i].operand] = cases[i].value;
+        refuse(&flat, cases[i].said);
+    }
+    make(&precise, &flat);
+    flat.insts[8].type = TN__FLAT_I32;
+    flat.operands[flat.insts[8].first] = I(1);
+    refuse(&flat, "no other type than i64");
+    make(&sum, &flat);
+    flat.arguments[0].kind |= TN__FLAT_WHOLE;
+    refuse(&flat, "an i128 has one half");
+}
+
 static void test_no_memory(void **state)
 {
-    static const struct function *const functions[] = {&sum, &walk, &guarded};
+    static const struct function *const functions[] = {&sum, &walk, &guarded, &precise};
     (void)state;
     for (size_t i = 0; i < TN_COUNT(functions); i++) {
         struct tn__flat flat;
@@ -402,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),           cmocka_unit_test(test_refused), cmocka_unit_test(test_equal_cases),
         cmocka_unit_test(test_large_arguments), cmocka_unit_test(test_mutants), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

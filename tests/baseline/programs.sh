@@ -29,8 +29,8 @@ check() {
 }
 
 for how in "" "--lazy"; do
-    check lua 990 "$how" -- tests/programs/strings.lua
-    check compress 940 "$how" --
+    check lua 998 "$how" -- tests/programs/strings.lua
+    check compress 970 "$how" --
     awk -f tests/programs/orders.awk >"$out/orders.sql"
-    input=$out/orders.sql check sqlite 985 "$how" --
+    input=$out/orders.sql check sqlite 999 "$how" --
 done

@@ -52,7 +52,7 @@ static void put_bytes(struct writing *w, const uint8_t *bytes, size_t size)
 
 /* ---- names ---- */
 
-static const char *const types[] = {"void", "i1", "i8", "i16", "i32", "i64", "ptr", "float", "double"};
+static const char *const types[] = {"void", "i1", "i8", "i16", "i32", "i64", "ptr", "float", "double", "x86_fp80"};
 static const char *const bindings[] = {"local", "global", "weak"};
 static const char *const visibilities[] = {"", " internal", " hidden", " protected"};
 static const char *const places[] = {"data", "constant"};
@@ -105,11 +105,13 @@ static void put_address(struct writing *w, uint32_t symbol, int64_t addend)
 
 /* ---- instructions ---- */
 
-static void put_operand(struct writing *w, uint32_t operand)
+static void put_operand(struct writing *w, uint32_t operand, unsigned type)
 {
     uint32_t index = tn__flat_index(operand);
     if (tn__flat_is_value(operand))
         put(w, "%%%" PRIu32, index);
+    else if (type == TN__FLAT_F80 && (operand & TN__FLAT_KIND) == TN__FLAT_CONSTANT)
+        put(w, "0x%04" PRIx64 "%016" PRIx64, w->flat->constants[index + 1] & 0xffff, w->flat->constants[index]);
     else if (tn__flat_is_number(operand))
         put(w, "%" PRId64, (int64_t)tn__flat_number(w->flat, operand));
     else
@@ -123,6 +125,10 @@ static void put_kind(struct writing *w, uint32_t kind, uint32_t bytes)
         const char *name;
     } flags[] = {{TN__FLAT_ZERO_EXTEND, " zext"}, {TN__FLAT_SIGN_EXTEND, " sext"}, {TN__FLAT_STRUCT, " sret"}};
     put_type(w, kind & TN__FLAT_KIND_TYPE);
+    if (tn__flat_is_whole(kind)) {
+        put(w, " whole");
+        kind &= ~(uint32_t)TN__FLAT_WHOLE;
+    }
     for (size_t i = 0; i < TN_COUNT(flags); i++)
         if (kind & flags[i].flag)
             put(w, "%s", flags[i].name);
@@ -137,6 +143,7 @@ static void put_operands(struct writing *w, const struct tn__flat_inst *inst)
     const uint32_t *operands = w->flat->operands + inst->first;
     unsigned step = tn__flat_places(inst->op).step;
     bool has_kinds = inst->op == TN__FLAT_CALL || inst->op == TN__FLAT_RETURN;
+    unsigned type = strchr(tn__flat_rows[inst->op].operands, 'f') ? inst->sub : inst->type;
     for (TN__FLAT_EACH(inst, k)) {
         bool is_group = k >= tn__flat_places(inst->op).head && step > 1 && k + 1 < inst->count;
         put(w, k ? ", " : " ");
@@ -144,7 +151,7 @@ static void put_operands(struct writing *w, const struct tn__flat_inst *inst)
             put_kind(w, operands[k + 1], step > 2 ? operands[k + 2] : 0);
             put(w, " ");
         }
-        put_operand(w, operands[k]);
+        put_operand(w, operands[k], is_group && has_kinds ? operands[k + 1] & TN__FLAT_KIND_TYPE : type);
         if (is_group && inst->op == TN__FLAT_PHI)
             put(w, " b%" PRIu32, operands[k + 1]);
         else if (is_group && inst->op == TN__FLAT_LANDING)
@@ -205,7 +212,7 @@ static void put_function(struct writing *w, uint32_t number)
     put(w, flat->is_variadic ? flat->argument_count ? ", ...)" : "...)" : ")");
     if (flat->personality) {
         put(w, " personality ");
-        put_operand(w, flat->personality);
+        put_operand(w, flat->personality, TN__FLAT_PTR);
     }
     put(w, " {\n");
     for (uint32_t b = 0; b < flat->block_count; b++) {

@@ -22,13 +22,23 @@ int32_t tn__x64_frame(struct tn__x64 *c, uint32_t bytes, uint32_t alignment)
     return -c->frame;
 }
 
+int32_t tn__x64_spare(struct tn__x64 *c)
+{
+    if (!c->spare)
+        c->spare = tn__x64_frame(c, 16, 16);
+    return c->spare;
+}
+
 int32_t tn__x64_slot(struct tn__x64 *c, uint32_t value)
 {
     struct tn__x64_value *v = value_of(c, value);
     if (v->has_slot)
         return v->slot;
     v->has_slot = true;
-    v->slot = c->free_slots ? c->s->free_slots[--c->free_slots] : tn__x64_frame(c, 8, 8);
+    v->is_wide = tn__flat_type_of(c->flat, value) == TN__FLAT_F80;
+    uint32_t bytes = v->is_wide ? 16 : 8;
+    size_t *free_slots = &c->free_slots[v->is_wide];
+    v->slot = *free_slots ? c->s->free_slots[v->is_wide][--*free_slots] : tn__x64_frame(c, bytes, bytes);
     uint32_t last = c->analysis->last[value];
     if (value == c->returned)
         return v->slot;
@@ -41,11 +51,12 @@ void tn__x64_end_block(struct tn__x64 *c)
 {
     for (uint32_t value = c->s->ending[c->position]; value != TN__X64_NO_VALUE;) {
         const struct tn__x64_value *v = value_of(c, value);
-        if (!tn__grow(NULL, &c->s->free_slots, &c->s->slot_room, c->free_slots + 1, sizeof *c->s->free_slots)) {
+        int32_t **slots = &c->s->free_slots[v->is_wide];
+        if (!tn__grow(NULL, slots, &c->s->slot_room[v->is_wide], c->free_slots[v->is_wide] + 1, sizeof **slots)) {
             tn__x64_fail(c, TN_ENOMEM, NULL);
             return;
         }
-        c->s->free_slots[c->free_slots++] = v->slot;
+        (*slots)[c->free_slots[v->is_wide]++] = v->slot;
         value = v->next;
     }
 }

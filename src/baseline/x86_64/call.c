@@ -7,19 +7,30 @@
 #include "baseline/x86_64/state.h"
 
 static const uint8_t argument_registers[] = {TN__RDI, TN__RSI, TN__RDX, TN__RCX, TN__R8, TN__R9};
-enum { INTEGERS = TN_COUNT(argument_registers), FLOATS = 8, WORD = 8, FIRST_ARGUMENT = 16 };
+enum { INTEGERS = TN_COUNT(argument_registers), FLOATS = 8, WORD = 8, WIDE = 16, FIRST_ARGUMENT = 16 };
+
+static const uint8_t returned[2][TN__FLAT_RETURNED] = {{TN__RAX, TN__RDX}, {TN__XMM0, TN__XMM0 + 1}};
 
 /* Where the next argument goes. */
 struct places {
     unsigned integers, floats;
     uint32_t memory; /* bytes */
+    bool is_divided; /* the first half of an i128 is in memory, where there was one register left at most */
 };
 
 /* The register of an argument, or TN__NO_REGISTER and *offset in memory. */
 static unsigned place(struct places *p, unsigned kind, uint32_t bytes, uint32_t *offset)
 {
-    bool is_float = tn__flat_is_float(kind & TN__FLAT_KIND_TYPE);
-    if (!(kind & TN__FLAT_BY_VALUE)) {
+    unsigned type = kind & TN__FLAT_KIND_TYPE;
+    bool is_float = tn__flat_is_float(type), is_copied = kind & TN__FLAT_BY_VALUE, was_divided = p->is_divided;
+    p->is_divided = tn__flat_is_whole(kind) && !is_copied && p->integers + 2 > INTEGERS;
+    if (type == TN__FLAT_F80 || p->is_divided || (is_copied && tn__flat_is_whole(kind)))
+        p->memory = (uint32_t)tn__align_up(p->memory, WIDE);
+    if (type == TN__FLAT_F80) {
+        bytes = WIDE;
+    } else if (p->is_divided || was_divided) {
+        bytes = WORD;
+    } else if (!is_copied) {
         if (is_float && p->floats < FLOATS)
             return TN__XMM0 + p->floats++;
         if (!is_float && p->integers < INTEGERS)
@@ -146,6 +157,10 @@ static void store_argument(struct tn__x64 *c, uint32_t operand, unsigned kind, u
 {
     unsigned type = kind & TN__FLAT_KIND_TYPE;
     struct tn__x64_rm to = tn__x64_memory(TN__RSP, (int32_t)offset);
+    if (type == TN__FLAT_F80) {
+        tn__x64_store_wide(c, operand, to);
+        return;
+    }
     if (tn__flat_is_float(type)) {
         tn__x64_emit_store(c, type, tn__x64_in_register(c, operand, type), to);
         return;
@@ -222,21 +237,25 @@ static void emit_call(struct tn__x64 *c, uint32_t callee)
     c->at += 4;
 }
 
-/* The results are in rax and rdx, xmm0 and xmm1, each in the order of those of its bank. */
+/* The results are in rax and rdx, xmm0 and xmm1, or on the stack of the x87, each in the order of those of its bank. */
 static void define_results(struct tn__x64 *c)
 {
-    static const uint8_t registers[2][2] = {{TN__RAX, TN__RDX}, {TN__XMM0, TN__XMM0 + 1}};
     const struct tn__flat_inst *first = tn__x64_inst(c), *inst = first;
-    unsigned counts[2] = {0};
+    unsigned counts[TN__FLAT_BANKS] = {0};
     if (inst->type == TN__FLAT_VOID)
         return;
     for (; inst == first || inst->op == TN__FLAT_RESULT; inst++) {
-        bool is_float = tn__flat_is_float(inst->type);
-        unsigned reg = registers[is_float][counts[is_float]++];
+        uint32_t value = tn__x64_number(c, (uint32_t)(inst - c->flat->insts));
+        unsigned bank = tn__flat_bank(inst->type);
+        if (bank == TN__FLAT_OF_X87) {
+            tn__x64_pop(c, value);
+            continue;
+        }
+        unsigned reg = returned[bank][counts[bank]++];
         c->free &= ~(1u << reg);
         c->borrowed |= 1u << reg;
         c->pinned |= 1u << reg;
-        tn__x64_define(c, tn__x64_number(c, (uint32_t)(inst - c->flat->insts)), reg);
+        tn__x64_define(c, value, reg);
     }
 }
 
@@ -341,20 +360,23 @@ void tn__x64_compile_entry(struct tn__x64 *c)
 
 void tn__x64_compile_return(struct tn__x64 *c)
 {
-    static const uint8_t registers[2][2] = {{TN__RAX, TN__RDX}, {TN__XMM0, TN__XMM0 + 1}};
     const struct tn__flat_inst *inst = tn__x64_inst(c);
     const uint32_t *o = tn__x64_operands(c);
-    unsigned counts[2] = {0};
+    unsigned counts[TN__FLAT_BANKS] = {0};
     size_t count = 0;
-    if (!tn__grow(NULL, &c->s->moves, &c->s->move_room, 4, sizeof *c->s->moves)) {
+    if (!tn__grow(NULL, &c->s->moves, &c->s->move_room, 2 * TN__FLAT_RETURNED, sizeof *c->s->moves)) {
         tn__x64_fail(c, TN_ENOMEM, NULL);
         return;
     }
     for (uint32_t k = 0; k < inst->count; k += 2) {
-        bool is_float = tn__flat_is_float(o[k + 1] & TN__FLAT_KIND_TYPE);
-        c->s->moves[count++] = move_of(c, o[k], o[k + 1], registers[is_float][counts[is_float]++]);
+        unsigned bank = tn__flat_bank(o[k + 1] & TN__FLAT_KIND_TYPE);
+        if (bank != TN__FLAT_OF_X87)
+            c->s->moves[count++] = move_of(c, o[k], o[k + 1], returned[bank][counts[bank]++]);
     }
     move_all(c, c->s->moves, count);
+    for (uint32_t k = inst->count; k > 0; k -= 2) /* the first one is pushed last */
+        if ((o[k - 1] & TN__FLAT_KIND_TYPE) == TN__FLAT_F80)
+            tn__x64_push(c, o[k - 2]);
     if (c->returned != TN__X64_NO_VALUE)
         tn__x64_emit_load(c, TN__FLAT_PTR, TN__RAX, tn__x64_memory(TN__RBP, c->s->values[c->returned].slot));
     if (c->position + 1 < c->analysis->reached)

@@ -22,8 +22,7 @@ static enum tn__x64_op extension(unsigned from, bool is_signed)
     return rows[from][is_signed];
 }
 
-/* The operand extended to `size` bytes, in a register that the instruction may write. */
-static unsigned extended(struct tn__x64 *c, unsigned from, bool is_signed, unsigned size)
+unsigned tn__x64_extended(struct tn__x64 *c, unsigned from, bool is_signed, unsigned size)
 {
     uint32_t operand = tn__x64_operands(c)[0];
     if (from == TN__FLAT_I1) {
@@ -94,7 +93,7 @@ static void compile_from_integer(struct tn__x64 *c, const struct tn__flat_inst *
 {
     bool is_signed = inst->op == TN__FLAT_SITOFP;
     unsigned size = inst->sub == TN__FLAT_I64 || (!is_signed && inst->sub == TN__FLAT_I32) ? 8 : 4;
-    unsigned from = extended(c, inst->sub, is_signed, size), reg = tn__x64_take(c, TN__X64_FLOAT);
+    unsigned from = tn__x64_extended(c, inst->sub, is_signed, size), reg = tn__x64_take(c, TN__X64_FLOAT);
     tn__x64_emit(c, TN__X64_XORPS, 4, reg, tn__x64_register(reg)); /* what was in it is not waited for */
     if (!is_signed && inst->sub == TN__FLAT_I64)
         convert_large(c, inst->type, reg, from);
@@ -153,6 +152,10 @@ void tn__x64_compile_cast(struct tn__x64 *c)
 {
     const struct tn__flat_inst *inst = tn__x64_inst(c);
     unsigned reg;
+    if (inst->type == TN__FLAT_F80 || inst->sub == TN__FLAT_F80) {
+        tn__x64_compile_x87(c);
+        return;
+    }
     switch (inst->op) {
     case TN__FLAT_COPY:
         compile_copy(c, inst);
@@ -173,7 +176,7 @@ void tn__x64_compile_cast(struct tn__x64 *c)
         reg = tn__x64_own(c, tn__x64_operands(c)[0], inst->sub);
         break;
     default:
-        reg = extended(c, inst->sub, inst->op == TN__FLAT_SEXT, inst->type == TN__FLAT_I64 ? 8 : 4);
+        reg = tn__x64_extended(c, inst->sub, inst->op == TN__FLAT_SEXT, inst->type == TN__FLAT_I64 ? 8 : 4);
     }
     tn__x64_define(c, tn__x64_number(c, c->inst), reg);
 }

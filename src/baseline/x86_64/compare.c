@@ -123,9 +123,13 @@ static void compile_fcmp(struct tn__x64 *c, const struct tn__flat_inst *inst)
         tn__x64_define(c, value, reg);
         return;
     }
-    unsigned left = tn__x64_in_register(c, o[turned], inst->type);
-    struct tn__x64_rm right = tn__x64_in_either(c, o[!turned], inst->type);
-    tn__x64_emit(c, inst->type == TN__FLAT_F64 ? TN__X64_UCOMISD : TN__X64_UCOMISS, 4, left, right);
+    if (inst->type == TN__FLAT_F80) {
+        tn__x64_compare_x87(c, o[turned], o[!turned]);
+    } else {
+        unsigned left = tn__x64_in_register(c, o[turned], inst->type);
+        struct tn__x64_rm right = tn__x64_in_either(c, o[!turned], inst->type);
+        tn__x64_emit(c, inst->type == TN__FLAT_F64 ? TN__X64_UCOMISD : TN__X64_UCOMISS, 4, left, right);
+    }
     if (!second) {
         tn__x64_define_flags(c, value, cc);
         return;
@@ -168,6 +172,8 @@ void tn__x64_compile_compare(struct tn__x64 *c)
         compile_icmp(c, inst);
     else if (inst->op == TN__FLAT_FCMP)
         compile_fcmp(c, inst);
+    else if (inst->type == TN__FLAT_F80)
+        tn__x64_compile_x87(c);
     else
         compile_select(c, inst);
 }

@@ -23,6 +23,7 @@ static compile_one *const operations[TN__FLAT_OPS] = {
     [TN__FLAT_ADD] = INTEGER,
     [TN__FLAT_SUB] = INTEGER,
     [TN__FLAT_MUL] = INTEGER,
+    [TN__FLAT_MULH] = INTEGER,
     [TN__FLAT_UDIV] = INTEGER,
     [TN__FLAT_SDIV] = INTEGER,
     [TN__FLAT_UREM] = INTEGER,
@@ -399,8 +400,8 @@ void tn__x64_scratch_free(struct tn__x64_scratch *s)
 {
     if (!s)
         return;
-    void *const arrays[] = {s->values, s->ending, s->free_slots, s->labels, s->stubs,
-                            s->fixups, s->moves,  s->cases,      s->sites,  s->types.operands};
+    void *const arrays[] = {s->values, s->ending, s->free_slots[0], s->free_slots[1], s->labels,        s->stubs,
+                            s->fixups, s->moves,  s->cases,         s->sites,         s->types.operands};
     for (size_t i = 0; i < TN_COUNT(arrays); i++)
         tn__free(NULL, arrays[i]);
     tn__free(NULL, s);

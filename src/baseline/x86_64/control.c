@@ -29,7 +29,9 @@ static void store_to(struct tn__x64 *c, uint32_t operand, unsigned type, int32_t
     bool is_value = tn__flat_is_value(operand);
     const struct tn__x64_value *v = is_value ? &c->s->values[operand] : NULL;
     int32_t immediate;
-    if (is_value && v->place != TN__X64_IS_FRAME && v->reg != TN__NO_REGISTER) {
+    if (type == TN__FLAT_F80) {
+        tn__x64_store_wide(c, operand, to);
+    } else if (is_value && v->place != TN__X64_IS_FRAME && v->reg != TN__NO_REGISTER) {
         tn__x64_emit_store(c, tn__flat_is_float(type) ? type : TN__FLAT_I64, v->reg, to);
     } else if (is_value && v->place == TN__X64_IN_SLOT) {
         tn__x64_emit(c, TN__X64_MOV_RM, 8, TN__R11, tn__x64_memory(TN__RBP, v->slot));
@@ -54,14 +56,12 @@ static bool is_read(const struct tn__x64 *c, const struct tn__x64_move *moves, u
 
 /* Saves the phi's old value, which the moves that are left need, in a slot of its own. The value that stands for that
  * slot is the number behind all values. */
-static void break_cycle(struct tn__x64 *c, struct tn__x64_move *moves, uint32_t count, uint32_t phi)
+static void break_cycle(struct tn__x64 *c, struct tn__x64_move *moves, uint32_t count, uint32_t phi, unsigned type)
 {
     uint32_t saved = tn__flat_values(c->flat);
-    if (!c->edge_slot)
-        c->edge_slot = tn__x64_frame(c, 8, 8);
     c->s->values[saved] = (struct tn__x64_value){
-        .reg = TN__NO_REGISTER, .place = TN__X64_IN_SLOT, .has_slot = true, .slot = c->edge_slot};
-    store_to(c, phi, TN__FLAT_I64, c->edge_slot);
+        .reg = TN__NO_REGISTER, .place = TN__X64_IN_SLOT, .has_slot = true, .slot = tn__x64_spare(c)};
+    store_to(c, phi, type == TN__FLAT_F80 ? type : TN__FLAT_I64, c->spare);
     for (uint32_t i = 0; i < count; i++)
         if (!moves[i].done && moves[i].operand == phi && moves[i].source == TN__NO_REGISTER)
             moves[i].operand = saved;
@@ -91,7 +91,7 @@ static void order_moves(struct tn__x64 *c, struct tn__x64_move *moves, uint32_t 
         if (left == before)
             for (uint32_t i = 0; i < count; i++)
                 if (!moves[i].done) {
-                    break_cycle(c, moves, count, first_phi + i);
+                    break_cycle(c, moves, count, first_phi + i, moves[i].type);
                     break;
                 }
     }

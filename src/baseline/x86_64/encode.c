@@ -105,6 +105,8 @@ uint8_t *tn__x64_put(uint8_t *at, enum tn__x64_op op, unsigned size, unsigned re
     const struct tn__x64_row *row = &tn__x64_rows[op];
     uint32_t opcode = row->opcode, of_byte = 0;
     unsigned rex = size == 8 ? REX_W : 0;
+    if (row->form == TN__X64_N)
+        return put_opcode(at, opcode, 0);
     if (row->form >= TN__X64_M)
         reg = row->extension;
     else

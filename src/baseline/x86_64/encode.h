@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum tn__x64_form { TN__X64_RM, TN__X64_MR, TN__X64_RMI, TN__X64_M, TN__X64_MI, TN__X64_MB, TN__X64_MC };
+enum tn__x64_form { TN__X64_RM, TN__X64_MR, TN__X64_RMI, TN__X64_M, TN__X64_MI, TN__X64_MB, TN__X64_MC, TN__X64_N };
 
 enum tn__x64_op {
 #define ROW(name, mnemonic, form, extension, reg, rm, sizes, opcode) TN__X64_##name,

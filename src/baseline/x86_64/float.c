@@ -34,6 +34,10 @@ void tn__x64_compile_float(struct tn__x64 *c)
     const struct tn__flat_inst *inst = tn__x64_inst(c);
     const uint32_t *o = tn__x64_operands(c);
     unsigned reg;
+    if (inst->type == TN__FLAT_F80) {
+        tn__x64_compile_x87(c);
+        return;
+    }
     if (inst->op == TN__FLAT_FNEG || inst->op == TN__FLAT_FABS) {
         compile_sign(c, inst);
         return;

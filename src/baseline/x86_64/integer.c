@@ -99,6 +99,17 @@ static void compile_shift(struct tn__x64 *c, const struct tn__flat_inst *inst)
     tn__x64_define(c, tn__x64_number(c, c->inst), reg);
 }
 
+/* rdx of the product in rdx:rax. */
+static void compile_upper_product(struct tn__x64 *c, const struct tn__flat_inst *inst)
+{
+    const uint32_t *o = tn__x64_operands(c);
+    tn__x64_claim(c, TN__RAX);
+    tn__x64_claim(c, TN__RDX);
+    tn__x64_copy_to(c, TN__RAX, o[0], inst->type);
+    tn__x64_emit(c, TN__X64_MUL_M, 8, 0, tn__x64_in_either(c, o[1], inst->type));
+    tn__x64_define(c, tn__x64_number(c, c->inst), TN__RDX);
+}
+
 /* rdx:rax by the divisor. */
 static void compile_division(struct tn__x64 *c, const struct tn__flat_inst *inst)
 {
@@ -236,6 +247,9 @@ void tn__x64_compile_integer(struct tn__x64 *c)
     switch (inst->op) {
     case TN__FLAT_MUL:
         compile_product(c, inst);
+        break;
+    case TN__FLAT_MULH:
+        compile_upper_product(c, inst);
         break;
     case TN__FLAT_SHL:
     case TN__FLAT_LSHR:

@@ -157,6 +157,10 @@ static void compile_compare_exchange(struct tn__x64 *c, const struct tn__flat_in
 void tn__x64_compile_memory(struct tn__x64 *c)
 {
     const struct tn__flat_inst *inst = tn__x64_inst(c);
+    if (inst->type == TN__FLAT_F80) {
+        tn__x64_compile_x87(c);
+        return;
+    }
     switch (inst->op) {
     case TN__FLAT_ALLOCA:
         compile_alloca(c, inst);

@@ -21,12 +21,12 @@ enum { TN__X64_NO_VALUE = UINT32_MAX, TN__X64_NO_LABEL = UINT32_MAX };
 enum tn__x64_place { TN__X64_IN_REGISTER_ONLY = 0, TN__X64_IN_SLOT, TN__X64_IS_FRAME };
 
 struct tn__x64_value {
-    uint8_t reg;   /* or TN__NO_REGISTER */
-    uint8_t place; /* enum tn__x64_place: whether its slot has it as well, or it is the address of its slot */
-    bool has_slot;
-    int32_t slot;  /* from rbp */
-    uint32_t uses; /* that are still to come in the order of code */
-    uint32_t next; /* of those whose slots end at the same block */
+    uint8_t reg;            /* or TN__NO_REGISTER */
+    uint8_t place;          /* enum tn__x64_place: whether its slot has it as well, or it is the address of its slot */
+    bool has_slot, is_wide; /* its slot has 16 bytes, not 8 */
+    int32_t slot;           /* from rbp */
+    uint32_t uses;          /* that are still to come in the order of code */
+    uint32_t next;          /* of those whose slots end at the same block */
 };
 
 /* The 32 bits at `at` become the distance from `from` to the label. */
@@ -50,17 +50,17 @@ struct tn__x64_case {
 /* Arrays that are kept from one function to the next. */
 struct tn__x64_scratch {
     struct tn__x64_value *values;
-    uint32_t *ending; /* of each position: the first value whose slot ends there */
-    int32_t *free_slots;
-    uint32_t *labels; /* offsets: of blocks, and then of other places */
-    uint32_t *stubs;  /* of each block: the label of the edge to it from a switch */
+    uint32_t *ending;       /* of each position: the first value whose slot ends there */
+    int32_t *free_slots[2]; /* of 8 and of 16 bytes */
+    uint32_t *labels;       /* offsets: of blocks, and then of other places */
+    uint32_t *stubs;        /* of each block: the label of the edge to it from a switch */
     struct tn__x64_fixup *fixups;
     struct tn__x64_move *moves; /* of phis, arguments and results */
     struct tn__x64_case *cases;
     struct tn__code_site *sites;
     struct tn__code_types types;
     size_t site_room;
-    size_t value_room, ending_room, slot_room, label_room, stub_room, fixup_room, move_room, case_room;
+    size_t value_room, ending_room, slot_room[2], label_room, stub_room, fixup_room, move_room, case_room;
 };
 
 /* Registers that hold values. */
@@ -99,8 +99,8 @@ struct tn__x64 {
     int32_t frame;     /* bytes below rbp */
     uint32_t outgoing; /* bytes of the largest list of arguments in memory */
     uint32_t returned; /* the value of a pointer that the function returns (sret) */
-    size_t free_slots, labels, fixups;
-    int32_t edge_slot;                             /* for cycles of phis; 0: none yet */
+    size_t free_slots[2], labels, fixups;
+    int32_t spare;                                 /* 16 bytes, for the instruction or the edge at hand; 0: none yet */
     uint32_t epilogue;                             /* its label */
     int32_t saved_arguments;                       /* of a variadic function: from rbp */
     uint32_t va_registers, va_floats, va_overflow; /* the numbers in a va_list, and where further arguments begin */
@@ -189,6 +189,8 @@ void tn__x64_define_frame(struct tn__x64 *c, uint32_t value, int32_t offset);
 int32_t tn__x64_slot(struct tn__x64 *c, uint32_t value);
 /* Memory in the frame, for good; returns where it is from rbp. */
 int32_t tn__x64_frame(struct tn__x64 *c, uint32_t bytes, uint32_t alignment);
+/* 16 bytes of the frame, which nothing else needs until the instruction or the edge ends; where they are from rbp. */
+int32_t tn__x64_spare(struct tn__x64 *c);
 /* Stores a value to its slot, unless it is there. */
 void tn__x64_spill(struct tn__x64 *c, uint32_t value);
 
@@ -200,11 +202,27 @@ void tn__x64_forget(struct tn__x64 *c, uint32_t registers);
 /* Slots of values that live no longer than the block at hand become free. */
 void tn__x64_end_block(struct tn__x64 *c);
 
+/* ---- values of 80 bits (x87.c) ----
+ *
+ * They are in slots, and never in registers: the stack of the x87 is empty between instructions. */
+
+/* Pushes an operand, and pops a value. */
+void tn__x64_push(struct tn__x64 *c, uint32_t operand);
+void tn__x64_pop(struct tn__x64 *c, uint32_t value);
+/* Stores an operand to 16 aligned bytes, by r11 and xmm15. */
+void tn__x64_store_wide(struct tn__x64 *c, uint32_t operand, struct tn__x64_rm to);
+/* Sets the flags as ucomisd does. */
+void tn__x64_compare_x87(struct tn__x64 *c, uint32_t left, uint32_t right);
+/* An instruction with such a value, except those that have one of any type in their list of operands. */
+void tn__x64_compile_x87(struct tn__x64 *c);
+
 /* ---- operations ---- */
 
 void tn__x64_compile_integer(struct tn__x64 *c); /* integer.c */
 void tn__x64_compile_float(struct tn__x64 *c);   /* float.c */
 void tn__x64_compile_cast(struct tn__x64 *c);    /* cast.c */
+/* The operand of a conversion, extended to `size` bytes, in a register that the instruction may write. */
+unsigned tn__x64_extended(struct tn__x64 *c, unsigned from, bool is_signed, unsigned size);
 void tn__x64_compile_memory(struct tn__x64 *c);  /* memory.c */
 void tn__x64_compile_compare(struct tn__x64 *c); /* compare.c */
 void tn__x64_compile_call(struct tn__x64 *c);    /* call.c */

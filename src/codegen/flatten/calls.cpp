@@ -11,7 +11,14 @@ using namespace llvm;
 
 /* ---- how values are passed ---- */
 
-unsigned tn__walk::kind_of(const AttributeSet &attributes, unsigned type, bool is_argument)
+/* A copied argument that is aligned to 16 bytes. */
+static bool is_aligned_copy(const AttributeSet &attributes)
+{
+    MaybeAlign align = attributes.getStackAlignment() ? attributes.getStackAlignment() : attributes.getAlignment();
+    return attributes.hasAttribute(Attribute::ByVal) && align && align->value() == 16;
+}
+
+unsigned tn__walk::kind_of(const AttributeSet &attributes, const tn__leaf &leaf, bool is_argument)
 {
     static const Attribute::AttrKind others[] = {Attribute::InReg,       Attribute::Nest,       Attribute::InAlloca,
                                                  Attribute::SwiftSelf,   Attribute::SwiftError, Attribute::SwiftAsync,
@@ -21,7 +28,11 @@ unsigned tn__walk::kind_of(const AttributeSet &attributes, unsigned type, bool i
             refuse("how an argument is passed");
     if (!is_argument && attributes.hasAttribute(Attribute::ByVal))
         refuse("how an argument is passed");
-    return type | (attributes.hasAttribute(Attribute::ZExt) ? unsigned(TN__FLAT_ZERO_EXTEND) : 0) |
+    if (is_argument && is_aligned_copy(attributes))
+        return leaf.type | TN__FLAT_WHOLE | TN__FLAT_BY_VALUE;
+    if (leaf.type == TN__FLAT_I64)
+        return leaf.type | (is_argument && leaf.is_half ? unsigned(TN__FLAT_WHOLE) : 0);
+    return leaf.type | (attributes.hasAttribute(Attribute::ZExt) ? unsigned(TN__FLAT_ZERO_EXTEND) : 0) |
            (attributes.hasAttribute(Attribute::SExt) ? unsigned(TN__FLAT_SIGN_EXTEND) : 0) |
            (attributes.hasAttribute(Attribute::ByVal) ? unsigned(TN__FLAT_BY_VALUE) : 0);
 }
@@ -35,7 +46,7 @@ bool tn__walk::find_bytes(const AttributeSet &attributes, uint32_t &bytes)
         return true;
     uint64_t size = f.layout.getTypeAllocSize(type).getFixedValue();
     MaybeAlign align = attributes.getStackAlignment() ? attributes.getStackAlignment() : attributes.getAlignment();
-    if (size > LARGEST || !align || align->value() > 8)
+    if (size > LARGEST || !align || align->value() > 16)
         return refuse("how an argument is passed");
     bytes = uint32_t(size);
     return true;
@@ -47,11 +58,17 @@ static bool has_vector(const Type *type)
     return type->isVectorTy() || any_of(type->subtypes(), [](const Type *member) { return has_vector(member); });
 }
 
-/* Whether scalars are returned in registers, of which there are two of each kind. */
+/* Whether scalars are returned in registers. */
 static bool fits_registers(ArrayRef<tn__leaf> leaves)
 {
-    auto floats = count_if(leaves, [](const tn__leaf &leaf) { return tn__flat_is_float(leaf.type); });
-    return floats <= 2 && int64_t(leaves.size()) - floats <= 2;
+    unsigned counts[TN__FLAT_BANKS] = {};
+    return none_of(leaves,
+                   [&](const tn__leaf &leaf) { return counts[tn__flat_bank(leaf.type)]++ == TN__FLAT_RETURNED; });
+}
+
+bool tn__walk::find_passed(Type *type, tn__leaves &leaves)
+{
+    return has_vector(type) ? refuse("a vector that is passed") : f.leaves_of(type, 0, leaves);
 }
 
 void tn__walk::flatten_return(const ReturnInst &end)
@@ -67,7 +84,7 @@ void tn__walk::flatten_return(const ReturnInst &end)
     add(TN__FLAT_RETURN, TN__FLAT_VOID);
     for (unsigned i = 0; i < leaves.size(); i++) {
         put(value, i);
-        put(kind_of(function.getAttributes().getRetAttrs(), leaves[i].type, false));
+        put(kind_of(function.getAttributes().getRetAttrs(), leaves[i], false));
     }
 }
 
@@ -108,19 +125,21 @@ void tn__walk::flatten_call(const CallBase &call)
         refuse("how a value is returned");
         return;
     }
-    kind_of(attributes.getRetAttrs(), TN__FLAT_VOID, false);
+    kind_of(attributes.getRetAttrs(), {}, false);
     own(call);
     add(TN__FLAT_CALL, leaves.empty() ? unsigned(TN__FLAT_VOID) : leaves[0].type)->flags =
         call.getFunctionType()->isVarArg() ? TN__FLAT_VARIADIC : 0;
     put(call.getCalledOperand());
     for (unsigned i = 0; i < call.arg_size(); i++) {
         uint32_t bytes;
-        unsigned type = f.type_of(call.getArgOperand(i)->getType());
-        if (!find_bytes(attributes.getParamAttrs(i), bytes))
+        tn__leaves passed;
+        if (!find_bytes(attributes.getParamAttrs(i), bytes) || !find_passed(call.getArgOperand(i)->getType(), passed))
             return;
-        put(call.getArgOperand(i));
-        put(kind_of(attributes.getParamAttrs(i), type, true));
-        put(bytes);
+        for (unsigned part = 0; part < passed.size(); part++) {
+            put(call.getArgOperand(i), part);
+            put(kind_of(attributes.getParamAttrs(i), passed[part], true));
+            put(bytes);
+        }
     }
     for (unsigned i = 1; i < leaves.size(); i++)
         add(TN__FLAT_RESULT, leaves[i].type)->sub = uint8_t(i);

@@ -42,6 +42,7 @@ unsigned tn__flattener::type_of(const Type *type)
     switch (type->getTypeID()) {
     case Type::IntegerTyID:
         found = integer_type(type->getIntegerBitWidth());
+        is_wide |= type->getIntegerBitWidth() == 128;
         if (!found)
             refuse(type->getIntegerBitWidth() == 128 ? "i128" : "a wide integer");
         is_odd |= found > TN__FLAT_I1 && type->getIntegerBitWidth() != 8 * tn__flat_size(found);
@@ -56,8 +57,7 @@ unsigned tn__flattener::type_of(const Type *type)
     case Type::DoubleTyID:
         return TN__FLAT_F64;
     case Type::X86_FP80TyID:
-        refuse("x86_fp80");
-        return TN__FLAT_VOID;
+        return TN__FLAT_F80;
     case Type::FixedVectorTyID:
     case Type::ScalableVectorTyID:
         refuse("a vector");
@@ -94,6 +94,11 @@ bool tn__flattener::leaves_of(Type *type, uint64_t offset, tn__leaves &leaves)
     }
     if (auto *vector = dyn_cast<FixedVectorType>(type))
         return lanes_of(*vector, offset, leaves);
+    if (type->isIntegerTy(128)) {
+        leaves.push_back({TN__FLAT_I64, offset, true});
+        leaves.push_back({TN__FLAT_I64, offset + 8});
+        return true;
+    }
     unsigned found = type_of(type);
     leaves.push_back({uint8_t(found), offset});
     return found != TN__FLAT_VOID;
@@ -102,7 +107,7 @@ bool tn__flattener::leaves_of(Type *type, uint64_t offset, tn__leaves &leaves)
 bool tn__flattener::lanes_of(FixedVectorType &vector, uint64_t offset, tn__leaves &leaves)
 {
     unsigned found = type_of(vector.getElementType()), size = tn__flat_size(found);
-    if (!found || leaves.size() + vector.getNumElements() > MOST_LEAVES)
+    if (!found || found == TN__FLAT_F80 || leaves.size() + vector.getNumElements() > MOST_LEAVES)
         return refuse("a large vector");
     for (unsigned i = 0; i < vector.getNumElements(); i++)
         leaves.push_back({uint8_t(found), found == TN__FLAT_I1 ? uint64_t(tn__leaf::NOWHERE) : offset + i * size});
@@ -174,6 +179,19 @@ uint32_t tn__flattener::number(uint64_t value)
     return TN__FLAT_CONSTANT | uint32_t(flat.constant_count++);
 }
 
+/* Two numbers that follow each other, unless it is zero. */
+uint32_t tn__flattener::wide_number(const APInt &value)
+{
+    if (value.isZero())
+        return number(0);
+    if (!grow(flat.constants, flat.constant_room, flat.constant_count + 2))
+        return 0;
+    uint32_t first = uint32_t(flat.constant_count);
+    for (unsigned i = 0; i < 2; i++)
+        flat.constants[flat.constant_count++] = value.getRawData()[i];
+    return TN__FLAT_CONSTANT | first;
+}
+
 const GlobalValue *tn__flatten_symbol(const DataLayout &layout, const Constant *constant, int64_t &addend)
 {
     APInt offset(64, 0);
@@ -200,6 +218,8 @@ uint32_t tn__flattener::constant(const Constant *constant)
     } else if (auto *real = dyn_cast<ConstantFP>(constant)) {
         if (real->getType()->isFloatTy() || real->getType()->isDoubleTy())
             return number(real->getValueAPF().bitcastToAPInt().getZExtValue());
+        if (real->getType()->isX86_FP80Ty())
+            return wide_number(real->getValueAPF().bitcastToAPInt());
     } else if (constant->getType()->isPointerTy() || constant->getType()->isIntegerTy(64)) {
         int64_t addend;
         if (const GlobalValue *global = tn__flatten_symbol(layout, constant, addend))
@@ -218,6 +238,8 @@ uint32_t tn__flattener::constant_part(const Constant *aggregate, unsigned part)
         const Constant *element = aggregate->getAggregateElement(part);
         return element ? constant(element) : (refuse("a constant vector"), 0);
     }
+    if (aggregate->getType()->isIntegerTy(128) && isa<ConstantInt>(aggregate))
+        return number(cast<ConstantInt>(aggregate)->getValue().extractBitsAsZExtValue(64, 64 * part));
     if (!aggregate->getType()->isAggregateType())
         return constant(aggregate);
     unsigned count = aggregate->getType()->isStructTy() ? aggregate->getType()->getStructNumElements()

@@ -68,8 +68,10 @@ void tn__walk::flatten_binary(const BinaryOperator &instruction)
     unsigned type = f.type_of(instruction.getType());
     if (instruction.getOpcode() == Instruction::FRem)
         own_at(instruction,
-               call_library(type == TN__FLAT_F32 ? "fmodf" : "fmod", type,
-                            {copied(instruction.getOperand(0), type), copied(instruction.getOperand(1), type)}));
+               call_library(type == TN__FLAT_F32   ? "fmodf"
+                            : type == TN__FLAT_F64 ? "fmod"
+                                                   : "fmodl",
+                            type, {copied(instruction.getOperand(0), type), copied(instruction.getOperand(1), type)}));
     else if (op == TN__FLAT_OPS || (type == TN__FLAT_I1 && !is_bitwise(op)))
         refuse("an operation on i1");
     else
@@ -92,6 +94,8 @@ static uint8_t condition_of(const CmpInst &instruction)
 
 void tn__walk::flatten_compare(const CmpInst &instruction)
 {
+    if (instruction.getOperand(0)->getType()->isIntegerTy(128))
+        return flatten_wide_compare(cast<ICmpInst>(instruction), condition_of(instruction));
     flatten_lanes(instruction, instruction.isFPPredicate() ? TN__FLAT_FCMP : TN__FLAT_ICMP, condition_of(instruction),
                   2);
 }
@@ -185,7 +189,7 @@ bool tn__walk::find_access(const Value *pointer, Type *type, bool is_atomic, Ali
     for (const tn__leaf &leaf : leaves)
         if (leaf.offset == tn__leaf::NOWHERE)
             return refuse("a vector of bits in memory");
-    if (is_atomic && (type->isAggregateType() || type->isVectorTy() || !is_aligned(type, align)))
+    if (is_atomic && (type->isAggregateType() || type->isVectorTy() || leaves.size() > 1 || !is_aligned(type, align)))
         return refuse("an atomic access of several values, or one that is not aligned");
     return true;
 }
@@ -196,7 +200,7 @@ void tn__walk::flatten_load(const LoadInst &load)
     SmallVector<uint32_t, 4> addresses;
     if (!find_access(load.getPointerOperand(), load.getType(), load.isAtomic(), load.getAlign(), leaves))
         return;
-    if (!load.getType()->isAggregateType() && !load.getType()->isVectorTy()) {
+    if (!is_split(load.getType())) {
         simple(load, TN__FLAT_LOAD, leaves[0].type, 1);
         return;
     }
@@ -218,7 +222,7 @@ void tn__walk::flatten_store(const StoreInst &store)
     bool exchanges = store.getOrdering() == AtomicOrdering::SequentiallyConsistent;
     if (exchanges && (tn__flat_is_float(leaves[0].type) || leaves[0].type == TN__FLAT_I1))
         refuse("an atomic access of such a type");
-    if (!value->getType()->isAggregateType() && !value->getType()->isVectorTy()) {
+    if (!is_split(value->getType())) {
         add(exchanges ? TN__FLAT_EXCHANGE : TN__FLAT_STORE, leaves[0].type);
         put(value);
         put(store.getPointerOperand());
@@ -546,14 +550,26 @@ void tn__walk::flatten_odd(const Instruction &instruction)
         refuse("an integer of another width");
 }
 
-/* What was written for an instruction with an integer of another width is taken back, unless the instruction only moves
- * such values. */
+/* What was written for an instruction with an i128 or an integer of another width is taken back, unless the
+ * instruction only moves such values. */
 void tn__walk::flatten_any(const Instruction &instruction)
 {
     size_t insts = flat.inst_count, operands = flat.operand_count, successors = flat.successor_count;
     size_t later = f.later.size();
-    f.is_odd = false;
+    auto take_back = [&] {
+        flat.inst_count = insts;
+        flat.operand_count = operands;
+        flat.successor_count = successors;
+        f.later.resize(later);
+    };
+    f.is_odd = f.is_wide = false;
     flatten_one(instruction);
+    if (f.is_wide) {
+        take_back();
+        f.why = nullptr;
+        flatten_wide(instruction);
+        return;
+    }
     if (!f.is_odd || f.why)
         return;
     if (isa<PHINode, SelectInst, FreezeInst, ExtractValueInst, InsertValueInst>(instruction))
@@ -568,10 +584,7 @@ void tn__walk::flatten_any(const Instruction &instruction)
             refuse("an integer of another width");
         return;
     }
-    flat.inst_count = insts;
-    flat.operand_count = operands;
-    flat.successor_count = successors;
-    f.later.resize(later);
+    take_back();
     flatten_odd(instruction);
 }
 
@@ -591,19 +604,25 @@ bool tn__walk::flatten_personality()
 
 bool tn__walk::flatten_arguments()
 {
-    if (!f.grow(flat.arguments, flat.argument_room, function.arg_size()))
-        return false;
+    bool is_split = any_of(function.args(), [](const Argument &a) { return tn__walk::is_split(a.getType()); });
+    f.arguments.clear();
     for (const Argument &argument : function.args()) {
         AttributeSet attributes = function.getAttributes().getParamAttrs(argument.getArgNo());
-        unsigned type = f.type_of(argument.getType());
+        tn__leaves leaves;
         uint32_t bytes;
-        if (!find_bytes(attributes, bytes))
+        if (!find_bytes(attributes, bytes) || !find_passed(argument.getType(), leaves) ||
+            !f.grow(flat.arguments, flat.argument_room, flat.argument_count + leaves.size()))
             return false;
-        unsigned kind = kind_of(attributes, type, true) & ~unsigned(TN__FLAT_ZERO_EXTEND | TN__FLAT_SIGN_EXTEND);
-        kind |= argument.hasStructRetAttr() ? unsigned(TN__FLAT_STRUCT) : 0;
-        flat.arguments[argument.getArgNo()] = {uint8_t(kind), bytes};
+        if (is_split)
+            f.arguments.push_back(uint32_t(flat.argument_count));
+        for (const tn__leaf &leaf : leaves) {
+            unsigned kind = kind_of(attributes, leaf, true);
+            if (!tn__flat_is_whole(kind))
+                kind &= ~unsigned(TN__FLAT_ZERO_EXTEND | TN__FLAT_SIGN_EXTEND);
+            kind |= argument.hasStructRetAttr() ? unsigned(TN__FLAT_STRUCT) : 0;
+            flat.arguments[flat.argument_count++] = {uint8_t(kind), bytes};
+        }
     }
-    flat.argument_count = function.arg_size();
     flat.is_variadic = function.isVarArg();
     return !f.why;
 }

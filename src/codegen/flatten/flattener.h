@@ -24,8 +24,9 @@
 /* A scalar of an aggregate. */
 struct tn__leaf {
     enum : uint64_t { NOWHERE = UINT64_MAX };
-    uint8_t type;    /* enum tn__flat_type */
-    uint64_t offset; /* in memory; NOWHERE: it is a bit among others */
+    uint8_t type;         /* enum tn__flat_type */
+    uint64_t offset;      /* in memory; NOWHERE: it is a bit among others */
+    bool is_half = false; /* the first half of an i128 */
 };
 
 using tn__leaves = llvm::SmallVector<tn__leaf, 4>;
@@ -53,6 +54,8 @@ struct tn__flattener {
     llvm::SmallVector<uint32_t, 0> seen;                        /* of each block: the phi that has it */
     const char *why = nullptr;                                  /* the function is not covered */
     bool is_odd = false;                                        /* a type was met that is such an integer */
+    bool is_wide = false;                                       /* an i128 was met where only scalars are covered */
+    llvm::SmallVector<uint32_t, 0> arguments;                   /* of each: its first value, if some have several */
     bool no_memory = false;
 
     tn__flattener(const llvm::Module &module, const llvm::TargetMachine &machine, tn__baseline_object &object,
@@ -74,6 +77,7 @@ struct tn__flattener {
     uint32_t constant(const llvm::Constant *constant);
     uint32_t constant_part(const llvm::Constant *constant, unsigned part);
     uint32_t number(uint64_t value);
+    uint32_t wide_number(const llvm::APInt &value);
     uint32_t address_of(const llvm::GlobalValue *global, int64_t addend);
     /* 0, and `why`, if the module defines it. */
     uint32_t library_function(const char *name);

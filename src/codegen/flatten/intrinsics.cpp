@@ -143,6 +143,8 @@ static uint32_t count_ones(const place &p)
 
 static uint32_t copy_sign(const place &p)
 {
+    if (p.type == TN__FLAT_F80)
+        return p.w.refuse("copysign of x86_fp80"), 0;
     unsigned bits = p.type == TN__FLAT_F64 ? TN__FLAT_I64 : TN__FLAT_I32;
     uint64_t sign = UINT64_C(1) << (p.width() - 1);
     uint32_t a = p.operand(0), b = p.operand(1);
@@ -160,7 +162,24 @@ static uint32_t library(const place &p)
     SmallVector<uint32_t, 3> operands;
     for (unsigned i = 0; i < p.what; i++)
         operands.push_back(p.operand(i));
-    return p.w.call_library(p.names[p.type == TN__FLAT_F64], p.type, operands);
+    return p.w.call_library(p.names[p.type - TN__FLAT_F32], p.type, operands);
+}
+
+/* One whose result is another type than its argument. */
+static uint32_t library_to_integer(const place &p)
+{
+    unsigned from = p.w.f.type_of(p.intrinsic.getOperand(0)->getType()->getScalarType());
+    uint32_t a = p.w.part_of(p.intrinsic.getOperand(0), p.part, from);
+    if (p.type != TN__FLAT_I64 || from < TN__FLAT_F32)
+        return p.w.refuse("a rounded number that is not an i64"), 0;
+    return p.op(TN__FLAT_CALL, {p.w.f.library_function(p.names[from - TN__FLAT_F32]), a, from, 0});
+}
+
+static uint32_t masked(const place &p)
+{
+    uint32_t a = p.operand(0), mask = p.w.part_of(p.intrinsic.getOperand(1), p.part, TN__FLAT_I64);
+    uint32_t bits = p.w.combine(TN__FLAT_COPY, TN__FLAT_I64, {a}, TN__FLAT_PTR);
+    return p.op(TN__FLAT_COPY, {p.w.combine(TN__FLAT_AND, TN__FLAT_I64, {bits, mask})}, TN__FLAT_I64);
 }
 
 static uint32_t is_constant(const place &p)
@@ -189,7 +208,7 @@ struct row {
     Intrinsic::ID id;
     uint32_t (*compute)(const place &); /* NULL: it says something to optimisers */
     unsigned what;                      /* an operation, a condition, or a number of arguments */
-    const char *names[2];               /* for float and double */
+    const char *names[3];               /* for float, double and x86_fp80 */
     bool has_bits;                      /* also of i1 */
 };
 
@@ -217,6 +236,7 @@ static const row rows[] = {
     {Intrinsic::ssa_copy, first, 0, {}, true},
     {Intrinsic::is_constant, is_constant, 0, {}, true},
     {Intrinsic::load_relative, load_relative},
+    {Intrinsic::ptrmask, masked},
     {Intrinsic::fabs, one, TN__FLAT_FABS},
     {Intrinsic::sqrt, one, TN__FLAT_SQRT},
     {Intrinsic::copysign, copy_sign},
@@ -236,25 +256,29 @@ static const row rows[] = {
     {Intrinsic::usub_sat, saturated_difference},
     {Intrinsic::sadd_sat, saturated_signed, TN__FLAT_SADD},
     {Intrinsic::ssub_sat, saturated_signed, TN__FLAT_SSUB},
-    {Intrinsic::floor, library, 1, {"floorf", "floor"}},
-    {Intrinsic::ceil, library, 1, {"ceilf", "ceil"}},
-    {Intrinsic::trunc, library, 1, {"truncf", "trunc"}},
-    {Intrinsic::rint, library, 1, {"rintf", "rint"}},
-    {Intrinsic::nearbyint, library, 1, {"nearbyintf", "nearbyint"}},
-    {Intrinsic::round, library, 1, {"roundf", "round"}},
-    {Intrinsic::roundeven, library, 1, {"roundevenf", "roundeven"}},
-    {Intrinsic::sin, library, 1, {"sinf", "sin"}},
-    {Intrinsic::cos, library, 1, {"cosf", "cos"}},
-    {Intrinsic::tan, library, 1, {"tanf", "tan"}},
-    {Intrinsic::exp, library, 1, {"expf", "exp"}},
-    {Intrinsic::exp2, library, 1, {"exp2f", "exp2"}},
-    {Intrinsic::log, library, 1, {"logf", "log"}},
-    {Intrinsic::log2, library, 1, {"log2f", "log2"}},
-    {Intrinsic::log10, library, 1, {"log10f", "log10"}},
-    {Intrinsic::pow, library, 2, {"powf", "pow"}},
-    {Intrinsic::minnum, library, 2, {"fminf", "fmin"}},
-    {Intrinsic::maxnum, library, 2, {"fmaxf", "fmax"}},
-    {Intrinsic::fma, library, 3, {"fmaf", "fma"}},
+    {Intrinsic::floor, library, 1, {"floorf", "floor", "floorl"}},
+    {Intrinsic::ceil, library, 1, {"ceilf", "ceil", "ceill"}},
+    {Intrinsic::trunc, library, 1, {"truncf", "trunc", "truncl"}},
+    {Intrinsic::rint, library, 1, {"rintf", "rint", "rintl"}},
+    {Intrinsic::nearbyint, library, 1, {"nearbyintf", "nearbyint", "nearbyintl"}},
+    {Intrinsic::round, library, 1, {"roundf", "round", "roundl"}},
+    {Intrinsic::roundeven, library, 1, {"roundevenf", "roundeven", "roundevenl"}},
+    {Intrinsic::sin, library, 1, {"sinf", "sin", "sinl"}},
+    {Intrinsic::cos, library, 1, {"cosf", "cos", "cosl"}},
+    {Intrinsic::tan, library, 1, {"tanf", "tan", "tanl"}},
+    {Intrinsic::exp, library, 1, {"expf", "exp", "expl"}},
+    {Intrinsic::exp2, library, 1, {"exp2f", "exp2", "exp2l"}},
+    {Intrinsic::log, library, 1, {"logf", "log", "logl"}},
+    {Intrinsic::log2, library, 1, {"log2f", "log2", "log2l"}},
+    {Intrinsic::log10, library, 1, {"log10f", "log10", "log10l"}},
+    {Intrinsic::pow, library, 2, {"powf", "pow", "powl"}},
+    {Intrinsic::minnum, library, 2, {"fminf", "fmin", "fminl"}},
+    {Intrinsic::maxnum, library, 2, {"fmaxf", "fmax", "fmaxl"}},
+    {Intrinsic::fma, library, 3, {"fmaf", "fma", "fmal"}},
+    {Intrinsic::lround, library_to_integer, 1, {"lroundf", "lround", "lroundl"}},
+    {Intrinsic::llround, library_to_integer, 1, {"llroundf", "llround", "llroundl"}},
+    {Intrinsic::lrint, library_to_integer, 1, {"lrintf", "lrint", "lrintl"}},
+    {Intrinsic::llrint, library_to_integer, 1, {"llrintf", "llrint", "llrintl"}},
 };
 
 void tn__walk::flatten_row(const IntrinsicInst &intrinsic, const void *found)
@@ -262,6 +286,9 @@ void tn__walk::flatten_row(const IntrinsicInst &intrinsic, const void *found)
     const row &row = *static_cast<const struct row *>(found);
     tn__leaves leaves;
     SmallVector<uint32_t, 16> values;
+    f.is_wide |= intrinsic.getType()->isIntegerTy(128);
+    if (f.is_wide)
+        return (void)refuse("i128");
     if (!row.compute || !f.leaves_of(intrinsic.getType(), 0, leaves))
         return;
     for (unsigned i = 0; i < leaves.size() && !f.why; i++) {

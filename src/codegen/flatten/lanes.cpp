@@ -68,6 +68,8 @@ void tn__walk::flatten_bits(const CastInst &instruction)
     const Value *value = instruction.getOperand(0);
     if (!f.leaves_of(value->getType(), 0, from) || !f.leaves_of(instruction.getType(), 0, to))
         return;
+    if (from[0].type == TN__FLAT_F80 || to[0].type == TN__FLAT_F80)
+        return (void)refuse("the bits of an x86_fp80");
     unsigned width = tn__flat_width(to[0].type), type = bits_type(to[0].type);
     if (from.size() == to.size()) {
         own(instruction);

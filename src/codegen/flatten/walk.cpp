@@ -102,11 +102,10 @@ uint32_t tn__walk::operand_at(const Value *value, uint32_t at, unsigned part)
         return 0;
     }
     if (auto *argument = dyn_cast<Argument>(value))
-        return argument->getArgNo();
+        return f.arguments.empty() ? argument->getArgNo() : f.arguments[argument->getArgNo()] + part;
     if (auto *constant = dyn_cast<Constant>(value))
-        return value->getType()->isSingleValueType() && !value->getType()->isVectorTy()
-                   ? f.constant(constant)
-                   : f.constant_part(constant, part);
+        return value->getType()->isSingleValueType() && !is_split(value->getType()) ? f.constant(constant)
+                                                                                    : f.constant_part(constant, part);
     refuse("an operand of another kind");
     return 0;
 }

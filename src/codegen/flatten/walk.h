@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The walk over one function: flatten.cpp has its instructions, calls.cpp calls and what is returned, intrinsics.cpp
- * LLVM's intrinsic functions, lanes.cpp vectors, widths.cpp
- * integers of other widths. */
+ * LLVM's intrinsic functions, lanes.cpp vectors, widths.cpp integers of other widths, wide.cpp those of 128 bits. */
 
 #ifndef TENON_CODEGEN_FLATTEN_WALK_H
 #define TENON_CODEGEN_FLATTEN_WALK_H
@@ -46,6 +45,11 @@ struct tn__walk {
     /* A value, or the scalar of that number in an aggregate. Where it is not there yet, it is put in later, as operand
      * number `at`. */
     uint32_t operand_at(const llvm::Value *value, uint32_t at, unsigned part);
+    /* Whether values of a type are several scalars, or none. */
+    static bool is_split(const llvm::Type *type)
+    {
+        return type->isAggregateType() || type->isVectorTy() || type->isIntegerTy(128);
+    }
     void put(const llvm::Value *value, unsigned part = 0)
     {
         put(operand_at(value, uint32_t(flat.operand_count), part));
@@ -101,9 +105,11 @@ struct tn__walk {
     void call_memory(const llvm::MemIntrinsic &, const char *name);
     void copy_list(const llvm::IntrinsicInst &);
     /* How a scalar is passed: its type, and TN__FLAT_ZERO_EXTEND and so on. */
-    unsigned kind_of(const llvm::AttributeSet &attributes, unsigned type, bool is_argument);
+    unsigned kind_of(const llvm::AttributeSet &attributes, const tn__leaf &leaf, bool is_argument);
     /* The bytes of an argument that is copied to memory. */
     bool find_bytes(const llvm::AttributeSet &attributes, uint32_t &bytes);
+    /* The scalars that an argument is passed as. */
+    bool find_passed(llvm::Type *type, tn__leaves &leaves);
 
     /* ---- intrinsic functions (intrinsics.cpp) ---- */
 
@@ -122,6 +128,11 @@ struct tn__walk {
     void flatten_odd_load(const llvm::LoadInst &);
     void flatten_odd_store(const llvm::StoreInst &);
     void flatten_odd_switch(const llvm::SwitchInst &);
+
+    /* ---- integers of 128 bits (wide.cpp) ---- */
+
+    void flatten_wide(const llvm::Instruction &);
+    void flatten_wide_compare(const llvm::ICmpInst &, unsigned condition);
 
     /* ---- vectors (lanes.cpp) ---- */
 

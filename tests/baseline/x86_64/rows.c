@@ -45,14 +45,12 @@ static void name_register(char *out, char class, unsigned size, unsigned reg)
 
 static void name_operand(char *out, char class, unsigned size, struct tn__x64_rm rm)
 {
-    static const char *const words[] = {[1] = "byte", [2] = "word", [4] = "dword", [8] = "qword", [16] = "xmmword"};
+    static const char *const words[] = {
+        [1] = "byte", [2] = "word", [4] = "dword", [8] = "qword", [10] = "tbyte", [16] = "xmmword"};
     char index[32] = "";
-    size = class == 'b'                   ? 1
-           : class == 'w'                 ? 2
-           : class == 'D' || class == 'd' ? 4
-           : class == 'V' || class == 'q' ? 8
-                                          : size;
-    size = class == 'x' ? 16 : size;
+    static const uint8_t sizes[128] = {['b'] = 1, ['w'] = 2, ['H'] = 2, ['D'] = 4,  ['d'] = 4, ['S'] = 4,
+                                       ['V'] = 8, ['q'] = 8, ['Q'] = 8, ['T'] = 10, ['x'] = 16};
+    size = sizes[(unsigned char)class] ? sizes[(unsigned char)class] : size;
     if (!rm.is_memory) {
         name_register(out, class, size, rm.base);
         return;
@@ -91,6 +89,9 @@ static void add_case(enum tn__x64_op op, unsigned size, unsigned reg, struct tn_
         break;
     case TN__X64_M:
         snprintf(text, sizeof text, "%s %s", row->mnemonic, second);
+        break;
+    case TN__X64_N:
+        snprintf(text, sizeof text, "%s", row->mnemonic);
         break;
     case TN__X64_MC:
         snprintf(text, sizeof text, "%s %s, cl", row->mnemonic, second);
@@ -139,11 +140,15 @@ static void add_row(enum tn__x64_op op, unsigned size)
 {
     static const int32_t distances[] = {0, 8, -128, 127, 128, -129, 0x12345678};
     const struct tn__x64_row *row = &tn__x64_rows[op];
-    bool is_lea = row->rm == 'a';
+    bool is_memory = strchr("aHSQT", row->rm);
+    if (row->form == TN__X64_N) {
+        add_case(op, size, 0, tn__x64_register(0), 0);
+        return;
+    }
     for (unsigned a = 0; a < 16; a++)
         for (unsigned b = 0; b < 16; b++) {
             unsigned reg = strchr("x", row->reg) ? TN__XMM0 + a : a, rm = strchr("xdq", row->rm) ? TN__XMM0 + b : b;
-            if (!is_lea && (row->form < TN__X64_M || a == 0))
+            if (!is_memory && (row->form < TN__X64_M || a == 0))
                 add_operands(op, size, reg, tn__x64_register(rm));
             if ((row->form >= TN__X64_M && a) || row->rm == 'r')
                 continue;

@@ -175,7 +175,7 @@ static void test_left_out(void **state)
                                "@own = thread_local global i32 1\n"
                                "@other = alias i32, ptr @data\n"
                                "define ptr @f() {\n ret ptr @other\n}\n"
-                               "define x86_fp80 @left(x86_fp80 %x) {\n ret x86_fp80 %x\n}\n";
+                               "define fp128 @left(fp128 %x) {\n ret fp128 %x\n}\n";
     const struct tn_compile_options options = {.size = sizeof options};
     struct tn__target target = {0};
     struct tn_buffer bytes = {0};
