@@ -284,7 +284,8 @@ struct tn_image_link_options {
     const char *name; /* the file's, for errors; DT_SONAME of a shared library; NULL: none */
     enum tn_image_file kind;
     uint64_t page_size; /* the largest page size of systems that will load it; 0: 4096 */
-    const void *stub;   /* programs: see doc/IMAGE.md, "Executables"; borrowed for the call */
+    const void *stub;   /* programs: a file of pkg-config --variable=stubs tenon-codegen (doc/IMAGE.md, "Executables");
+                         * borrowed for the call */
     size_t stub_length;
     const char *image; /* programs: the symbol of the image to open; NULL: "tn_image" */
     /* The formats of inputs, up to NULL, all of one architecture. NULL: ELF of this machine. */

@@ -47,6 +47,11 @@ $(for target in $(echo "${TARGETS:-X86 AArch64 RISCV}" | tr A-Z a-z); do
     printf '%s\n' "lib/libtenon_codegen_$target.a" "lib/pkgconfig/tenon-codegen-$target.pc"
 done)
 lib/pkgconfig/tenon.pc
+lib/tenon/stubs/full
+lib/tenon/stubs/full_objects
+lib/tenon/stubs/managed
+lib/tenon/stubs/objects
+lib/tenon/stubs/small
 share/man/man1/tenon.1
 share/doc/tenon/gc-report
 share/doc/tenon/examples/calc/Makefile

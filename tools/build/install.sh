@@ -75,6 +75,7 @@ filled() {
     sed -e "s|@PREFIX@|$PREFIX|; s|@LIBDIR@|$(from_prefix "$libdir")|; s|@INCLUDEDIR@|$(from_prefix "$INCLUDEDIR")|" \
         -e "s|@INCLUDES_FROM_CMAKE@|$(realpath -m --relative-to="$2" "$INCLUDEDIR")|" \
         -e "s|@TARGET@|${3-}|g; s|@SMALL@|$small|; s|@COLLECTED@|$collected|; s|@LLVM_INCLUDE@|${LLVM_INCLUDE-}|" \
+        -e "s|@STUBS@|$(from_prefix "$stubs")|" \
         -e "s|@TARGETS_LIST@|$targets|; s|@SMALL_LIST@|$(list $small)|; s|@COLLECTED_LIST@|$collected|" \
         -e "s|@VERSION@|$version|g; s|@VERSION_MINOR@|$version_minor|" \
         -e "s|@LLVM_VERSION@|${LLVM_VERSION-}|; s|@LLVM_BIN@|${LLVM_BIN-}|; s|@TARGETS@|${TARGETS-}|" \
@@ -106,6 +107,7 @@ sed '/symtab/d' tenon.pc.in >"$work/tenon-musl.pc.in" # musl has no libelf
 
 if [ "$action" = describe ]; then
     libdir=$(realpath "$BUILD")
+    stubs=$libdir/obj/stub
     INCLUDEDIR=$(realpath include)
     mkdir -p "$BUILD/pkgconfig"
     for name in tenon ${LLVM_LINK:+tenon-codegen}; do
@@ -122,6 +124,7 @@ fi
 # An archive belongs to one libc: musl's lies beside the system's, with a description of its own.
 if [ "$part" = musl ]; then
     libdir=$LIBDIR/tenon-musl
+    stubs=
     put_headers
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
     put_filled "$work/tenon-musl.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
@@ -130,6 +133,7 @@ if [ "$part" = musl ]; then
 fi
 
 libdir=$LIBDIR
+stubs=$LIBDIR/tenon/stubs
 put_headers
 put_archive "$BUILD/libtenon.a" "$LIBDIR"
 put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
@@ -159,6 +163,9 @@ if [ -n "${LLVM_LINK-}" ]; then
     put 644 doc/tenon.1 "$MANDIR/man1"
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
+    for stub in "$BUILD"/obj/stub/*.list; do # there is one beside each stub
+        [ ! -f "$stub" ] || put 755 "${stub%.list}" "$stubs"
+    done
     put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
     for target in $targets; do
         put_archive "$BUILD/libtenon_codegen_$target.a" "$LIBDIR"
@@ -173,5 +180,5 @@ for example in $examples; do
 done
 
 if [ $action = uninstall ]; then
-    find "$DESTDIR$DOCDIR" "$DESTDIR$LIBDIR/cmake/tenon" -depth -type d -empty -delete 2>/dev/null || true
+    find "$DESTDIR$DOCDIR" "$DESTDIR$LIBDIR/cmake/tenon" "$DESTDIR$LIBDIR/tenon" -depth -type d -empty -delete 2>/dev/null || true
 fi
