@@ -136,6 +136,18 @@ static LLVMMetadataRef debug_scope(struct compiler *c, struct code *code, const 
     return scope;
 }
 
+static LLVMValueRef declared(struct compiler *c, const char *name, LLVMTypeRef type)
+{
+    LLVMValueRef function = LLVMGetNamedFunction(c->module.ir, name);
+    return function ? function : LLVMAddFunction(c->module.ir, name, type);
+}
+
+/* `main` is the name of what an executable begins with (build.c). */
+static const char *symbol_of(const char *function)
+{
+    return strcmp(function, "main") == 0 ? "dowel.main" : function;
+}
+
 struct code *begin_function(struct compiler *c, const char *name, const struct type *type, bool is_closure)
 {
     LLVMTypeRef ir = ir_function_type(c, type, is_closure, false);
@@ -143,9 +155,7 @@ struct code *begin_function(struct compiler *c, const char *name, const struct t
     code->outer = c->code;
     code->result = type->result;
     code->is_volatile = has_try(c->at);
-    code->function = LLVMGetNamedFunction(c->module.ir, name);
-    if (!code->function)
-        code->function = LLVMAddFunction(c->module.ir, name, ir);
+    code->function = declared(c, symbol_of(name), ir);
     code->builder = LLVMCreateBuilderInContext(c->llvm);
     code->entry = LLVMCreateBuilderInContext(c->llvm);
     code->scope = debug_scope(c, code, name);
@@ -243,12 +253,6 @@ void store(struct compiler *c, LLVMValueRef value, LLVMValueRef place)
 
 /* ---- calls ---- */
 
-static LLVMValueRef declared(struct compiler *c, const char *name, LLVMTypeRef type)
-{
-    LLVMValueRef function = LLVMGetNamedFunction(c->module.ir, name);
-    return function ? function : LLVMAddFunction(c->module.ir, name, type);
-}
-
 LLVMValueRef call_runtime(struct compiler *c, const char *name, LLVMTypeRef result, LLVMValueRef *arguments, int count)
 {
     LLVMTypeRef types[8];
@@ -256,6 +260,13 @@ LLVMValueRef call_runtime(struct compiler *c, const char *name, LLVMTypeRef resu
         types[i] = LLVMTypeOf(arguments[i]);
     LLVMTypeRef type = LLVMFunctionType(result, types, (unsigned)count, false);
     return LLVMBuildCall2(c->code->builder, type, declared(c, name, type), arguments, (unsigned)count, "");
+}
+
+/* The collector need not be told that the thread leaves managed code: it does not. */
+static LLVMAttributeRef stays_managed(struct compiler *c)
+{
+    static const char name[] = "gc-no-transition";
+    return LLVMCreateStringAttribute(c->llvm, name, strlen(name), "", 0);
 }
 
 LLVMValueRef call_function(struct compiler *c, const struct function *function, LLVMValueRef *arguments)
@@ -267,7 +278,9 @@ LLVMValueRef call_function(struct compiler *c, const struct function *function, 
         else if (type->fields[i].type->kind == C_INT)
             arguments[i] = LLVMBuildTrunc(c->code->builder, arguments[i], LLVMInt32TypeInContext(c->llvm), "");
     LLVMTypeRef ir = ir_function_type(c, type, false, function->is_c);
-    LLVMValueRef called = declared(c, function->name, ir);
+    LLVMValueRef called = declared(c, symbol_of(function->name), ir);
+    if (!function->is_c)
+        LLVMAddAttributeAtIndex(called, LLVMAttributeFunctionIndex, stays_managed(c));
     LLVMValueRef result = LLVMBuildCall2(c->code->builder, ir, called, arguments, (unsigned)type->count, "");
     if (type->result->kind == C_INT)
         result = LLVMBuildSExt(c->code->builder, result, LLVMInt64TypeInContext(c->llvm), "");

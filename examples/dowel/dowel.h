@@ -238,6 +238,7 @@ bool compile(struct compiler *c, const char *file, const char *text);
 /* ---- the JIT (session.c) ---- */
 
 struct session {
+    struct tn_session *session;
     struct tn_jit *jit;
     struct tn_heap *heap;
     struct tn_store *store;
@@ -264,6 +265,6 @@ void show_heap(struct session *s);
 /* ---- executables (build.c) ---- */
 
 /* Writes an executable for the program that the session has run. False: reported. */
-bool build(struct session *s, const char *path);
+bool build(struct session *s, const char *file, const char *path);
 
 #endif

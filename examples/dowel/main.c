@@ -155,6 +155,10 @@ int main(int argc, char **argv)
     if (!open_session(&session, &arguments.session, &err))
         return fprintf(stderr, "dowel: %s\n", err.text), 1;
     bool good = arguments.file ? run_file(&session, arguments.file) : run_prompt(&session);
+    if (good && arguments.builds)
+        good = build(&session, arguments.file, arguments.out);
+    else if (good && arguments.file && find_function(&session.compiler, "main"))
+        good = run_text(&session, arguments.file, "main()");
     close_session(&session);
     return good ? 0 : 1;
 }

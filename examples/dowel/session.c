@@ -113,14 +113,13 @@ static int open_cache(struct session *s, const char *path, struct tn_error *err)
 
 static int observe(struct session *s, const struct session_options *options, struct tn_error *err)
 {
-    struct tn_session *session = tn_jit_session(s->jit);
-    int code = options->gdb ? tn_observe_gdb(session, err) : 0;
+    int code = options->gdb ? tn_observe_gdb(s->session, err) : 0;
     if (!code && options->perf)
-        code = tn_observe_perf(session, TN_PERF_JITDUMP, NULL, err);
+        code = tn_observe_perf(s->session, TN_PERF_JITDUMP, NULL, err);
     if (!code)
-        code = tn_observe_functions(session, err);
+        code = tn_observe_functions(s->session, err);
     if (!code)
-        code = tn_observe_managed_code(session, err);
+        code = tn_observe_managed_code(s->session, err);
     if (!code)
         code = tn_define_managed_runtime(tn_jit_library(s->jit), err);
     return code ? code : tn_report_stack_overflow(stack_overflow, s->jit, err);
@@ -140,23 +139,31 @@ static int add_runtime(struct session *s, struct tn_error *err)
 
 bool open_session(struct session *s, const struct session_options *options, struct tn_error *err)
 {
-    const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2};
+    const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = options->gdb ? 0 : 2};
+    /* The program has one thread that runs code: this one. */
+    const struct tn_session_options own = {.size = sizeof own, .flags = TN_SESSION_OWN_THREADS, .on_error = report};
     struct tn_jit_options jit = {.size = sizeof jit,
                                  .compile = &compile,
                                  .lazy = 1,
                                  .keep_ir = 1,
                                  .on_failure = no_function,
-                                 .on_error = report,
                                  .resolver = tn_resolve_exports,
                                  .tiers = tiers,
                                  .tier_count = sizeof tiers / sizeof *tiers,
                                  .tiering = tn_jit_tiering()};
+    if (options->gdb) { /* it looks for the lines of breakpoints in what is compiled */
+        jit.lazy = 0;
+        jit.tier_count = 0;
+    }
     *s = (struct session){0};
     begin_compiler(&s->compiler);
     int code = open_heap(s, err);
     if (!code && options->cache)
         code = open_cache(s, options->cache, err);
     jit.compiler = s->cache;
+    if (!code)
+        code = tn_session_create(&own, &s->session, err);
+    jit.session = s->session;
     if (!code)
         code = tn_jit_create(&jit, &s->jit, err);
     if (!code)
@@ -170,6 +177,7 @@ void close_session(struct session *s)
 {
     tn_heap_detach();
     tn_jit_destroy(s->jit);
+    tn_session_destroy(s->session);
     tn_heap_destroy(s->heap);
     tn_cache_destroy(s->cache);
     tn_store_close_folder(s->store);

@@ -250,6 +250,16 @@ succeeds "the example of collected C runs from there" \
     env PATH="$root/bin:$PATH" make -s -C "$collected" run static CC="$CC" CLANG="$LLVM_BIN/clang"
 rm -rf "$collected/out"
 
+if echo '#include <editline/readline.h>' | $CC -include stdio.h -fsyntax-only -xc - 2>/dev/null; then
+    dowel=$root/share/doc/tenon/examples/dowel
+    answers "dowel runs from there" "832040" \
+        make -s -C "$dowel" run CC="$CC" CLANG="$LLVM_BIN/clang"
+    echo 'fn main() { print("built") }' >"$work/built.dowel"
+    succeeds "it builds an executable there" "$dowel/out/dowel" build "$work/built.dowel" -o "$work/built"
+    answers "which runs" "built" "$work/built"
+    rm -rf "$dowel/out"
+fi
+
 # ---- the example that needs more parts ----
 
 product=$root/share/doc/tenon/examples/product

@@ -72,3 +72,20 @@ fn deep(n: i64): string { return deep(n + 1) + text(n) }
 deep(0)
 END
 )"
+
+if command -v gdb >/dev/null; then
+    cat >"$work/lines.dowel" <<'END'
+fn inner(n: i64): i64 {
+    let m = n + 1
+    return m * 2
+}
+fn outer(n: i64): i64 { return inner(n) + 1 }
+print(outer(20))
+END
+    gdb -q -batch -ex "set breakpoint pending on" -ex "break lines.dowel:3" -ex run -ex bt \
+        --args "$dowel" --gdb "$work/lines.dowel" >"$work/gdb" 2>&1
+    some "gdb stops at a line" "$(grep -x '3.*return m \* 2' "$work/gdb")"
+    some "and shows the frames" "$(grep 'outer () at .*lines.dowel:5' "$work/gdb")"
+else
+    echo "ok gdb # SKIP there is no gdb"
+fi

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Executables: a static program with code for several CPUs, and with the objects that global variables lead to. What
+ * stands beside functions has run before, here; the executable begins with main(). It needs no compiler, no linker and
+ * no other file.
+ *
+ * Its own start is a C function main, written as IR: it fills in the global variables, whose values are constants by
+ * now or saved objects, and calls the main of the program. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <tenon_save.h>
+
+#include "dowel.h"
+
+enum { ROWS = 1000, EXECUTABLE = 0755 };
+
+/* What executables begin with, before their image: musl and the runtime of Tenon. The larger one has all of libc. */
+#define STUB(name)                                                                                                     \
+    extern const char dowel_##name[], dowel_##name##_end[];                                                            \
+    __asm__(".section .rodata\n"                                                                                       \
+            ".globl dowel_" #name ", dowel_" #name "_end\n"                                                            \
+            "dowel_" #name ": .incbin \"" STUBS "/" #name "\"\n"                                                       \
+            "dowel_" #name "_end: .byte 0\n"                                                                           \
+            ".previous\n")
+STUB(objects);
+STUB(full_objects);
+
+static const struct {
+    const char *start, *end;
+} stubs[] = {{dowel_objects, dowel_objects_end}, {dowel_full_objects, dowel_full_objects_end}};
+
+struct program {
+    struct session *session;
+    struct tn_save *save;
+    FILE *start; /* IR */
+    struct tn_image_value values[ROWS];
+    struct tn_save_type types[ROWS];
+    const char *roots[ROWS]; /* functions */
+    size_t value_count, type_count, root_count;
+};
+
+/* ---- objects ---- */
+
+/* The function of a closure: the image has it under the same name. */
+static int name_of(void *context, const void *address, struct tn_save_name *out)
+{
+    struct program *program = context;
+    struct tn_place place = {.size = sizeof place};
+    struct tn_error err;
+    struct compiler *c = &program->session->compiler;
+    if (tn_symbolize(program->session->session, address, &place, &err) || !place.function ||
+        program->root_count == ROWS)
+        return 1;
+    out->symbol = keep_text(c, "%.*s", (int)strcspn(place.function, "@$"), place.function);
+    program->roots[program->root_count++] = out->symbol;
+    return 0;
+}
+
+/* The first word of a closure is an address of code. */
+static int add_closure_types(struct program *program, struct tn_error *err)
+{
+    static const struct tn_save_word code = {.offset = 0, .kind = TN_SAVE_ADDRESS};
+    for (const struct type *type = program->session->compiler.types; type; type = type->next) {
+        void *address;
+        if (strncmp(type->name, "closure.", strlen("closure.")) != 0 || program->type_count == ROWS)
+            continue;
+        if (tn_jit_lookup(program->session->jit, type->name, &address, err))
+            return err->code;
+        program->types[program->type_count++] =
+            (struct tn_save_type){.size = sizeof *program->types, .type = address, .words = &code, .word_count = 1};
+    }
+    return 0;
+}
+
+/* A global variable that refers to an object: the object becomes a root of the save. */
+static int save_object(struct program *program, const struct variable *global, void *object, struct tn_error *err)
+{
+    struct tn_handle *handle;
+    struct compiler *c = &program->session->compiler;
+    const char *symbol = keep_text(c, "object.%s", global->symbol);
+    if (program->value_count == ROWS)
+        return err->code = (snprintf(err->text, sizeof err->text, "there are too many global variables"), TN_ERANGE);
+    tn_managed_begin();
+    int code = tn_handle_of(program->session->heap, object, &handle, err);
+    tn_managed_end();
+    if (code || tn_save_root(program->save, global->symbol, handle, err))
+        return err->code;
+    program->values[program->value_count++] =
+        (struct tn_image_value){.symbol = symbol, .name = global->symbol, .of = TN_IMAGE_VALUE_ROOT};
+    fprintf(program->start, "  store ptr addrspace(10) addrspacecast (ptr @%s to ptr addrspace(10)), ptr @%s\n", symbol,
+            global->symbol);
+    return 0;
+}
+
+static int save_global(struct program *program, const struct variable *global, struct tn_error *err)
+{
+    void *place;
+    uint64_t word = 0;
+    if (tn_jit_lookup(program->session->jit, global->symbol, &place, err))
+        return err->code;
+    memcpy(&word, place, global->type->kind == BOOL ? 1 : sizeof word);
+    if (!word)
+        return 0;
+    if (is_reference(global->type))
+        return save_object(program, global, *(void **)place, err);
+    fprintf(program->start, "  store i%d %" PRIu64 ", ptr @%s\n", global->type->kind == BOOL ? 8 : 64, word,
+            global->symbol);
+    return 0;
+}
+
+/* ---- the start ---- */
+
+static int add_start(struct program *program, const char *calls_main, struct tn_error *err)
+{
+    char *ir = NULL;
+    struct tn_jit_module module = {.size = sizeof module, .name = "start", .whole = 1};
+    int code = 0;
+    program->start = open_memstream(&ir, &module.length);
+    if (!program->start)
+        return err->code = (snprintf(err->text, sizeof err->text, "out of memory"), TN_ENOMEM);
+    fprintf(program->start, "define i32 @main(i32 %%count, ptr %%arguments) {\n");
+    for (const struct variable *global = program->session->compiler.globals; global && !code; global = global->next)
+        code = save_global(program, global, err);
+    fprintf(program->start,
+            "  %%failed = call i64 @%s()\n  %%status = trunc i64 %%failed to i32\n  ret i32 %%status\n}\n", calls_main);
+    fprintf(program->start, "declare i64 @%s()\n", calls_main);
+    for (const struct variable *global = program->session->compiler.globals; global; global = global->next)
+        fprintf(program->start, "@%s = external global %s\n@object.%s = external global i8\n", global->symbol,
+                is_reference(global->type)     ? "ptr addrspace(10)"
+                : global->type->kind == DOUBLE ? "double"
+                : global->type->kind == BOOL   ? "i1"
+                                               : "i64",
+                global->symbol);
+    fclose(program->start);
+    module.ir = ir;
+    if (!code)
+        code = tn_jit_add_module(program->session->jit, NULL, &module, err);
+    free(ir);
+    return code;
+}
+
+/* The function that calls the program's main, with a handler around it; it is added, and not run here. */
+static const char *call_of_main(struct session *s, const char *file)
+{
+    if (!compile(&s->compiler, file, "main()")) {
+        fprintf(stderr, "%s\n", s->compiler.mistake);
+        return NULL;
+    }
+    struct pending *call = s->compiler.pending;
+    const char *name = call->name;
+    call->kind = DEFINES;
+    return run_pending(s) ? name : NULL;
+}
+
+/* ---- the file ---- */
+
+static int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error *err)
+{
+    FILE *file = fopen(path, "w");
+    bool good = file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
+    if ((file && fclose(file) != 0) || !good || chmod(path, EXECUTABLE) != 0)
+        return err->code = (snprintf(err->text, sizeof err->text, "%s cannot be written", path), TN_EIO);
+    return 0;
+}
+
+/* With the smallest stub that has all C functions that the program calls. */
+static int link_image(const struct tn_buffer *image, struct tn_buffer *file, struct tn_error *err)
+{
+    const struct tn_input input = {.size = sizeof input, .name = "image", .bytes = image->data, .length = image->size};
+    struct tn_image_link_options options = {.size = sizeof options, .kind = TN_IMAGE_PROGRAM};
+    int code = TN_EUNDEF;
+    for (size_t i = 0; i < sizeof stubs / sizeof *stubs && code == TN_EUNDEF; i++) {
+        options.stub = stubs[i].start;
+        options.stub_length = (size_t)(stubs[i].end - stubs[i].start);
+        code = tn_image_link(&input, 1, &options, file, err);
+    }
+    return code;
+}
+
+static int link_program(struct program *program, const char *path, struct tn_error *err)
+{
+    struct tn_buffer out[TN_IMAGE_OUTPUTS] = {{0}}, file = {0};
+    const struct tn_image_options options = {.size = sizeof options,
+                                             .targets = "x86-64;x86-64-v3;x86-64-v4",
+                                             .roots = program->roots,
+                                             .root_count = program->root_count,
+                                             .opt_level = 2,
+                                             .values = program->values,
+                                             .value_count = program->value_count,
+                                             .save = program->value_count ? program->save : NULL};
+    int code = tn_jit_build_image(program->session->jit, NULL, &options, out, NULL, err);
+    if (!code)
+        code = link_image(&out[TN_IMAGE_OBJECTS], &file, err);
+    if (!code)
+        code = write_file(path, &file, err);
+    tn_buffer_free(&out[TN_IMAGE_OBJECTS]);
+    tn_buffer_free(&file);
+    return code;
+}
+
+bool build(struct session *s, const char *file, const char *path)
+{
+    /* Handlers are lowered to calls of tenon_enter_handler after roots were followed. */
+    struct program program = {.session = s, .roots = {"main", "tenon_enter_handler"}, .root_count = 2};
+    struct tn_save_options options = {
+        .size = sizeof options, .name = "dowel", .types = program.types, .name_of = name_of, .context = &program};
+    struct tn_error err;
+    const char *calls_main = call_of_main(s, file);
+    if (!calls_main)
+        return false;
+    int code = add_closure_types(&program, &err);
+    options.type_count = program.type_count;
+    if (!code)
+        code = tn_save_create(s->heap, &options, &program.save, &err);
+    if (!code)
+        code = add_start(&program, calls_main, &err);
+    if (!code && program.value_count)
+        code = tn_save_take(program.save, NULL, &err);
+    if (!code)
+        code = link_program(&program, path, &err);
+    tn_save_destroy(program.save);
+    if (code)
+        fprintf(stderr, "dowel: %s\n", err.text);
+    return !code;
+}

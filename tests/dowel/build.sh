@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Executables of dowel: what global variables led to is there, objects and closures can be used and changed, and nothing
+# of the compiler is.
+
+. tests/dowel/dowel
+
+if [ "$(uname -m)" != x86_64 ]; then
+    echo "ok dowel build # SKIP executables are for x86-64"
+    exit 0
+fi
+cat >"$work/heap.dowel" <<'END'
+struct tree { left: tree, right: tree, value: i64 }
+fn make(depth: i64, value: i64): tree {
+    if depth == 0 { return null }
+    return tree(make(depth - 1, value * 2), make(depth - 1, value * 2 + 1), value)
+}
+fn sum(t: tree): i64 {
+    if t == null { return 0 }
+    return t.value + sum(t.left) + sum(t.right)
+}
+let t = make(10, 1)
+let n = 42
+let half = 0.5
+let yes = true
+let s = "kept"
+let a = [1, 2, 3]
+let empty: tree = null
+let add = fn(x: i64): i64 { return x + len(s) }
+print("made")
+fn main() {
+    print(text(sum(t)) + " " + text(n) + " " + text(half) + " " + text(yes) + " " + s)
+    a[1] = 20
+    print(a[0] + a[1])
+    print(empty == null)
+    print(add(3))
+    t.left = make(3, 5)
+    for i in 0..1000 { make(5, i) }
+    print(sum(t))
+    print(a[3])
+}
+END
+answers "it is built, and only what is beside functions runs" "made" "$dowel" build "$work/heap.dowel" -o "$work/heap"
+expected="523776 42 0.5 true kept
+21
+true
+7
+305691
+$work/heap.dowel:28: there is no element 3 of 3"
+answers "the executable has its heap" "$expected" "$work/heap"
+answers "under stress too" "$expected" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$work/heap"
+answers "where there is nothing else" "$expected" env -i "$work/heap"
+answers "the same as without building" "made
+$expected" "$dowel" "$work/heap.dowel"
+none "nothing of LLVM is in it" "$(strings "$work/heap" | grep -i 'llvm\.memcpy')"
+
+echo 'fn main() { print("hello") }' >"$work/hello.dowel"
+succeeds "hello is built" "$dowel" build "$work/hello.dowel" -o "$work/hello"
+answers "it runs" "hello" "$work/hello"
+succeeds "it is within 600 KB" test "$(stat -c %s "$work/hello")" -le 600000
+some "it has code for three CPUs" "$("$BUILD/tenon" inspect "$work/hello" 2>&1 | grep -c 'x86-64' | grep -v '^0$')"
+
+cat >"$work/sin.dowel" <<'END'
+extern fn sin(x: double): double
+fn main() { print(sin(0.5)) }
+END
+succeeds "what calls libm is built" "$dowel" build "$work/sin.dowel" -o "$work/sin"
+answers "and runs" "0.479425538604203" "$work/sin"
+
+echo 'print(1)' >"$work/none.dowel"
+some "without a main it says so" "$("$dowel" build "$work/none.dowel" -o "$work/none" 2>&1 |
+    grep "none.dowel:1:1: there is no function 'main'")"
+some "a file that cannot be written is an error" "$("$dowel" build "$work/hello.dowel" -o "$work/no/where" 2>&1 |
+    grep 'cannot be written')"
