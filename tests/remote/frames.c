@@ -241,8 +241,11 @@ int main(void)
         cmocka_unit_test(servers_are_wrong),  cmocka_unit_test(the_system_refuses), cmocka_unit_test(memory_is_out),
         cmocka_unit_test(servers_are_killed), cmocka_unit_test(workers_are_killed),
     };
+    const struct CMUnitTest with_threads[] = {cmocka_unit_test(servers_are_killed),
+                                              cmocka_unit_test(workers_are_killed)};
     client = getpid();
     plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     usual_ns = tn__prompt_ns;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return fake_is_threaded ? cmocka_run_group_tests(with_threads, NULL, NULL)
+                            : cmocka_run_group_tests(tests, NULL, NULL);
 }

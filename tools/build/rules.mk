@@ -363,7 +363,7 @@ unit: unit-build
 	@$(if $(SANITIZE),LIMIT=$${LIMIT:-900}) $(run_tests) $(sanitized_tests)
 
 # AddressSanitizer and UBSan beside the plain build, in $(BUILD)/asan: readers of foreign bytes, the linker and heaps.
-asan_areas := fuzz link image cache baseline gc/heap gc/load gc/object
+asan_areas := fuzz link image cache baseline remote gc/heap gc/load gc/object
 asan_tests := $(filter $(addsuffix /%,$(asan_areas:%=$(BUILD)/tests/%)),$(call programs_of,$(runtime_areas)))
 asan_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(asan_tests))
 asan_suites := $(asan_tests:$(BUILD)/%=$(BUILD)/asan/%)

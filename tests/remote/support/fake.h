@@ -32,6 +32,19 @@ void fake_reset(void); /* of `once` */
 
 enum { FAKE_PARTS = 3 };
 
+/* Sanitizers make calls of their own, which workers may not; ThreadSanitizer has a thread of its own, so that servers
+ * are forked by hand. */
+#if __SANITIZE_THREAD__ || __SANITIZE_ADDRESS__
+enum { fake_is_sanitized = 1 };
+#else
+enum { fake_is_sanitized = 0 };
+#endif
+#if __SANITIZE_THREAD__
+enum { fake_is_threaded = 1 };
+#else
+enum { fake_is_threaded = 0 };
+#endif
+
 struct tn_compiler *start(const struct tn_compile_server_options *options);
 /* A server in a child of this process, which is connected by hand: *child is its number. */
 struct tn_compiler *connect_child(const struct tn_compile_server_options *options, int *child);
