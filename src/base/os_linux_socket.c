@@ -99,8 +99,10 @@ int tn__os_accept(int listening, int *fd)
     int error = tn__os_fault(false, NULL);
     if (error)
         return error;
+    struct sockaddr_un peer;
+    socklen_t size = sizeof peer;
     do
-        *fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+        *fd = accept4(listening, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC);
     while (*fd < 0 && (errno == EINTR || errno == ECONNABORTED));
     return *fd < 0 ? errno : above_standard(fd);
 }

@@ -528,7 +528,6 @@ static int finish(struct tn__remote_server *server, struct tn_compiler **out, st
         free_server(server);
     else
         *out = &server->compiler;
-    server = NULL;
     return code;
 }
 
