@@ -16,6 +16,7 @@
 
 #include "tenon_image.h"
 #include "tenon_jit.h"
+#include "tenon_remote.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,9 @@ TN_API int tn_codegen_llvm_options(const char *text, void (*ignored)(void *conte
 /* LLVM in this process; static. It cannot identify itself (TN_ENOTSUP) where the program has set an option of LLVM's
  * command line by other means than tn_codegen_llvm_options. */
 TN_API const struct tn_compiler *tn_codegen_compiler(void);
+
+/* tn_serve_compiler, with LLVM in this process, for clients in other processes (tenon_remote.h). */
+TN_API int tn_compile_serve(const struct tn_serve_options *options, struct tn_error *err);
 
 /* ---- the JIT (tenon_jit.h) ---- */
 

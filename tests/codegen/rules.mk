@@ -31,6 +31,11 @@ $(BUILD)/tests/codegen/compile/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)
 extra_of_reuse := -DREUSE='$(foreach file,$(corpus_ir) $(wildcard tests/ir/*.ll),"$(file)",)'
 $(BUILD)/tests/codegen/compile/reuse: | $(corpus_ir)
 
+# ---- serve.c: one of them, with damage ----
+
+extra_of_serve := -DDAMAGED='"$(codegen_data)/control.plain.bc"'
+$(BUILD)/tests/codegen/jit/serve: | $(codegen_data)/control.plain.bc
+
 # ---- split.c and jit.c: the same programs, function by function; they see LLVM, or inside the code generator, as
 # image/recompile.c does ----
 

@@ -36,7 +36,7 @@ int command_compile(struct settings *settings)
     if (tool_is_same_file(settings->files[0], settings->output))
         return tool_fail(STATUS_FAILURE, "'%s' is the input; -o would replace it", settings->output);
     struct file file;
-    if (!tool_watch(settings) || !tool_read(settings->files[0], &file))
+    if (!tool_isolate(settings) || !tool_watch(settings) || !tool_read(settings->files[0], &file))
         return STATUS_FAILURE;
     int status = STATUS_FAILURE;
     struct tn_buffer out = {0};
@@ -46,6 +46,7 @@ int command_compile(struct settings *settings)
     else if (compile(&file, settings, &out))
         status = STATUS_OK;
     tool_progress_stop();
+    tool_end_isolation();
     tn_buffer_free(&out);
     tool_release(&file);
     return status;

@@ -55,6 +55,10 @@ static const struct command commands[] = {
      "show prints a line for each module, verify only those that are damaged: then the status is 1. prune removes\n"
      "these, what killed writers have left, and with --limit what was not used for longest.\n",
      FOR_CACHE, true, command_cache},
+    {"serve", "--compile [OPTION...] ADDRESS", "compile for other processes",
+     "ADDRESS is fd:N, a socket that is connected, or unix:PATH, where only this user can connect. doc/REMOTE.md\n"
+     "describes the protocol; clients use tenon_remote.h.\n",
+     FOR_SERVE, true, command_serve},
     {"image", "check FILE... | rebase FILE -o OUT", "check images together; give saved objects another address",
      "check says which of the images can be opened, in an order in which they can be, and why the others cannot: then\n"
      "the status is 1. rebase writes what tn_save_write has written for another address: without an option, the one\n"

@@ -36,7 +36,7 @@ int command_run(struct settings *settings)
     threads = settings->ahead && !threads ? 1 : threads;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;
-    if (!tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
+    if (!tool_isolate(settings) || !tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
         !tool_watch_crashes(tool_program.session) || !tool_observe(tool_program.session, settings) ||
         !tool_provide_heap(tool_program.session, tool_program.library))
         return STATUS_FAILURE;

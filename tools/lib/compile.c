@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "codegen/compile/view.h"
 #include "lib/watch.h"
+#include "tenon_remote.h"
 
 /* True if nothing but our guess says that the file holds IR text. */
 static bool is_guess(const struct file *file)
@@ -109,8 +110,11 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
         options.hook = tn__view_hook;
         options.hook_context = view;
     }
+    const struct tn_compiler *server = tool_isolated();
     int rc = file->kind == FILE_FLAT ? tool_compile_flat(file, &options, out, &one, &error)
-                                     : tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
+             : server
+                 ? tn_compile_server_compile(server, file->name, file->bytes, file->size, &options, out, &one, &error)
+                 : tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
     if (rc) {
         tool_fail_ir(file, 1, rc, &error);
         return false;

@@ -266,11 +266,17 @@ static struct tn_store *open_folder(const char *option, const char *path)
     return NULL;
 }
 
+/* What compiles for a JIT. */
+static const struct tn_compiler *compiler(void)
+{
+    return tool_isolated() ? tool_isolated() : tool_compiler();
+}
+
 static bool use_cache(struct tn_store *store)
 {
     struct tn_error error;
     const struct tn_cache_options options = {
-        .size = sizeof options, .stores = &store, .store_count = 1, .compiler = tool_compiler()};
+        .size = sizeof options, .stores = &store, .store_count = 1, .compiler = compiler()};
     return store && (!tn_cache_create(&options, &tool_program.cache, &error) ||
                      (tool_fail(STATUS_FAILURE, "option '--cache': %s", error.text), false));
 }
@@ -308,7 +314,7 @@ bool tool_program_use_jit(const struct settings *settings)
         return false;
     struct tn_jit_options options = {.size = sizeof options,
                                      .session = tool_program.session,
-                                     .compiler = settings->cache ? tool_program.cache : tool_compiler(),
+                                     .compiler = settings->cache ? tool_program.cache : compiler(),
                                      .compile = &compile,
                                      .lazy = settings->lazy || settings->tiers || settings->ahead,
                                      .on_failure = end_program};

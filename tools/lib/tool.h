@@ -49,6 +49,8 @@ struct settings {
     int ahead; /* what is compiled ahead: AHEAD_..., in the order of options.c */
     const char *profile;
     const char *threads, *cache, *orders, *limit, *base, *base_salt, *runtime;
+    int compile, isolate; /* compile: a flag of serve */
+    const char *deadline, *memory, *workers;
     const char *passes;
     int polls, weak;
     int no_debug_info, keeps_ir, allows_path;
@@ -81,7 +83,8 @@ enum {
     FOR_BUILD = 1024,
     FOR_CACHE = 2048,
     FOR_IMAGE = 4096,
-    FOR_ALL = 8191
+    FOR_SERVE = 8192,
+    FOR_ALL = 16383
 };
 
 struct command {
@@ -239,6 +242,16 @@ int tool_compile_flat(const struct file *file, const struct tn_compile_options *
 /* Prints it. False: an error was reported. */
 bool tool_show_flat(const struct file *file);
 
+/* ---- compiling in other processes (isolate.c) ---- */
+
+struct tn_serve_options;
+/* Serves what this command compiles with. As tn_serve_compiler. */
+int tool_serve(const struct tn_serve_options *options, struct tn_error *err);
+/* Before there are other threads: starts a server, if the settings say so. False: an error was reported. */
+bool tool_isolate(const struct settings *settings);
+void tool_end_isolation(void);
+const struct tn_compiler *tool_isolated(void); /* NULL: there is none */
+
 /* ---- observing (observe.c) ---- */
 
 /* Shows what the session links to debuggers and profilers, as the settings say. False: an error was reported. */
@@ -365,6 +378,7 @@ int command_opt(struct settings *settings);
 int command_verify(struct settings *settings);
 int command_cpu(struct settings *settings);
 int command_build(struct settings *settings);
+int command_serve(struct settings *settings);
 int command_cache(struct settings *settings);
 int command_image(struct settings *settings);
 
