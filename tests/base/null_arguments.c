@@ -14,10 +14,24 @@
 #include "tenon_heap.h"
 #include "tenon_image.h"
 #include "tenon_package.h"
+#include "tenon_remote.h"
 
 static struct tn_error err;
 
 #define REFUSED(call) assert_int_equal((call), TN_EINVAL)
+
+static void test_remote(void **state)
+{
+    (void)state;
+    struct tn_compiler *out;
+    REFUSED(tn_serve_compiler(NULL, NULL, &err));
+    REFUSED(tn_compile_server_start(NULL, NULL, &err));
+    REFUSED(tn_compile_server_start(NULL, &out, &err));
+    REFUSED(tn_compile_server_connect(NULL, NULL, &out, &err));
+    REFUSED(tn_compile_server_connect("fd:3", NULL, NULL, &err));
+    REFUSED(tn_compile_server_connect("somewhere", NULL, &out, &err));
+    REFUSED(tn_compile_server_compile(NULL, NULL, NULL, 0, NULL, NULL, NULL, &err));
+}
 
 static void test_linker(void **state)
 {
@@ -177,8 +191,8 @@ static void test_without_err(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linker),  cmocka_unit_test(test_cpu_heap_image), cmocka_unit_test(test_one_missing),
-        cmocka_unit_test(test_handles), cmocka_unit_test(test_without_err),
+        cmocka_unit_test(test_remote),      cmocka_unit_test(test_linker),  cmocka_unit_test(test_cpu_heap_image),
+        cmocka_unit_test(test_one_missing), cmocka_unit_test(test_handles), cmocka_unit_test(test_without_err),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
