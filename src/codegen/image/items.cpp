@@ -115,6 +115,13 @@ static StringRef plain_name(const GlobalValue &global)
     return name;
 }
 
+/* C++ code knows the typeinfo of another file by its address alone: front ends declare it as a pointer, whatever size it
+ * is defined with (Itanium C++ ABI, section 2.9.5). */
+static bool has_unknown_size(const GlobalValue &global)
+{
+    return global.isDeclaration() && plain_name(global).starts_with("_ZTI");
+}
+
 static bool is_of_interest(const GlobalValue &global)
 {
     StringRef name = plain_name(global);
@@ -142,7 +149,7 @@ bool tn__mv_each_symbol(LLVMModuleRef ref, tn__mv_visit_symbol *visit, void *con
         if (function)
             symbol.is_open =
                 global.isDeclaration() && type->getFunctionNumParams() == 0 && cast<FunctionType>(type)->isVarArg();
-        else if (type->isSized())
+        else if (type->isSized() && !has_unknown_size(global))
             symbol.size = layout.getTypeAllocSize(type).getFixedValue();
         if (variable)
             symbol.alignment = (uint32_t)(global.isDeclaration() ? variable->getAlign().valueOrOne()
