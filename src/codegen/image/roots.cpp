@@ -109,12 +109,27 @@ void tn__mv_find_signatures(LLVMModuleRef ref, const char *const *signatures, si
             names[i] = found.lookup(signatures[i]);
 }
 
+/* What the module's assembly may name: each of its words, were it in a comment. */
+static void add_named_by_assembly(const Module &module, SmallSetVector<const Value *, 32> &kept)
+{
+    static const char in_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
+    StringRef text = module.getModuleInlineAsm();
+    for (size_t at = 0; (at = text.find_first_of(in_names, at)) != StringRef::npos;) {
+        size_t end = text.find_first_not_of(in_names, at);
+        const GlobalValue *global = module.getNamedValue(text.slice(at, end));
+        if (global && tn__is_defined(*global))
+            kept.insert(global);
+        at = end;
+    }
+}
+
 void tn__mv_keep(LLVMModuleRef ref, const char *const *roots, size_t count)
 {
     Module &module = *unwrap(ref);
     SmallSetVector<const Value *, 32> kept;
     for (size_t i = 0; i < count; i++)
         kept.insert(module.getNamedValue(roots[i]));
+    add_named_by_assembly(module, kept);
     for (const GlobalValue &global : module.global_values())
         if (tn__is_llvms(global) && !global.isDeclaration()) /* whatever they name is needed */
             kept.insert(&global);
