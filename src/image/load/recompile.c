@@ -39,6 +39,40 @@ struct tn__image_recompilation {
     struct recompiled *functions;
 };
 
+/* ---- tables ---- */
+
+/* Opening does not look at what only stale functions need. */
+static int check_settings(const struct tn__image_view *v, const char *name, struct tn_error *err)
+{
+    const struct tn__image_rows *settings = &v->tables[TN__IMAGE_SETTING_TABLE];
+    for (uint32_t i = 0; i < settings->count; i++) {
+        const uint8_t *row = tn__image_row(settings, i);
+        uint32_t level = tn__get32(row + TN__IMAGE_SETTING_LEVEL);
+        if (!tn__image_text(v, row + TN__IMAGE_SETTING_CPU) || !tn__image_text(v, row + TN__IMAGE_SETTING_FEATURES) ||
+            level > 3)
+            return tn__fail(err, TN_EFORMAT, "%s: setting %u: level %u, or its names lie outside of the text", name, i,
+                            level);
+    }
+    return 0;
+}
+
+static int check_shared(const struct tn__image_view *v, const char *name, struct tn_error *err)
+{
+    const struct tn__image_rows *shared = &v->tables[TN__IMAGE_SHARED_TABLE];
+    for (uint32_t i = 0; i < shared->count; i++)
+        if (!tn__image_text(v, tn__image_row(shared, i)))
+            return tn__fail(err, TN_EFORMAT, "%s: shared symbol %u: its name lies outside of the text", name, i);
+    return 0;
+}
+
+static int check_tables(const struct tn__image_opening *o)
+{
+    const struct tn__image_view *view = &o->image->view;
+    const char *name = tn__image_label(o->image);
+    int code = check_settings(view, name, o->err);
+    return code ? code : check_shared(view, name, o->err);
+}
+
 /* ---- the section with the IR ---- */
 
 static int read_source(const struct tn__image_source *from, uint64_t offset, void *bytes, size_t size)
@@ -394,7 +428,9 @@ static int begin(const struct tn__image_opening *o, const struct tn__image_sourc
     r->fd = -1;
     image->file->recompilation = r;
     image->file->end_recompilation = end;
-    int code = tn__take_compiler(o->options->compiler, &r->compiler, o->err);
+    int code = check_tables(o);
+    if (!code)
+        code = tn__take_compiler(o->options->compiler, &r->compiler, o->err);
     if (!code)
         code = check_addresses(o);
     if (!code)

@@ -279,19 +279,6 @@ static int check_kept(const struct reader *r)
     return 0;
 }
 
-static int check_settings(const struct reader *r)
-{
-    const struct tn__image_view *v = r->view;
-    for (uint32_t i = 0; i < v->tables[TN__IMAGE_SETTING_TABLE].count; i++) {
-        const uint8_t *row = tn__image_row(&v->tables[TN__IMAGE_SETTING_TABLE], i);
-        uint32_t level = tn__get32(row + TN__IMAGE_SETTING_LEVEL);
-        if (!tn__image_text(v, row + TN__IMAGE_SETTING_CPU) || !tn__image_text(v, row + TN__IMAGE_SETTING_FEATURES) ||
-            level > 3)
-            return FAIL(r, "%s: setting %u: level %u, or its names lie outside of the text", r->name, i, level);
-    }
-    return 0;
-}
-
 /* Rows that begin with a name. */
 static int check_names(const struct reader *r, enum tn__image_table table, const char *what)
 {
@@ -407,9 +394,5 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = check_reliances(&r);
     if (!code)
         code = check_kept(&r);
-    if (!code)
-        code = check_settings(&r);
-    if (!code)
-        code = check_names(&r, TN__IMAGE_SHARED_TABLE, "shared symbol");
     return code ? code : check_names(&r, TN__IMAGE_LAYOUT_TABLE, "layout");
 }
