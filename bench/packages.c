@@ -4,7 +4,8 @@
  * says what one of each takes, and how much more the other one takes.
  * packages first BASE PACKAGE FUNCTION SECOND: opens it on a base that has changed, with LLVM, and calls the stale
  * functions.
- * Prints lines `WORD NUMBER`; bench/spawn makes medians of them. */
+ * packages run IMAGE...: opens them in this order, each on those before it, and calls `main` of the last one.
+ * The others print lines `WORD NUMBER`; bench/spawn makes medians of them. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,10 +131,27 @@ static int call_first(const char *path, const char *name, const char *second)
     return 0;
 }
 
+enum { MOST_IMAGES = 16 };
+
+static int run(char **paths, int count)
+{
+    struct tn_image *images[MOST_IMAGES];
+    struct tn_image_load_options options = {.size = sizeof options, .images = images, .resolver = tn_resolve_dlsym};
+    for (int i = 0; i < count && i < MOST_IMAGES; i++, options.image_count++)
+        if (tn_image_open(paths[i], &options, &images[i], &err))
+            return fail(paths[i]);
+    char *arguments[] = {paths[count - 1], NULL};
+    int (*program)(int, char **) = (int (*)(int, char **))tn_image_lookup(images[count - 1], "main");
+    return program ? program(1, arguments) : fail("main");
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "run") == 0)
+        return run(argv + 2, argc - 2);
     if (argc != 6)
-        return fprintf(stderr, "packages open BASE DIRECT OTHER COUNT | packages first BASE PACKAGE FUNCTION SECOND\n"),
+        return fprintf(stderr, "packages open BASE DIRECT OTHER COUNT | packages first BASE PACKAGE FUNCTION SECOND "
+                               "| packages run IMAGE...\n"),
                2;
     if (tn_image_open(argv[2], NULL, &base, &err))
         return fail(argv[2]);

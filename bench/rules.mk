@@ -13,6 +13,8 @@ compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 tls_models := tls_direct tls_asks tls_descriptor
 objects := $(tls_models:%=%.o) dl_library.o sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol \
 	small_function.o throw_through.o
+sqlite_parts := 0 1 2 3 4 5
+
 .PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus replaceable gc image packages exe size
 all: start link lazy jit cache tiers passes gc image packages exe size
 start: $(addprefix $(out)/,spawn one)
@@ -32,7 +34,8 @@ kernels: $(foreach name,$(kernel_names),$(addprefix $(kernels_out)/$(name).,mana
 	$(MACHINE:%=$(out)/count.so)
 image: $(addprefix $(out)/,spawn image image-static many.so many.a sqlite3.bc)
 package_names := base changed used kept direct large
-packages: $(addprefix $(out)/,spawn packages $(package_names:%=package/%.image))
+packages: $(addprefix $(out)/,spawn packages $(package_names:%=package/%.image) package/sqlite.image \
+	$(sqlite_parts:%=package/sqlite%.image) $(sqlite_parts:%=package/direct/sqlite%.image))
 heap: $(addprefix $(out)/,spawn heap) $(BUILD)/tenon
 gc_names := bt gcbench lru young latency
 more_names := splay bdd strings ephemerons rewrite arrays
@@ -251,6 +254,38 @@ $(out)/package/kept.image: $(out)/package/used.bc $(out)/package/base.image
 	$(package) --name kept --keep-ir $(with_copies) $<
 $(out)/package/large.image: $(out)/package/large.bc $(out)/package/base.image
 	$(package) --name large --keep-ir $(with_copies) $<
+
+# ---- SQLite as one image, and as 6 packages, with copies of each other's bodies (sqlite0.image ...) and without
+# (direct/sqlite0.image ...) ----
+
+$(out)/split: bench/split.cpp
+	$(CXX) -std=c++17 -O1 -w -fno-rtti -isystem $(llvm_prefix)/include $< -L$(llvm_prefix)/lib -lLLVM -o $@
+
+$(out)/package/sqlite.bc: tests/programs/sqlite.c build/deps/sqlite3/sqlite3.c
+	@mkdir -p $(@D)
+	for c in $^; do $(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -w -fPIC -DSQLITE_ENABLE_FTS5 \
+		-DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_OMIT_LOAD_EXTENSION -Ibuild/deps/sqlite3 -c -emit-llvm $$c \
+		-o $(@D)/$$(basename $$c).bc || exit; done
+	$(LLVM_BIN)/llvm-link $(@D)/sqlite.c.bc $(@D)/sqlite3.c.bc -o $@
+$(sqlite_parts:%=$(out)/package/sqlite%.bc) &: $(out)/package/sqlite.bc $(out)/split
+	$(out)/split $< $(out)/package/sqlite $(words $(sqlite_parts))
+
+$(out)/package/sqlite.image: $(out)/package/sqlite.bc $(BUILD)/tenon
+	$(BUILD)/tenon build --kind=image --name sqlite -o $@ $<
+define sqlite_part
+$(out)/package/sqlite$(1).image $(out)/package/direct/sqlite$(1).image: before = $(wordlist 1,$(1),$(sqlite_parts))
+$(out)/package/sqlite$(1).image: $(out)/package/sqlite$(1).bc $(BUILD)/tenon
+	$(BUILD)/tenon build --kind=image --name sqlite$(1) -o $$@ $$(before:%=--depends $(out)/package/sqlite%.image) \
+		$$(before:%=--use $(out)/package/sqlite%.bc) $$<
+$(out)/package/direct/sqlite$(1).image: $(out)/package/sqlite$(1).bc $(BUILD)/tenon
+	@mkdir -p $$(@D)
+	$(BUILD)/tenon build --kind=image --name sqlite$(1) -o $$@ \
+		$$(before:%=--depends $(out)/package/direct/sqlite%.image) $$<
+$(foreach before,$(wordlist 1,$(1),$(sqlite_parts)),$(eval $(out)/package/sqlite$(1).image: \
+	$(out)/package/sqlite$(before).image)$(eval $(out)/package/direct/sqlite$(1).image: \
+	$(out)/package/direct/sqlite$(before).image))
+endef
+$(foreach part,$(sqlite_parts),$(eval $(call sqlite_part,$(part))))
 
 # ---- collected C: managed, the same without barriers, and its unmanaged twin; for a CPU that valgrind knows ----
 
