@@ -121,7 +121,7 @@ static bool arrange_descriptors(int socket)
     return true;
 }
 
-int tn__os_fork_child(int socket, bool follows, void (*run)(void *context), void *context, struct tn__os_child *child)
+int tn__os_fork_child(int socket, bool follows, int (*run)(void *context), void *context, struct tn__os_child *child)
 {
     int error = tn__os_fault(false, NULL);
     if (error)
@@ -138,9 +138,8 @@ int tn__os_fork_child(int socket, bool follows, void (*run)(void *context), void
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     else
         setsid();
-    if ((!follows || getppid() == parent) && arrange_descriptors(socket))
-        run(context);
-    _exit(0);
+    bool is_wanted = (!follows || getppid() == parent) && arrange_descriptors(socket);
+    _exit(is_wanted ? run(context) : 0);
 }
 
 /* ---- ends ---- */

@@ -229,6 +229,8 @@ static int take_failure(struct call *c, struct tn__remote_worker *worker, struct
         return tn__fail(err, TN_EFATAL, "%s: it took longer than %llu ms", c->name,
                         (unsigned long long)(c->server->deadline_ns / 1000000));
     }
+    if (how->end == TN__OS_EXITED && how->number)
+        return tn__fail(err, TN_EREMOTE, "the compile server cannot confine its workers: error %d", how->number);
     tn__count(&c->server->counters.crashed, 1);
     if (is_first) {
         tn__count(&c->server->counters.retried, 1);
@@ -531,10 +533,10 @@ static int finish(struct tn__remote_server *server, struct tn_compiler **out, st
     return code;
 }
 
-static void run_server(void *context)
+static int run_server(void *context)
 {
     const struct tn_serve_options options = {.size = sizeof options, .address = "fd:3"};
-    ((struct tn__remote_server *)context)->options.serve(&options, NULL);
+    return ((struct tn__remote_server *)context)->options.serve(&options, NULL) != 0;
 }
 
 static int start(struct tn__remote_server *server, struct tn_error *err)

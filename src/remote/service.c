@@ -38,12 +38,16 @@ struct making {
     int error;
 };
 
-static void run_worker(void *context)
+/* 0, or the error number for which the worker is not confined as it should be. */
+static int run_worker(void *context)
 {
     const struct server *s = context;
-    if (tn__os_limit_memory(s->memory) || (!s->options.no_sandbox && tn__os_enter_sandbox()))
-        return;
-    tn__work(s->service, TN__OS_CHILD_SOCKET, s->deadline_ns);
+    int error = tn__os_limit_memory(s->memory);
+    if (!error && !s->options.no_sandbox)
+        error = tn__os_enter_sandbox();
+    if (!error)
+        tn__work(s->service, TN__OS_CHILD_SOCKET, s->deadline_ns);
+    return error;
 }
 
 static int make_spare(struct server *s)
@@ -275,11 +279,11 @@ static int serve_connection(struct server *s, struct tn_error *err)
 
 /* ---- listening ---- */
 
-static void run_connection(void *context)
+static int run_connection(void *context)
 {
     struct server *s = context;
     s->socket = TN__OS_CHILD_SOCKET;
-    serve_connection(s, NULL);
+    return serve_connection(s, NULL) != 0;
 }
 
 static int listen_at(struct server *s, const char *path, struct tn_error *err)

@@ -173,6 +173,32 @@ static void workers_are_confined(void **state)
     tn_compile_server_stop(server);
 }
 
+/* A system that has no such filters, or refuses them. */
+static bool refuses_filters;
+
+int __real_tn__os_enter_sandbox(void);
+int __wrap_tn__os_enter_sandbox(void);
+
+int __wrap_tn__os_enter_sandbox(void)
+{
+    return refuses_filters ? EACCES : __real_tn__os_enter_sandbox();
+}
+
+static void workers_that_cannot_be_confined(void **state)
+{
+    (void)state;
+    struct tn_buffer object;
+    struct tn_error err;
+    if (fake_is_sanitized)
+        skip();
+    refuses_filters = true;
+    struct tn_compiler *server = start(NULL);
+    refuses_filters = false;
+    assert_int_equal(compile(server, "plain", &object, &err), TN_EREMOTE);
+    assert_string_equal(err.text, "the compile server cannot confine its workers: error 13");
+    tn_compile_server_stop(server);
+}
+
 static void workers_are_recycled(void **state)
 {
     (void)state;
@@ -458,15 +484,25 @@ static void what_cannot_be_sent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_in_process),      cmocka_unit_test(all_sizes),
-        cmocka_unit_test(errors_come_back),        cmocka_unit_test(crashes_are_errors),
-        cmocka_unit_test(a_crash_is_tried_again),  cmocka_unit_test(deadlines),
-        cmocka_unit_test(memory_is_limited),       cmocka_unit_test(workers_are_confined),
-        cmocka_unit_test(workers_are_recycled),    cmocka_unit_test(without_a_server),
-        cmocka_unit_test(the_fallback_compiles),   cmocka_unit_test(the_host_may_reap),
-        cmocka_unit_test(children_have_no_server), cmocka_unit_test(threads_share_a_server),
-        cmocka_unit_test(observers_are_told),      cmocka_unit_test(identities_are_compared),
-        cmocka_unit_test(a_server_listens),        cmocka_unit_test(commands_that_are_no_servers),
+        cmocka_unit_test(same_as_in_process),
+        cmocka_unit_test(all_sizes),
+        cmocka_unit_test(errors_come_back),
+        cmocka_unit_test(crashes_are_errors),
+        cmocka_unit_test(a_crash_is_tried_again),
+        cmocka_unit_test(deadlines),
+        cmocka_unit_test(memory_is_limited),
+        cmocka_unit_test(workers_are_confined),
+        cmocka_unit_test(workers_are_recycled),
+        cmocka_unit_test(workers_that_cannot_be_confined),
+        cmocka_unit_test(without_a_server),
+        cmocka_unit_test(the_fallback_compiles),
+        cmocka_unit_test(the_host_may_reap),
+        cmocka_unit_test(children_have_no_server),
+        cmocka_unit_test(threads_share_a_server),
+        cmocka_unit_test(observers_are_told),
+        cmocka_unit_test(identities_are_compared),
+        cmocka_unit_test(a_server_listens),
+        cmocka_unit_test(commands_that_are_no_servers),
         cmocka_unit_test(what_cannot_be_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
