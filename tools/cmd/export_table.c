@@ -8,6 +8,8 @@
  * and the program may change before its next link, so these references are weak: a name that is not there any more is a
  * name that the table does not find.
  *
+ * With --for: what shared libraries take of glibc. What its archives lack is a weak reference.
+ *
  * With --libc: also what plugins take of libc, libm and the unwinder, C++ and Rust plugins too. */
 
 #include <ctype.h>
@@ -16,11 +18,17 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cmd/export_needs.h"
 #include "link/passes/link.h"
 #include "lib/tool.h"
 
+struct name {
+    char *text;
+    bool is_weak; /* it may be missing in the program */
+};
+
 struct names {
-    char **items;
+    struct name *items;
     size_t count, capacity;
     size_t demangled; /* passed over */
     struct tn__arena arena;
@@ -53,13 +61,13 @@ static bool is_wanted(const struct names *names, const char *name)
     return !names->only;
 }
 
-static void add(struct names *names, const char *text, size_t length)
+static void add(struct names *names, const char *text, size_t length, bool is_weak)
 {
     char *name = tn__arena_text(&names->arena, text, length);
     if (!name || !tn__grow(NULL, &names->items, &names->capacity, names->count + 1, sizeof *names->items))
         names->no_memory = true;
     else if (is_wanted(names, name))
-        names->items[names->count++] = name;
+        names->items[names->count++] = (struct name){name, is_weak};
 }
 
 /* A word where a map has a symbol. Linkers show C++ names as the source has them, which is of no use here. Names with a
@@ -71,7 +79,7 @@ static void add_from_map(struct names *names, const char *word, size_t length)
     if (memchr(word, '(', length) || memmem(word, length, "::", 2))
         names->demangled++;
     else if (is_symbol(word, length) && !memchr(word, '.', length))
-        add(names, word, length);
+        add(names, word, length, true);
 }
 
 /* ---- link maps ---- */
@@ -165,7 +173,7 @@ static bool add_object(struct names *names, const char *name, const void *bytes,
         size_t length = strlen(s->name);
         if (placed && s->binding != TN__BIND_LOCAL && !s->hidden && s->type != TN__TYPE_TLS &&
             is_symbol(s->name, length))
-            add(names, s->name, length);
+            add(names, s->name, length, false);
     }
     tn__arena_free(&object.arena);
     return true;
@@ -215,14 +223,32 @@ static bool add_file(struct names *names, const char *name)
 static void add_libc(struct names *names)
 {
     for (size_t i = 0; i < tn__host_symbols.count; i++)
-        add(names, tn__host_symbols.entries[i].name, strlen(tn__host_symbols.entries[i].name));
+        add(names, tn__host_symbols.entries[i].name, strlen(tn__host_symbols.entries[i].name), false);
+}
+
+static void add_need(void *context, const char *name)
+{
+    bool is_there = tn_resolve_table((void *)(uintptr_t)&tn__host_symbols, name);
+    if (is_symbol(name, strlen(name)))
+        add(context, name, strlen(name), !is_there);
+}
+
+/* What the shared libraries named by --for need. */
+static bool add_needs(struct names *names, const struct settings *settings)
+{
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--for") && !tool_each_need(settings->items[i].value, add_need, names))
+            return false;
+    return true;
 }
 
 /* ---- the table ---- */
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const struct name *first = a, *second = b;
+    int order = strcmp(first->text, second->text);
+    return order ? order : first->is_weak - second->is_weak;
 }
 
 static void sort(struct names *names)
@@ -230,14 +256,14 @@ static void sort(struct names *names)
     size_t kept = 0;
     qsort(names->items, names->count, sizeof *names->items, by_name);
     for (size_t i = 0; i < names->count; i++)
-        if (!kept || strcmp(names->items[kept - 1], names->items[i]) != 0)
+        if (!kept || strcmp(names->items[kept - 1].text, names->items[i].text) != 0)
             names->items[kept++] = names->items[i];
     names->count = kept;
 }
 
 /* The names are those of assembler labels, because as names of C they would clash with the compiler's own ideas of
  * them. */
-static void print(const struct names *names, bool weak, FILE *out)
+static void print(const struct names *names, FILE *out)
 {
     fprintf(out,
             "/* Made by `tenon export-table`. Link it into the program, which says:\n"
@@ -246,11 +272,11 @@ static void print(const struct names *names, bool weak, FILE *out)
             "#include <tenon.h>\n\n",
             names->table, names->table);
     for (size_t i = 0; i < names->count; i++)
-        fprintf(out, "extern const char symbol_%zu[] __asm__(\"%s\")%s;\n", i, names->items[i],
-                weak ? " __attribute__((weak))" : "");
+        fprintf(out, "extern const char symbol_%zu[] __asm__(\"%s\")%s;\n", i, names->items[i].text,
+                names->items[i].is_weak ? " __attribute__((weak))" : "");
     fprintf(out, "\nstatic const struct tn_export entries[] = {\n");
     for (size_t i = 0; i < names->count; i++)
-        fprintf(out, "    {\"%s\", symbol_%zu},\n", names->items[i], i);
+        fprintf(out, "    {\"%s\", symbol_%zu},\n", names->items[i].text, i);
     fprintf(out, "};\n\nextern const struct tn_symbol_table %s;\nconst struct tn_symbol_table %s = {entries, %zu};\n",
             names->table, names->table, names->count);
 }
@@ -261,7 +287,7 @@ static int write_table(const struct names *names, const struct settings *setting
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out)
-        print(names, settings->map != NULL, out);
+        print(names, out);
     bool good = out && !ferror(out) && fclose(out) == 0;
     if (!good)
         tool_fail(STATUS_FAILURE, "out of memory");
@@ -277,6 +303,8 @@ int command_export_table(struct settings *settings)
         return tool_fail(STATUS_USAGE, "either --map or files, not both ('%s')", settings->files[0]);
     if (settings->map && settings->libc)
         return tool_fail(STATUS_USAGE, "either --map or --libc, not both");
+    if (settings->map && tool_has_item(settings, "--for"))
+        return tool_fail(STATUS_USAGE, "either --map or --for, not both");
     if (!is_symbol(names.table, strlen(names.table)) || strpbrk(names.table, ".$"))
         return tool_fail(STATUS_USAGE, "option '--name': '%s' is not a name in C", names.table);
     if (!settings->output)
@@ -284,6 +312,7 @@ int command_export_table(struct settings *settings)
     bool good = !settings->map || read_map(&names, settings->map);
     if (settings->libc)
         add_libc(&names);
+    good = good && add_needs(&names, settings);
     for (int i = 0; good && i < settings->file_count; i++)
         good = add_file(&names, settings->files[i]);
     if (!good)

@@ -20,7 +20,7 @@ static const struct command commands[] = {
     {"inspect", "[OPTION...] FILE...", "show what the linker sees in an object or archive",
      "Sections, symbols, relocations by type, and what would be undefined; targets and functions of an image.\n",
      FOR_INSPECT, true, command_inspect},
-    {"export-table", "(--map FILE | [--libc] FILE...) -o OUT.c", "make a table of symbols for loaded code",
+    {"export-table", "(--map FILE | [--libc] [--for LIB] FILE...) -o OUT.c", "make a table of symbols for loaded code",
      "FILE is an object or archive: the table names, and so pulls in, what it defines for others. From a link map it\n"
      "names what the program holds. OUT.c becomes part of the program, which gives the table to tn_resolve_table.\n",
      FOR_EXPORT_TABLE, true, command_export_table},
@@ -159,7 +159,8 @@ static int dispatch(const char *program, const struct command *command, int argc
         return STATUS_USAGE;
     if (settings.help)
         return print_help(command);
-    if (command->needs_file && !settings.file_count && !settings.map && !settings.libc)
+    if (command->needs_file && !settings.file_count && !settings.map && !settings.libc &&
+        !tool_has_item(&settings, "--for"))
         return tool_fail(STATUS_USAGE, "no FILE given; usage: tenon %s %s", command->name, command->arguments);
     return command->run(&settings);
 }

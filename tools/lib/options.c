@@ -189,6 +189,8 @@ static const struct option options[] = {
     {FOR_BUILD, "--targets", NULL, "STRING", NULL, M(targets),
      "the CPUs to compile for; default: $TENON_CPU_TARGET, or generic"},
     {FOR_EXPORT_TABLE, "--map", NULL, "FILE", NULL, M(map), "a link map of GNU ld or lld (-Wl,-Map=FILE)"},
+    {FOR_EXPORT_TABLE, "--for", NULL, "LIB", NULL, ITEM,
+     "also take what this shared library needs of glibc; it becomes part of the program"},
     {FOR_EXPORT_TABLE, "--libc", NULL, NULL, NULL, M(libc),
      "also take the names of libc, libm and libgcc, for plugins in C, C++ and Rust; it pulls them into the program"},
     {FOR_EXPORT_TABLE, "--only", NULL, "PATTERNS", NULL, M(only),

@@ -29,7 +29,7 @@ mapfile -t needed <"$work/needed"
 table "$work/table.c" "${there[@]/#/$folder/}" "${needed[@]}"
 # shellcheck disable=SC2046
 $cc -std=gnu11 -O1 -w -static -DTABLE=table "$work/table.c" "$sources/debian.c" "$sources/tenon.c" \
-    $(pkg-config --cflags --libs --static tenon) -lm -lresolv -Wl,--unresolved-symbols=ignore-all -o "$work/static" \
+    $(pkg-config --cflags --libs --static tenon) -lm -lresolv -o "$work/static" \
     2>"$work/warnings" || {
     cat "$work/warnings"
     exit 1
