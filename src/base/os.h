@@ -145,8 +145,9 @@ void tn__os_read_registers(const void *context, struct tn__os_access *access);
 /* From now on calls `watch` for each of these, in a signal handler on the thread's signal stack if it has one; then the
  * program goes on as it would have before: with its own handler, or not at all. Once. */
 int tn__os_watch_accesses(void (*watch)(const struct tn__os_access *access));
-/* Gives the calling thread a signal stack unless it has one already: then *address is 0, as after an error. */
-int tn__os_give_signal_stack(uint64_t *address, size_t *size);
+/* Gives the calling thread a signal stack with `room` for handlers' frames, unless it has one already: then *address is
+ * 0, as after an error. */
+int tn__os_give_signal_stack(size_t room, uint64_t *address, size_t *size);
 void tn__os_take_signal_stack(void); /* does not release it */
 
 /* Calls `function` with the value, which is not NULL, when the calling thread ends: in a round of destructors of

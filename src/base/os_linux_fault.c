@@ -39,16 +39,16 @@ int tn__os_watch_accesses(void (*watch)(const struct tn__os_access *access))
     return sigaction(SIGSEGV, &action, &before) ? errno : 0;
 }
 
-int tn__os_give_signal_stack(uint64_t *address, size_t *size)
+int tn__os_give_signal_stack(size_t room, uint64_t *address, size_t *size)
 {
-    enum { ROOM = 64 << 10, LEAST = 51 }; /* the latter as in linux/auxvec.h: what the processor's registers take */
+    enum { LEAST = 51 }; /* as in linux/auxvec.h: what the processor's registers take */
     stack_t stack;
     *address = *size = 0;
     if (sigaltstack(NULL, &stack))
         return errno;
     if (!(stack.ss_flags & SS_DISABLE))
         return 0;
-    *size = tn__align_up(ROOM + getauxval(LEAST), tn__os_page_size());
+    *size = tn__align_up(room + getauxval(LEAST), tn__os_page_size());
     int error = tn__os_reserve(0, *size + tn__os_page_size(), false, address); /* the lowest page stays a guard */
     if (error)
         return error;

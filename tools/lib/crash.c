@@ -261,12 +261,15 @@ static void end_thread(void *stack)
     tn__os_release((uintptr_t)stack, self.stack_size);
 }
 
+/* Handlers of the program that ask for a signal stack, while it has none of its own, run on this one: it is as large
+ * as the stack that they would have had. */
 void tool_watch_thread(void)
 {
+    enum { ROOM = 8 << 20 };
     static uint64_t key;
     uint64_t stack;
     size_t size;
-    if (!self.session || tn__os_give_signal_stack(&stack, &size) || !stack)
+    if (!self.session || tn__os_give_signal_stack(ROOM, &stack, &size) || !stack)
         return;
     atomic_store(&self.stack_size, size); /* the same for all threads */
     if (tn__os_at_thread_end(&key, end_thread, (void *)(uintptr_t)stack))

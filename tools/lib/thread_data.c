@@ -162,8 +162,8 @@ static void *enter(void *given)
 {
     struct start start = *(struct start *)given;
     free(given);
+    tool_watch_thread(); /* first: threads that have no signal stack then get a smaller one */
     attach();
-    tool_watch_thread();
     return start.function(start.argument);
 }
 

@@ -104,7 +104,7 @@ static void on_access(const struct tn__os_access *access)
 /* Without memory for a stack, nothing is reported for this thread. */
 static void attach(struct tn__mutator *mutator)
 {
-    tn__os_give_signal_stack(&mutator->signal_stack, &mutator->signal_stack_size);
+    tn__os_give_signal_stack(64 << 10, &mutator->signal_stack, &mutator->signal_stack_size);
 }
 
 static void detach(struct tn__mutator *mutator)
