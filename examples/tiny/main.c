@@ -2,8 +2,10 @@
 
 /* A static product without LLVM: what it has to compile comes from a cache, or else from a compile server, which is the
  * tenon command in a process of its own. The product itself needs no file of the system:
- *     tiny TENON ROOM     starts TENON as the server, makes ROOM its root directory if it may, and keeps the cache there
- */
+ *
+ *     tiny TENON ROOM
+ *
+ * starts TENON as the server, makes ROOM its root directory if it may, and keeps the cache there. */
 
 #include <stdio.h>
 #include <unistd.h>

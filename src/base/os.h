@@ -285,9 +285,9 @@ struct tn__os_child {
 enum { TN__OS_CHILD_SOCKET = 3 };
 /* Starts a program, whose descriptor TN__OS_CHILD_SOCKET is the socket, with all signals at their defaults. */
 int tn__os_spawn(const char *const *command, int socket, struct tn__os_child *child);
-/* Forks; the child runs `run` and ends with its result as exit status. It has standard descriptors that lead nowhere, the socket as descriptor
- * TN__OS_CHILD_SOCKET, and no other ones, no handlers of signals, and a session of its own; with `follows`, it is
- * killed when its parent ends. */
+/* Forks; the child runs `run` and ends with its result as exit status. It has standard descriptors that lead nowhere,
+ * the socket as descriptor TN__OS_CHILD_SOCKET, and no other ones, no handlers of signals, and a session of its own;
+ * with `follows`, it is killed when its parent ends. */
 int tn__os_fork_child(int socket, bool follows, int (*run)(void *context), void *context, struct tn__os_child *child);
 /* How a process has ended; TN__OS_UNKNOWN: another part of the program has waited for it. */
 enum tn__os_end { TN__OS_UNKNOWN = 0, TN__OS_EXITED, TN__OS_SIGNALLED };
