@@ -130,6 +130,8 @@ static uint32_t rows_of(const struct tn__saved *saved, enum tn__image_table kind
     return saved ? saved->view.tables[kind].count : 0;
 }
 
+enum { HANDLERS = 2 };
+
 /* Symbols whose addresses saved objects have, if the input defines them. */
 static void keep_bound(struct tn__image_build *b, enum tn__image_table kind, uint32_t name)
 {
@@ -168,12 +170,23 @@ static const char **names_by_signature(struct tn__image_build *b)
     return names;
 }
 
+/* What the pass lower-handlers makes calls of, although nothing names it yet. */
+static void keep_handlers(struct tn__image_build *b)
+{
+    static const char *const names[HANDLERS][2] = {{"tenon.except_enter", "tenon_enter_handler"},
+                                                   {"julia.except_enter", "ijl_enter_handler"}};
+    bool is_local;
+    for (size_t i = 0; i < HANDLERS; i++)
+        if (LLVMGetNamedFunction(b->unit.module, names[i][0]) && tn__mv_defines(b->unit.module, names[i][1], &is_local))
+            b->roots[b->root_count++] = names[i][1];
+}
+
 static int keep_roots(struct tn__image_build *b)
 {
     const struct tn_image_options *options = &b->options;
     size_t bound = (size_t)rows_of(b->saved, TN__IMAGE_BINDING_TABLE) + rows_of(b->saved, TN__IMAGE_PATCH_TABLE);
     size_t replaceable = options->all_replaceable ? 0 : options->replaceable_count;
-    b->roots = tn__arena_array(&b->arena, options->root_count + bound + replaceable + 1, sizeof *b->roots);
+    b->roots = tn__arena_array(&b->arena, options->root_count + bound + replaceable + HANDLERS + 1, sizeof *b->roots);
     const char **named = names_by_signature(b);
     if (!b->roots || !named)
         return tn__image_no_memory(b);
@@ -191,6 +204,7 @@ static int keep_roots(struct tn__image_build *b)
         b->roots[b->root_count++] = options->replaceable[i];
     keep_bound(b, TN__IMAGE_BINDING_TABLE, TN__IMAGE_BINDING_NAME);
     keep_bound(b, TN__IMAGE_PATCH_TABLE, TN__IMAGE_PATCH_INDEX);
+    keep_handlers(b);
     if (options->root_count)
         tn__mv_keep(b->unit.module, b->roots, b->root_count);
     if (options->has_only_copies)
