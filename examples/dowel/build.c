@@ -40,8 +40,7 @@ struct program {
     FILE *start; /* IR */
     struct tn_image_value values[ROWS];
     struct tn_save_type types[ROWS];
-    const char *roots[ROWS]; /* functions */
-    size_t value_count, type_count, root_count;
+    size_t value_count, type_count;
 };
 
 /* ---- objects ---- */
@@ -53,11 +52,9 @@ static int name_of(void *context, const void *address, struct tn_save_name *out)
     struct tn_place place = {.size = sizeof place};
     struct tn_error err;
     struct compiler *c = &program->session->compiler;
-    if (tn_symbolize(program->session->session, address, &place, &err) || !place.function ||
-        program->root_count == ROWS)
+    if (tn_symbolize(program->session->session, address, &place, &err) || !place.function)
         return 1;
     out->symbol = keep_text(c, "%.*s", (int)strcspn(place.function, "@$"), place.function);
-    program->roots[program->root_count++] = out->symbol;
     return 0;
 }
 
@@ -185,10 +182,11 @@ static int link_image(const struct tn_buffer *image, struct tn_buffer *file, str
 static int link_program(struct program *program, const char *path, struct tn_error *err)
 {
     struct tn_buffer out[TN_IMAGE_OUTPUTS] = {{0}}, file = {0};
+    const char *root = "main";
     const struct tn_image_options options = {.size = sizeof options,
                                              .targets = "x86-64;x86-64-v3;x86-64-v4",
-                                             .roots = program->roots,
-                                             .root_count = program->root_count,
+                                             .roots = &root,
+                                             .root_count = 1,
                                              .opt_level = 2,
                                              .values = program->values,
                                              .value_count = program->value_count,
@@ -205,8 +203,7 @@ static int link_program(struct program *program, const char *path, struct tn_err
 
 bool build(struct session *s, const char *file, const char *path)
 {
-    /* Handlers are lowered to calls of tenon_enter_handler after roots were followed. */
-    struct program program = {.session = s, .roots = {"main", "tenon_enter_handler"}, .root_count = 2};
+    struct program program = {.session = s};
     struct tn_save_options options = {
         .size = sizeof options, .name = "dowel", .types = program.types, .name_of = name_of, .context = &program};
     struct tn_error err;

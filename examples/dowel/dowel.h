@@ -137,6 +137,7 @@ struct compiler {
     const struct token *at;
     bool shows_values; /* of expressions, as a prompt does */
     bool is_c;         /* a C function is declared */
+    int depth;
     jmp_buf failed;
     char mistake[500];
     struct module module;
@@ -161,6 +162,7 @@ bool accept(struct compiler *c, const char *word);
 bool accept_below(struct compiler *c, const char *word); /* where lines may end before the word */
 void expect(struct compiler *c, const char *word);
 const char *take_name(struct compiler *c);
+void go_deeper(struct compiler *c);    /* into what can contain itself; c->depth-- leads out */
 const char *shown(struct compiler *c); /* the next token, in messages */
 _Noreturn void fail_at(struct compiler *c, const struct token *token, const char *text);
 

@@ -61,9 +61,12 @@ static bool find_value(struct compiler *c, const char *name, struct value *value
     }
     for (variable = c->globals; variable && strcmp(variable->name, name) != 0;)
         variable = variable->next;
-    if (variable)
-        *value = load(c, variable->type, global_place(c, variable));
-    return variable;
+    if (!variable)
+        return false;
+    *value = load(c, variable->type, global_place(c, variable));
+    if (variable->type->kind == TEXT || variable->type->kind == ARRAY)
+        throw_if(c, LLVMBuildIsNull(c->code->builder, value->ir, ""), keep_text(c, "'%s' has no value yet", name));
+    return true;
 }
 
 /* ---- calls ---- */
@@ -375,7 +378,9 @@ static struct value postfix(struct compiler *c)
     }
 }
 
-static struct value unary(struct compiler *c)
+static struct value unary(struct compiler *c);
+
+static struct value unary_inside(struct compiler *c)
 {
     const struct token *token = c->at;
     if (accept(c, "not"))
@@ -387,6 +392,14 @@ static struct value unary(struct compiler *c)
     if (value.type->kind == I64)
         return value_of(value.type, LLVMBuildNeg(c->code->builder, value.ir, ""));
     return value_of(value.type, LLVMBuildFNeg(c->code->builder, fit(c, value, simple_type(c, DOUBLE), token + 1), ""));
+}
+
+static struct value unary(struct compiler *c)
+{
+    go_deeper(c);
+    struct value value = unary_inside(c);
+    c->depth--;
+    return value;
 }
 
 enum level { OR = 1, AND, COMPARISON, SUM, PRODUCT };
@@ -500,7 +513,7 @@ static struct value binary(struct compiler *c, int level)
         }
         struct value right = level == PRODUCT ? unary(c) : binary(c, level + 1);
         if (left.type->kind == NULL_REFERENCE)
-            left.type = right.type;
+            left = value_of(right.type, fit(c, left, right.type, start));
         LLVMValueRef fitted = fit(c, right, left.type, token + 1);
         const struct token *behind = c->at;
         c->at = token;

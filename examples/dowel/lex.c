@@ -272,3 +272,9 @@ void fail_at(struct compiler *c, const struct token *token, const char *text)
     c->at = token;
     fail(c, "%s", text);
 }
+
+void go_deeper(struct compiler *c)
+{
+    if (++c->depth > NESTING)
+        fail(c, "nested too deeply");
+}

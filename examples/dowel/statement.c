@@ -47,6 +47,7 @@ static void join(struct compiler *c, LLVMBasicBlockRef end)
 static void if_statement(struct compiler *c)
 {
     LLVMBasicBlockRef yes = new_block(c), no = new_block(c), end = new_block(c);
+    go_deeper(c);
     branch(c, expression_of(c, simple_type(c, BOOL)), yes, no);
     go_on_in(c, yes);
     block(c);
@@ -60,6 +61,7 @@ static void if_statement(struct compiler *c)
     }
     go_to(c, end);
     join(c, end);
+    c->depth--;
 }
 
 /* The block of a loop, which a jump leads back from. */
@@ -396,6 +398,7 @@ bool compile(struct compiler *c, const char *file, const char *source)
     struct compiler before = *c;
     c->file = file;
     c->at = NULL;
+    c->depth = 0;
     c->pending = NULL;
     c->last = &c->pending;
     if (setjmp(c->failed)) {

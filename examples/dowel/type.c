@@ -58,6 +58,12 @@ struct type *new_struct(struct compiler *c, const char *name)
     return named_type(c, STRUCT, name);
 }
 
+/* Strings and arrays always have a value. */
+static bool may_be_null(const struct type *type)
+{
+    return type->kind == STRUCT || type->kind == FUNCTION;
+}
+
 bool is_reference(const struct type *type)
 {
     return type->kind == TEXT || type->kind >= ARRAY || type->kind == NULL_REFERENCE;
@@ -83,22 +89,26 @@ LLVMTypeRef ir_type(struct compiler *c, const struct type *type)
 
 /* ---- as programs write them ---- */
 
-const struct type *take_type(struct compiler *c)
+static const struct type *take_function_type(struct compiler *c)
 {
     struct field *fields = keep(c, MOST * sizeof *fields);
     int count = 0;
+    expect(c, "(");
+    while (!is(c->at, ")") && count < MOST && (!count || (expect(c, ","), true)))
+        fields[count++].type = take_type(c);
+    expect(c, ")");
+    return function_type(c, accept(c, ":") ? take_type(c) : simple_type(c, NOTHING), fields, count);
+}
+
+static const struct type *take_type_inside(struct compiler *c)
+{
     if (accept(c, "[")) {
         const struct type *element = take_type(c);
         expect(c, "]");
         return array_of(c, element);
     }
-    if (accept(c, "fn")) {
-        expect(c, "(");
-        while (!is(c->at, ")") && count < MOST && (!count || (expect(c, ","), true)))
-            fields[count++].type = take_type(c);
-        expect(c, ")");
-        return function_type(c, accept(c, ":") ? take_type(c) : simple_type(c, NOTHING), fields, count);
-    }
+    if (accept(c, "fn"))
+        return take_function_type(c);
     const struct token *token = c->at;
     const char *word = take_name(c);
     const struct type *found = find_type(c, word);
@@ -107,6 +117,14 @@ const struct type *take_type(struct compiler *c)
     if (!found || found->kind == NULL_REFERENCE || found->kind == NOTHING)
         fail_at(c, token, keep_text(c, "there is no type '%s'", word));
     return found;
+}
+
+const struct type *take_type(struct compiler *c)
+{
+    go_deeper(c);
+    const struct type *type = take_type_inside(c);
+    c->depth--;
+    return type;
 }
 
 int take_fields(struct compiler *c, struct field *fields, const char *end)
@@ -146,7 +164,7 @@ const struct type *take_signature(struct compiler *c)
 /* The value as one of a type: null fits every reference. */
 LLVMValueRef fit(struct compiler *c, struct value value, const struct type *type, const struct token *token)
 {
-    if (value.type->name == type->name || (value.type->kind == NULL_REFERENCE && is_reference(type)))
+    if (value.type->name == type->name || (value.type->kind == NULL_REFERENCE && may_be_null(type)))
         return value.ir;
     if (type->kind == C_INT && value.type->kind == I64)
         return value.ir;
