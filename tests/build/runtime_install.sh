@@ -72,6 +72,7 @@ share/doc/tenon/doc/figures.svg
 share/doc/tenon/doc/tutorial/1-plugin.md
 share/doc/tenon/doc/tutorial/2-reload.md
 share/doc/tenon/doc/tutorial/3-compile.md
+share/doc/tenon/doc/tutorial/8-dowel.md
 share/doc/tenon/examples/formulas/Makefile
 share/doc/tenon/examples/formulas/formulas.c
 share/doc/tenon/examples/heap/Makefile

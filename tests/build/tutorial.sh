@@ -5,3 +5,8 @@
 . tests/build/tutorial_page
 
 chapter 3-compile
+if echo '#include <editline/readline.h>' | $CC -include stdio.h -fsyntax-only -xc - 2>/dev/null; then
+    chapter 8-dowel
+else
+    echo "ok chapter 8 # SKIP there is no libedit-dev"
+fi
