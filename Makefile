@@ -36,6 +36,7 @@
 #                 doc/figures.svg anew. bench-gc has other memory managers beside ours where they are installed:
 #                 tools/build/setup.sh install peers
 #                 make bench-baseline: the baseline compiler beside LLVM's level 0 (doc/BASELINE.md)
+#                 make bench-dowel: a small language (examples/dowel) beside LuaJIT, Lua and Python, where installed
 #                 make bench-instructions: linking, in instructions, for every format of object files
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86
 #                 BUILD=build/x86
@@ -91,7 +92,7 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 .PHONY: fuzz fuzz-long fuzz-corpus all release setup setup-check musl install install-musl uninstall uninstall-musl \
 	ci ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
 	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-baseline bench-instructions size dist clean distclean help opt-plugin
+	bench-baseline bench-dowel bench-instructions size dist clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -175,7 +176,7 @@ demo:
 	@$(make_in) demo
 
 bench bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-baseline bench-instructions:
+	bench-baseline bench-dowel bench-instructions:
 	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) RELEASE=1 $@

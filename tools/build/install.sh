@@ -180,5 +180,6 @@ for example in $examples; do
 done
 
 if [ $action = uninstall ]; then
-    find "$DESTDIR$DOCDIR" "$DESTDIR$LIBDIR/cmake/tenon" "$DESTDIR$LIBDIR/tenon" -depth -type d -empty -delete 2>/dev/null || true
+    find "$DESTDIR$DOCDIR" "$DESTDIR$LIBDIR/cmake/tenon" "$DESTDIR$LIBDIR/tenon" -depth -type d -empty \
+        -delete 2>/dev/null || true
 fi

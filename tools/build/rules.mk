@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 .PHONY: all unit ci ci-build qemu-build test test-build test-slow test-races test-qemu test-aarch64 demo bench \
 	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-baseline bench-instructions size \
+	bench-baseline bench-dowel bench-instructions size \
 	install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
@@ -433,6 +433,8 @@ bench-link bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 bench-baseline: all $(addprefix $(BUILD)/tests/programs/bitcode/,lua.bc compress.bc sqlite.bc)
 	@BUILD=$(BUILD) bench/baseline
+bench-dowel: all
+	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" CC="$(CC)" bench/dowel/run
 bench-instructions: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/instructions
 bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-gc: all
