@@ -64,6 +64,7 @@ share/doc/tenon/doc/PORTING.md
 share/doc/tenon/doc/PACKAGES.md
 share/doc/tenon/doc/PASSES.md
 share/doc/tenon/doc/REDIRECT.md
+share/doc/tenon/doc/REMOTE.md
 share/doc/tenon/doc/RELOCATIONS.md
 share/doc/tenon/doc/SESSION.md
 share/doc/tenon/doc/SHARED.md

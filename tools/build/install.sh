@@ -90,7 +90,7 @@ put_headers() {
         put 644 "$header" "$INCLUDEDIR/tenon"
     done
     [ $action = install ] || rmdir "$DESTDIR$INCLUDEDIR/tenon" 2>/dev/null || true
-    for header in "" _cpu _heap _managed _image _package _save _compiler _cache _jit _ahead _build; do
+    for header in "" _cpu _heap _managed _image _package _save _compiler _cache _remote _jit _ahead _build; do
         put 644 "include/tenon$header.h" "$INCLUDEDIR"
     done
 }
