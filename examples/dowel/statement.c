@@ -6,8 +6,7 @@
  *     definition   fn NAME signature block | struct NAME { fields } | extern fn NAME signature
  *     block        { { statement } }
  *
- * A definition becomes a module of its own, so that it can be replaced. So do statements beside definitions: as a
- * function that is called once. */
+ * Statements beside definitions become a function that is called once. */
 
 #include <string.h>
 
@@ -254,6 +253,8 @@ static void declare_function(struct compiler *c, bool is_c)
     const struct function *before = find_function(c, function->name);
     if (before && before->type->name != function->type->name)
         fail_at(c, token, keep_text(c, "'%s' is %s: its callers would not fit", before->name, before->type->name));
+    if (before && !c->shows_values)
+        fail_at(c, token, keep_text(c, "there are two '%s'", before->name));
     if (before && before->is_c != is_c)
         fail_at(c, token, keep_text(c, "'%s' is defined %s", before->name, is_c ? "in dowel" : "in C"));
     if (is_reference(function->type->result) && is_c)
@@ -287,13 +288,20 @@ static void pass_block(struct compiler *c)
 }
 
 /* Behind `fn`. */
-static void define_function(struct compiler *c)
+static const char *define_function(struct compiler *c)
 {
     const char *name = take_name(c);
-    struct module around = begin_module(c);
     begin_function(c, name, take_signature(c), false);
     block(c);
     end_function(c);
+    return name;
+}
+
+/* As a module of its own, so that it can be replaced. */
+static void define_alone(struct compiler *c)
+{
+    struct module around = begin_module(c);
+    const char *name = define_function(c);
     end_module(c, name, REPLACES, around);
 }
 
@@ -361,19 +369,28 @@ static void pass_line(struct compiler *c)
         pass_block(c);
 }
 
+/* Functions of a prompt are replaced one by one. Those of a file are in one module, where they call each other without
+ * a detour, and become parts of each other. */
 static void text(struct compiler *c)
 {
+    bool is_file = !c->shows_values;
+    const char *name = NULL;
+    struct module around = is_file ? begin_module(c) : c->module;
     declare_all(c, true);
     declare_all(c, false);
     while (c->at->kind != END)
         if (is(c->at, "struct") || is(c->at, "extern"))
             pass_line(c);
+        else if (is_file && is_definition(c->at) && accept(c, "fn"))
+            name = define_function(c);
         else if (is_definition(c->at) && accept(c, "fn"))
-            define_function(c);
+            define_alone(c);
         else if (c->at->kind == LINE)
             c->at++;
         else
             define_line(c);
+    if (is_file)
+        end_module(c, name, name ? REPLACES : DEFINES, around);
 }
 
 /* ---- the compiler ---- */
