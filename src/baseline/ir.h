@@ -81,6 +81,21 @@ enum tn__flat_overflow {
     TN__FLAT_OVERFLOWS
 };
 
+enum tn__flat_fetch {
+    TN__FLAT_FETCH_AND = 0,
+    TN__FLAT_FETCH_OR,
+    TN__FLAT_FETCH_XOR,
+    TN__FLAT_FETCH_NAND,
+    TN__FLAT_FETCH_SMAX,
+    TN__FLAT_FETCH_SMIN,
+    TN__FLAT_FETCH_UMAX,
+    TN__FLAT_FETCH_UMIN,
+    TN__FLAT_FETCHES
+};
+
+/* Models of thread-local variables: by a call, by a distance that the linker stores, or by one in the code. */
+enum tn__flat_model { TN__FLAT_DYNAMIC = 0, TN__FLAT_INITIAL, TN__FLAT_LOCAL_EXEC, TN__FLAT_MODELS };
+
 /* The kind of an argument, of a call's result (in `sub` of the call) or of a returned value: its type, and these. */
 enum {
     TN__FLAT_KIND_TYPE = 15,

@@ -331,6 +331,11 @@ static Elf64_Sym undefined(const struct tn__code_symbol *symbol)
                        .st_other = symbol->visibility};
 }
 
+static bool is_thread_local(uint32_t reloc)
+{
+    return reloc == R_X86_64_TLSGD || reloc == R_X86_64_GOTTPOFF || reloc == R_X86_64_TPOFF32;
+}
+
 static void use_symbol(struct writing *w, uint32_t number)
 {
     const struct tn__code_symbol *symbol = &w->object->symbols[number];
@@ -346,6 +351,11 @@ static void add_used(struct writing *w)
     const struct tn__code *code = &w->object->code;
     for (size_t i = 0; i < code->reloc_count; i++)
         use_symbol(w, code->relocs[i].symbol);
+    for (size_t i = 0; i < code->reloc_count && !w->failed; i++) {
+        Elf64_Sym *symbol = &w->entries[w->used[code->relocs[i].symbol] - 1].symbol;
+        if (is_thread_local(code->relocs[i].type) && symbol->st_shndx == SHN_UNDEF)
+            symbol->st_info = ELF64_ST_INFO(ELF64_ST_BIND(symbol->st_info), STT_TLS);
+    }
     for (size_t i = 0; i < code->type_reloc_count; i++)
         use_symbol(w, code->type_relocs[i].symbol);
     if (code->tables_size)

@@ -289,6 +289,19 @@ static int check_address(const struct check *c)
     return 0;
 }
 
+static bool is_symbol(const struct check *c, uint32_t k)
+{
+    uint32_t operand = c->flat->operands[c->inst->first + k];
+    return (operand & TN__FLAT_KIND) == TN__FLAT_SYMBOL && !c->flat->addresses[tn__flat_index(operand)].addend;
+}
+
+static int check_thread(const struct check *c)
+{
+    bool calls = c->inst->sub == TN__FLAT_DYNAMIC;
+    bool good = c->inst->sub < TN__FLAT_MODELS && is_symbol(c, 0) && (!calls || is_symbol(c, 1));
+    return good ? 0 : refuse(c, "it names no thread-local variable");
+}
+
 /* Of an instruction with a second value. */
 static int check_followed(const struct check *c)
 {
@@ -309,6 +322,10 @@ static int check_one(const struct check *c)
         return inst->type != TN__FLAT_I8 ? 0 : refuse(c, "it has one byte");
     case TN__FLAT_ICMP:
         return inst->sub < TN__FLAT_CONDITIONS ? 0 : refuse(c, "there is no such condition");
+    case TN__FLAT_THREAD:
+        return check_thread(c);
+    case TN__FLAT_FETCH:
+        return inst->sub < TN__FLAT_FETCHES ? 0 : refuse(c, "there is no such operation");
     case TN__FLAT_FCMP:
         return inst->sub < 16 ? 0 : refuse(c, "there is no such condition");
     case TN__FLAT_OVERFLOW:

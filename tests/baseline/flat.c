@@ -433,6 +433,17 @@ static void test_halves(void **state)
         flat.operands[flat.insts[cases[i].row].first + cases[i].operand] = cases[i].value;
         refuse(&flat, cases[i].said);
     }
+    make(&walk, &flat);
+    flat.insts[4] = (struct tn__flat_inst){TN__FLAT_THREAD, TN__FLAT_PTR, 0, 0, flat.insts[4].first, 1, 0};
+    refuse(&flat, "another number of operands");
+    make(&walk, &flat);
+    flat.insts[15] = (struct tn__flat_inst){TN__FLAT_THREAD, TN__FLAT_PTR, 0, 0, flat.insts[7].first, 2, 0};
+    refuse(&flat, "no value of its type");
+    make(&walk, &flat);
+    flat.insts[6] =
+        (struct tn__flat_inst){TN__FLAT_FETCH, TN__FLAT_I32, TN__FLAT_FETCHES, 0, flat.insts[6].first, 2, 0};
+    flat.operands[flat.insts[6].first + 1] = V(2);
+    refuse(&flat, "there is no such operation");
     make(&precise, &flat);
     flat.insts[8].type = TN__FLAT_I32;
     flat.operands[flat.insts[8].first] = I(1);

@@ -58,12 +58,16 @@ static const char *const visibilities[] = {"", " internal", " hidden", " protect
 static const char *const places[] = {"data", "constant"};
 static const char *const conditions[] = {"eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"};
 static const char *const overflows[] = {"sadd", "uadd", "ssub", "usub", "smul", "umul"};
+static const char *const fetches[] = {"and", "or", "xor", "nand", "smax", "smin", "umax", "umin"};
+static const char *const models[] = {"dynamic", "initial", "local"};
 static const char *const relations[] = {"false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
                                         "uno",   "ueq", "ugt", "uge", "ult", "ule", "une", "true"};
 static const char *const landings[] = {"catch", "filter", "more", "cleanup"};
 _Static_assert(TN_COUNT(landings) == TN__FLAT_LANDING_KINDS, "each kind of a landing has a name");
 _Static_assert(TN_COUNT(places) == TN__FLAT_PLACES, "each place has a name");
 _Static_assert(TN_COUNT(types) == TN__FLAT_TYPES, "each type has a name");
+_Static_assert(TN_COUNT(fetches) == TN__FLAT_FETCHES, "each operation has a name");
+_Static_assert(TN_COUNT(models) == TN__FLAT_MODELS, "each model has a name");
 _Static_assert(TN_COUNT(conditions) == TN__FLAT_CONDITIONS, "each condition has a name");
 
 /* What `sub` is of some operations. */
@@ -73,6 +77,8 @@ static const struct {
 } subs[TN__FLAT_OPS] = {
     [TN__FLAT_ICMP] = {conditions, TN_COUNT(conditions)},
     [TN__FLAT_FCMP] = {relations, TN_COUNT(relations)},
+    [TN__FLAT_THREAD] = {models, TN_COUNT(models)},
+    [TN__FLAT_FETCH] = {fetches, TN_COUNT(fetches)},
     [TN__FLAT_OVERFLOW] = {overflows, TN_COUNT(overflows)},
 };
 

@@ -293,6 +293,71 @@ void tn__x64_compile_call(struct tn__x64 *c)
     define_results(c);
 }
 
+/* ---- thread-local variables: Drepper, "ELF Handling For Thread-Local Storage", 4.4.6 and 4.5.6 ---- */
+
+static uint32_t symbol_of(const struct tn__x64 *c, uint32_t operand)
+{
+    return c->flat->addresses[tn__flat_index(operand)].symbol;
+}
+
+static void emit_distance(struct tn__x64 *c, uint32_t type, uint32_t symbol)
+{
+    tn__x64_relocate(c, tn__x64_offset(c), type, symbol, -4);
+    tn__put32(c->at, 0);
+    c->at += 4;
+}
+
+static void emit_bytes(struct tn__x64 *c, const uint8_t *bytes, size_t count)
+{
+    memcpy(c->at, bytes, count);
+    c->at += count;
+}
+
+/* In the one form that linkers may replace by another model's. */
+static void call_for_thread(struct tn__x64 *c, uint32_t variable, uint32_t getter)
+{
+    static const uint8_t load[] = {0x66, 0x48, 0x8d, 0x3d}, call[] = {0x66, 0x66, 0x48, 0xe8}; /* lea rdi; call */
+    spill_clobbered(c);
+    emit_bytes(c, load, sizeof load);
+    emit_distance(c, R_X86_64_TLSGD, symbol_of(c, variable));
+    emit_bytes(c, call, sizeof call);
+    emit_distance(c, R_X86_64_PLT32, symbol_of(c, getter));
+    tn__x64_forget(c, TN__X64_CLOBBERED);
+    tn__x64_claim(c, TN__RAX);
+}
+
+/* mov reg, fs:0 */
+static void emit_thread_pointer(struct tn__x64 *c, unsigned reg)
+{
+    const uint8_t bytes[] = {0x64, (uint8_t)(reg & 8 ? 0x4c : 0x48), 0x8b, (uint8_t)(4 | (reg & 7) << 3), 0x25, 0, 0, 0,
+                             0};
+    emit_bytes(c, bytes, sizeof bytes);
+}
+
+void tn__x64_compile_thread(struct tn__x64 *c)
+{
+    const struct tn__flat_inst *inst = tn__x64_inst(c);
+    const uint32_t *o = tn__x64_operands(c);
+    uint8_t *field = NULL;
+    unsigned reg = TN__RAX;
+    if (inst->sub == TN__FLAT_DYNAMIC) {
+        call_for_thread(c, o[0], o[1]);
+    } else {
+        reg = tn__x64_take(c, TN__X64_GENERAL);
+        emit_thread_pointer(c, reg);
+    }
+    if (inst->sub == TN__FLAT_INITIAL) {
+        struct tn__x64_rm ahead = {.is_memory = true, .base = TN__NO_REGISTER, .index = TN__NO_REGISTER};
+        c->at = tn__x64_put(c->at, TN__X64_ADD_RM, 8, reg, ahead, 0, &field);
+        tn__x64_relocate(c, tn__x64_offset(c) - 4, R_X86_64_GOTTPOFF, symbol_of(c, o[0]), -4);
+    } else if (inst->sub == TN__FLAT_LOCAL_EXEC) {
+        tn__x64_emit_immediate(c, TN__X64_ADD_MI, 8, 0, tn__x64_register(reg), INT32_MAX);
+        tn__put32(c->at - 4, 0);
+        tn__x64_relocate(c, tn__x64_offset(c) - 4, R_X86_64_TPOFF32, symbol_of(c, o[0]), 0);
+    }
+    tn__x64_define(c, tn__x64_number(c, c->inst), reg);
+}
+
 /* ---- variadic functions: 3.5.7 ---- */
 
 enum { FLOAT_WORD = 16, SAVED_ARGUMENTS = INTEGERS * WORD + FLOATS * FLOAT_WORD };

@@ -137,6 +137,40 @@ static void compile_exchange(struct tn__x64 *c, const struct tn__flat_inst *inst
     tn__x64_define(c, tn__x64_number(c, c->inst), reg);
 }
 
+/* r11 gets the new value of the old one in rax; `cc` is for which of both the operand takes its place. */
+static const struct {
+    uint8_t row, cc;
+} fetches[TN__FLAT_FETCHES] = {
+    [TN__FLAT_FETCH_AND] = {TN__X64_AND_RM, 0},         [TN__FLAT_FETCH_OR] = {TN__X64_OR_RM, 0},
+    [TN__FLAT_FETCH_XOR] = {TN__X64_XOR_RM, 0},         [TN__FLAT_FETCH_NAND] = {TN__X64_AND_RM, 0},
+    [TN__FLAT_FETCH_SMAX] = {TN__X64_CMP_RM, TN__CC_L}, [TN__FLAT_FETCH_SMIN] = {TN__X64_CMP_RM, TN__CC_G},
+    [TN__FLAT_FETCH_UMAX] = {TN__X64_CMP_RM, TN__CC_B}, [TN__FLAT_FETCH_UMIN] = {TN__X64_CMP_RM, TN__CC_A},
+};
+
+static void compile_fetch(struct tn__x64 *c, const struct tn__flat_inst *inst)
+{
+    const uint32_t *o = tn__x64_operands(c);
+    unsigned size = tn__flat_size(inst->type);
+    uint32_t again = tn__x64_new_label(c);
+    if (c->failed)
+        return;
+    tn__x64_claim(c, TN__RAX);
+    struct tn__x64_rm operand = tn__x64_register(tn__x64_in_register(c, o[0], inst->type));
+    struct tn__x64_rm at = tn__x64_at_address(c, o[1]);
+    tn__x64_emit_load(c, inst->type, TN__RAX, at);
+    tn__x64_place_label(c, again);
+    tn__x64_emit_move(c, TN__R11, TN__RAX);
+    tn__x64_emit(c, fetches[inst->sub].row, size, TN__R11, operand);
+    if (fetches[inst->sub].cc)
+        c->at = tn__x64_put_cmov(c->at, fetches[inst->sub].cc, size == 8 ? 8 : 4, TN__R11, operand);
+    if (inst->sub == TN__FLAT_FETCH_NAND)
+        tn__x64_emit_immediate(c, TN__X64_XOR_MI, 8, 0, tn__x64_register(TN__R11), -1);
+    tn__x64_emit_byte(c, 0xf0);
+    tn__x64_emit(c, TN__X64_CMPXCHG_MR, size, TN__R11, at);
+    tn__x64_jump_if(c, TN__CC_NE, again);
+    tn__x64_define(c, tn__x64_number(c, c->inst), TN__RAX);
+}
+
 /* What was there is in rax; whether it was as expected is the next instruction's value. */
 static void compile_compare_exchange(struct tn__x64 *c, const struct tn__flat_inst *inst)
 {
@@ -173,6 +207,9 @@ void tn__x64_compile_memory(struct tn__x64 *c)
         break;
     case TN__FLAT_STORE:
         compile_store(c, inst);
+        break;
+    case TN__FLAT_FETCH:
+        compile_fetch(c, inst);
         break;
     case TN__FLAT_COMPARE_EXCHANGE:
         compile_compare_exchange(c, inst);

@@ -227,6 +227,7 @@ void tn__x64_compile_memory(struct tn__x64 *c);  /* memory.c */
 void tn__x64_compile_compare(struct tn__x64 *c); /* compare.c */
 void tn__x64_compile_call(struct tn__x64 *c);    /* call.c */
 void tn__x64_compile_return(struct tn__x64 *c);
+void tn__x64_compile_thread(struct tn__x64 *c);
 void tn__x64_compile_entry(struct tn__x64 *c);
 void tn__x64_compile_va_start(struct tn__x64 *c);
 void tn__x64_compile_control(struct tn__x64 *c); /* control.c */

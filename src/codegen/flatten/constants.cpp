@@ -130,6 +130,18 @@ uint32_t tn__flattener::address_of(const GlobalValue *global, int64_t addend)
         refuse(global->isThreadLocal() ? "a thread-local variable" : "an address");
         return 0;
     }
+    return symbol_address(global, addend);
+}
+
+uint32_t tn__flattener::thread_local_of(const GlobalVariable *variable)
+{
+    if (variable->getCodeModel() || variable->getAddressSpace())
+        return refuse("an address"), 0;
+    return symbol_address(variable, 0);
+}
+
+uint32_t tn__flattener::symbol_address(const GlobalValue *global, int64_t addend)
+{
     auto [found, is_new] = symbols.try_emplace(global, uint32_t(object.symbol_count));
     if (is_new) {
         if (!grow(object.symbols, object.symbol_room, object.symbol_count + 1))

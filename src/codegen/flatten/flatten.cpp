@@ -194,6 +194,20 @@ bool tn__walk::find_access(const Value *pointer, Type *type, bool is_atomic, Ali
     return true;
 }
 
+/* The integer that has the bits of an atomic value. */
+static unsigned atomic_type(unsigned type)
+{
+    return type == TN__FLAT_F32 ? unsigned(TN__FLAT_I32) : type == TN__FLAT_F64 ? unsigned(TN__FLAT_I64) : type;
+}
+
+static uint32_t atomic_bits(tn__walk &w, const Value *value, unsigned type)
+{
+    uint32_t bits = w.copied(value, type);
+    if (atomic_type(type) == type)
+        return bits;
+    return w.combine(TN__FLAT_COPY, atomic_type(type), {bits}, type);
+}
+
 void tn__walk::flatten_load(const LoadInst &load)
 {
     tn__leaves leaves;
@@ -220,8 +234,12 @@ void tn__walk::flatten_store(const StoreInst &store)
     if (leaves.empty())
         return;
     bool exchanges = store.getOrdering() == AtomicOrdering::SequentiallyConsistent;
-    if (exchanges && (tn__flat_is_float(leaves[0].type) || leaves[0].type == TN__FLAT_I1))
-        refuse("an atomic access of such a type");
+    if (exchanges && atomic_type(leaves[0].type) != leaves[0].type) {
+        uint32_t bits = atomic_bits(*this, value, leaves[0].type);
+        uint32_t to = copied(store.getPointerOperand(), TN__FLAT_PTR);
+        combine(TN__FLAT_EXCHANGE, atomic_type(leaves[0].type), {bits, to});
+        return;
+    }
     if (!is_split(value->getType())) {
         add(exchanges ? TN__FLAT_EXCHANGE : TN__FLAT_STORE, leaves[0].type);
         put(value);
@@ -299,23 +317,55 @@ void tn__walk::flatten_address(const GetElementPtrInst &address)
 
 /* ---- atomic operations ---- */
 
+/* The flat operation, and which one it is among those of `fetch`; others are computed as one of these. */
+static unsigned fetch_op(AtomicRMWInst::BinOp operation, unsigned &sub)
+{
+    sub = 0;
+    switch (operation) {
+#define ROW(llvm, flat)                                                                                                \
+    case AtomicRMWInst::llvm:                                                                                          \
+        sub = TN__FLAT_FETCH_##flat;                                                                                   \
+        return TN__FLAT_FETCH;
+        ROW(And, AND)
+        ROW(Or, OR)
+        ROW(Xor, XOR)
+        ROW(Nand, NAND)
+        ROW(Max, SMAX)
+        ROW(Min, SMIN)
+        ROW(UMax, UMAX)
+        ROW(UMin, UMIN)
+#undef ROW
+    case AtomicRMWInst::Xchg:
+        return TN__FLAT_EXCHANGE;
+    case AtomicRMWInst::Add:
+    case AtomicRMWInst::Sub:
+        return TN__FLAT_FETCH_ADD;
+    default:
+        return TN__FLAT_OPS;
+    }
+}
+
 void tn__walk::flatten_exchange(const AtomicRMWInst &exchange)
 {
-    unsigned type = f.type_of(exchange.getType());
-    AtomicRMWInst::BinOp operation = exchange.getOperation();
-    bool adds = operation == AtomicRMWInst::Add || operation == AtomicRMWInst::Sub;
-    if ((!adds && operation != AtomicRMWInst::Xchg) || tn__flat_is_float(type) || type <= TN__FLAT_I1 ||
-        (adds && type == TN__FLAT_PTR) || !is_aligned(exchange.getType(), exchange.getAlign()) ||
+    unsigned type = f.type_of(exchange.getType()), sub, op = fetch_op(exchange.getOperation(), sub);
+    unsigned bits = atomic_type(type);
+    if (op == TN__FLAT_OPS || type <= TN__FLAT_I1 || (op != TN__FLAT_EXCHANGE && type > TN__FLAT_I64) ||
+        !is_aligned(exchange.getType(), exchange.getAlign()) ||
         f.type_of(exchange.getPointerOperand()->getType()) == TN__FLAT_VOID) {
         refuse("an atomic operation");
         return;
     }
-    uint32_t value = copied(exchange.getValOperand(), type);
-    if (operation == AtomicRMWInst::Sub)
+    uint32_t value = atomic_bits(*this, exchange.getValOperand(), type);
+    if (exchange.getOperation() == AtomicRMWInst::Sub)
         value = combine(TN__FLAT_SUB, type, {f.number(0), value});
     uint32_t to = copied(exchange.getPointerOperand(), TN__FLAT_PTR);
+    if (bits == type)
+        own(exchange);
+    value = combine(op, bits, {value, to}, sub);
+    if (bits == type)
+        return;
     own(exchange);
-    combine(adds ? TN__FLAT_FETCH_ADD : TN__FLAT_EXCHANGE, type, {value, to});
+    combine(TN__FLAT_COPY, type, {value}, bits);
 }
 
 void tn__walk::flatten_compare_exchange(const AtomicCmpXchgInst &exchange)

@@ -79,6 +79,9 @@ struct tn__flattener {
     uint32_t number(uint64_t value);
     uint32_t wide_number(const llvm::APInt &value);
     uint32_t address_of(const llvm::GlobalValue *global, int64_t addend);
+    /* The symbol of a thread-local variable. */
+    uint32_t thread_local_of(const llvm::GlobalVariable *variable);
+    uint32_t symbol_address(const llvm::GlobalValue *global, int64_t addend);
     /* 0, and `why`, if the module defines it. */
     uint32_t library_function(const char *name);
 

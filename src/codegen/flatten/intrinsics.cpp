@@ -368,6 +368,20 @@ void tn__walk::flatten_overflow(const IntrinsicInst &intrinsic, unsigned kind)
     add(TN__FLAT_RESULT, TN__FLAT_I1)->sub = 1;
 }
 
+/* The model of local variables of a file by a call is that of all variables by one. */
+void tn__walk::flatten_thread_local(const IntrinsicInst &intrinsic)
+{
+    auto *variable = dyn_cast<GlobalVariable>(intrinsic.getOperand(0));
+    if (!variable || f.machine.useEmulatedTLS() || f.machine.useTLSDESC())
+        return (void)refuse("a thread-local variable");
+    TLSModel::Model model = f.machine.getTLSModel(variable);
+    bool calls = model == TLSModel::GeneralDynamic || model == TLSModel::LocalDynamic;
+    unsigned sub = calls ? TN__FLAT_DYNAMIC : model == TLSModel::InitialExec ? TN__FLAT_INITIAL : TN__FLAT_LOCAL_EXEC;
+    uint32_t symbol = f.thread_local_of(variable), getter = calls ? f.library_function("__tls_get_addr") : f.number(0);
+    own(intrinsic);
+    combine(TN__FLAT_THREAD, TN__FLAT_PTR, {symbol, getter}, sub);
+}
+
 void tn__walk::flatten_intrinsic(const IntrinsicInst &intrinsic)
 {
     switch (intrinsic.getIntrinsicID()) {
@@ -378,6 +392,7 @@ void tn__walk::flatten_intrinsic(const IntrinsicInst &intrinsic)
         ROW(memmove, call_memory(cast<MemIntrinsic>(intrinsic), "memmove"))
         ROW(memset, call_memory(cast<MemIntrinsic>(intrinsic), "memset"))
         ROW(vacopy, copy_list(intrinsic))
+        ROW(threadlocal_address, flatten_thread_local(intrinsic))
         ROW(vastart, simple(intrinsic, TN__FLAT_VA_START, TN__FLAT_VOID, 1))
         ROW(eh_typeid_for, simple(intrinsic, TN__FLAT_TYPE_ID, TN__FLAT_I32, 1))
         ROW(sadd_with_overflow, flatten_overflow(intrinsic, TN__FLAT_SADD))

@@ -117,6 +117,7 @@ struct tn__walk {
     void flatten_row(const llvm::IntrinsicInst &, const void *row);
     void flatten_reduction(const llvm::IntrinsicInst &, unsigned operation);
     void flatten_signs(const llvm::IntrinsicInst &);
+    void flatten_thread_local(const llvm::IntrinsicInst &);
     void flatten_overflow(const llvm::IntrinsicInst &, unsigned kind);
 
     /* ---- integers of other widths than registers (widths.cpp) ---- */
