@@ -24,7 +24,7 @@ both() {
     fi
 }
 
-for part in arithmetic compares casts long_doubles bits widths wide vectors memory switches; do
+for part in arithmetic compares casts long_doubles bits widths wide vectors memory stacks switches; do
     $here/generate operations $part >"$out/$part.ll" || exit 1
     both $part
 done

@@ -30,3 +30,7 @@ done
 one=$(objdump --dwarf=frames "$out/linked" 2>&1 | grep -c 'FDE .* pc=')
 none "frames of one group only" "$(objdump --dwarf=frames "$out/linked" 2>&1 | grep 'pc=0000000000000000')"
 some "frames are there" "$([ "$one" -gt 4 ] && echo yes)"
+# Each function has a section of its own: more than an object can have, with those of relocations and groups. (Not with
+# --stats: LLVM's remarks take a time that grows with the square of the number of functions.)
+seq 22000 | sed 's/.*/$f& = comdat any\ndefine void @f&() comdat { ret void }/' >"$out/many.ll"
+succeeds "too many sections" "$BUILD/tenon" compile -O0 --baseline "$out/many.ll" -o "$out/many.o"

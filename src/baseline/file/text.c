@@ -75,10 +75,8 @@ static const struct {
     const char *const *names;
     unsigned count;
 } subs[TN__FLAT_OPS] = {
-    [TN__FLAT_ICMP] = {conditions, TN_COUNT(conditions)},
-    [TN__FLAT_FCMP] = {relations, TN_COUNT(relations)},
-    [TN__FLAT_THREAD] = {models, TN_COUNT(models)},
-    [TN__FLAT_FETCH] = {fetches, TN_COUNT(fetches)},
+    [TN__FLAT_ICMP] = {conditions, TN_COUNT(conditions)},   [TN__FLAT_FCMP] = {relations, TN_COUNT(relations)},
+    [TN__FLAT_THREAD] = {models, TN_COUNT(models)},         [TN__FLAT_FETCH] = {fetches, TN_COUNT(fetches)},
     [TN__FLAT_OVERFLOW] = {overflows, TN_COUNT(overflows)},
 };
 

@@ -60,6 +60,9 @@ static compile_one *const operations[TN__FLAT_OPS] = {
     [TN__FLAT_SITOFP] = CAST,
     [TN__FLAT_UITOFP] = CAST,
     [TN__FLAT_ALLOCA] = MEMORY,
+    [TN__FLAT_ALLOCATE] = MEMORY,
+    [TN__FLAT_STACK] = MEMORY,
+    [TN__FLAT_SET_STACK] = MEMORY,
     [TN__FLAT_LOAD] = MEMORY,
     [TN__FLAT_STORE] = MEMORY,
     [TN__FLAT_ADDRESS] = MEMORY,
@@ -324,15 +327,16 @@ static bool provide(struct tn__x64 *c)
     size_t values = tn__flat_values(c->flat), blocks = c->flat->block_count;
     if (!tn__grow(NULL, &s->values, &s->value_room, values + 1, sizeof *s->values) ||
         !tn__grow(NULL, &s->ending, &s->ending_room, c->analysis->reached, sizeof *s->ending) ||
-        !tn__grow(NULL, &s->labels, &s->label_room, blocks + 1, sizeof *s->labels))
+        !tn__grow(NULL, &s->labels, &s->label_room, blocks + 2, sizeof *s->labels))
         return false;
     for (size_t i = 0; i < values; i++)
         s->values[i] = (struct tn__x64_value){.reg = TN__NO_REGISTER, .uses = c->analysis->uses[i]};
     memset(s->ending, 0xff, c->analysis->reached * sizeof *s->ending);
-    memset(s->labels, 0xff, (blocks + 1) * sizeof *s->labels);
+    memset(s->labels, 0xff, (blocks + 2) * sizeof *s->labels);
     s->types.count = 0;
     c->epilogue = (uint32_t)blocks;
-    c->labels = blocks + 1;
+    c->above_arguments = c->epilogue + 1;
+    c->labels = blocks + 2;
     memset(c->held, 0xff, sizeof c->held);
     c->free = TN__X64_GENERAL | TN__X64_FLOAT;
     return true;
@@ -353,6 +357,7 @@ static void compile_function(struct tn__x64 *c)
         emit_end(c);
     if (c->failed)
         return;
+    c->s->labels[c->above_arguments] = (uint32_t)tn__align_up(c->outgoing, ALIGNMENT);
     tn__x64_resolve(c);
     if (write_frame(c, start, write_beginning(c, start, first_reloc)))
         code->size = tn__x64_offset(c);

@@ -88,6 +88,24 @@ static void compile_alloca(struct tn__x64 *c, const struct tn__flat_inst *inst)
     tn__x64_define_frame(c, tn__x64_number(c, c->inst), at);
 }
 
+/* What is allocated lies above the arguments in memory, which are at rsp, and are not all known yet. */
+static void compile_allocate(struct tn__x64 *c)
+{
+    unsigned size = tn__x64_in_register(c, tn__x64_operands(c)[0], TN__FLAT_I64),
+             reg = tn__x64_take(c, TN__X64_GENERAL);
+    tn__x64_emit(c, TN__X64_SUB_RM, 8, TN__RSP, tn__x64_register(size));
+    tn__x64_emit(c, TN__X64_LEA, 8, reg, tn__x64_memory(TN__RSP, INT32_MAX));
+    tn__x64_refer(c, tn__x64_offset(c) - 4, c->above_arguments, 0);
+    tn__x64_define(c, tn__x64_number(c, c->inst), reg);
+}
+
+static void compile_stack(struct tn__x64 *c)
+{
+    unsigned reg = tn__x64_take(c, TN__X64_GENERAL);
+    tn__x64_emit_move(c, reg, TN__RSP);
+    tn__x64_define(c, tn__x64_number(c, c->inst), reg);
+}
+
 /* ---- loads and stores ---- */
 
 static void compile_load(struct tn__x64 *c, const struct tn__flat_inst *inst)
@@ -198,6 +216,15 @@ void tn__x64_compile_memory(struct tn__x64 *c)
     switch (inst->op) {
     case TN__FLAT_ALLOCA:
         compile_alloca(c, inst);
+        break;
+    case TN__FLAT_ALLOCATE:
+        compile_allocate(c);
+        break;
+    case TN__FLAT_STACK:
+        compile_stack(c);
+        break;
+    case TN__FLAT_SET_STACK:
+        tn__x64_emit_move(c, TN__RSP, tn__x64_in_register(c, tn__x64_operands(c)[0], TN__FLAT_PTR));
         break;
     case TN__FLAT_ADDRESS:
         compile_address(c, inst);

@@ -102,6 +102,7 @@ struct tn__x64 {
     size_t free_slots[2], labels, fixups;
     int32_t spare;                                 /* 16 bytes, for the instruction or the edge at hand; 0: none yet */
     uint32_t epilogue;                             /* its label */
+    uint32_t above_arguments;                      /* a label: the distance from rsp to the end of `outgoing` */
     int32_t saved_arguments;                       /* of a variadic function: from rbp */
     uint32_t va_registers, va_floats, va_overflow; /* the numbers in a va_list, and where further arguments begin */
     size_t sites;                                  /* calls that exceptions may leave */

@@ -254,21 +254,47 @@ void tn__walk::flatten_store(const StoreInst &store)
     }
 }
 
+/* Of any size, or with an alignment that the frame does not have: the next multiple of 16, and what aligning takes. */
+void tn__walk::allocate(const AllocaInst &variable, uint64_t size)
+{
+    enum : uint64_t { STACK = 16, LARGEST_ALIGNMENT = 4096 };
+    const Value *count = variable.getArraySize();
+    unsigned type = f.type_of(count->getType());
+    uint64_t align = variable.getAlign().value(), more = align > STACK ? align - STACK : 0;
+    if (align > LARGEST_ALIGNMENT || type == TN__FLAT_VOID || type < TN__FLAT_I8)
+        return (void)refuse("the size or the alignment of a variable");
+    auto op = [&](unsigned op, uint32_t a, uint64_t b) { return combine(op, TN__FLAT_I64, {a, f.number(b)}); };
+    uint32_t bytes = extended(count, type, false);
+    if (type != TN__FLAT_I64)
+        bytes = combine(TN__FLAT_ZEXT, TN__FLAT_I64, {bytes}, type);
+    bytes = op(TN__FLAT_AND, op(TN__FLAT_ADD, op(TN__FLAT_MUL, bytes, size), STACK - 1 + more), -STACK);
+    if (!more)
+        own(variable);
+    uint32_t value = combine(TN__FLAT_ALLOCATE, TN__FLAT_PTR, {bytes});
+    if (!more)
+        return;
+    value = combine(TN__FLAT_COPY, TN__FLAT_I64, {value}, TN__FLAT_PTR);
+    value = op(TN__FLAT_AND, op(TN__FLAT_ADD, value, align - 1), -align);
+    own(variable);
+    combine(TN__FLAT_COPY, TN__FLAT_PTR, {value}, TN__FLAT_I64);
+}
+
 void tn__walk::flatten_alloca(const AllocaInst &variable)
 {
     enum { LARGEST = 1 << 24 };
     auto *count = dyn_cast<ConstantInt>(variable.getArraySize());
     Type *type = variable.getAllocatedType();
-    if (!variable.isStaticAlloca() || !count || type->isScalableTy() || count->getValue().ugt(LARGEST)) {
-        refuse("a variable of any size");
+    if (type->isScalableTy() || variable.isSwiftError() || variable.isUsedWithInAlloca() ||
+        f.type_of(variable.getType()) == TN__FLAT_VOID) {
+        refuse("a variable of another kind");
         return;
     }
     uint64_t size = f.layout.getTypeAllocSize(type).getFixedValue();
-    if (size > LARGEST || size * count->getZExtValue() > LARGEST || variable.getAlign().value() > 16 ||
-        variable.isSwiftError() || f.type_of(variable.getType()) == TN__FLAT_VOID) {
-        refuse("the size or the alignment of a variable");
-        return;
-    }
+    bool is_small = count && count->getValue().ule(LARGEST) && size <= LARGEST;
+    if (size > INT32_MAX || (count && (!is_small || size * count->getZExtValue() > LARGEST)))
+        return (void)refuse("the size or the alignment of a variable");
+    if (!variable.isStaticAlloca() || variable.getAlign().value() > 16)
+        return allocate(variable, size);
     own(variable);
     tn__flat_inst *inst = add(TN__FLAT_ALLOCA, TN__FLAT_PTR);
     inst->sub = uint8_t(Log2(variable.getAlign()));

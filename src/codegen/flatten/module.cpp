@@ -207,12 +207,23 @@ static void make_declaration(Module &module, GlobalAlias &alias)
     alias.eraseFromParent();
 }
 
+/* The numbers of sections have 16 bits in symbols. A function in sections of its own has a group, its code, relocations
+ * and perhaps a table of exceptions. */
+static bool has_many_sections(const Module &module)
+{
+    enum { MOST_OF_THEIR_OWN = 16000 };
+    auto is_own = [](const GlobalObject &object) { return object.hasComdat() || object.hasSection(); };
+    return count_if(module.global_objects(), is_own) > MOST_OF_THEIR_OWN;
+}
+
 int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_ref, tn__left_function *tell,
                        void *context, tn__baseline_object *object, tn__flattened *done, tn_error *err)
 {
     Module &module = *unwrap(module_ref);
     const TargetMachine &machine = *reinterpret_cast<TargetMachine *>(machine_ref);
     const char *refused = tn__flatten_refuses(module, machine);
+    if (!refused && has_many_sections(module))
+        refused = "more sections than an object can have";
     compilation c(module, machine, *object, *done, err);
     for (Function &function : module) {
         const char *why = refused;

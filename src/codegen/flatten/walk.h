@@ -72,6 +72,7 @@ struct tn__walk {
     void flatten_load(const llvm::LoadInst &);
     void flatten_store(const llvm::StoreInst &);
     void flatten_alloca(const llvm::AllocaInst &);
+    void allocate(const llvm::AllocaInst &, uint64_t size);
     void flatten_address(const llvm::GetElementPtrInst &);
     void flatten_exchange(const llvm::AtomicRMWInst &);
     void flatten_compare_exchange(const llvm::AtomicCmpXchgInst &);
