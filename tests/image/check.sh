@@ -118,6 +118,74 @@ for order in {base,other,changed,pkg,top,half}' '{base,pkg,changed,half}' '{top,
     check - '?' $files
 done
 
+# Types and symbols of the program that saved objects use.
+cat >"$work/types.c" <<'END'
+/* types save FILE | open FILE TYPE...: saves objects of two types of the program, or opens them with these types. */
+#include <stdio.h>
+#include <string.h>
+#include "tenon.h"
+#include "tenon_heap.h"
+#include "tenon_save.h"
+static const struct tn_type types[] = {
+    {.name = "point", .kind = TN_KIND_LEAF, .alignment = 8, .size = 16},
+    {.name = "edge", .kind = TN_KIND_LEAF, .alignment = 8, .size = 32},
+};
+int main(int argc, char **argv)
+{
+    struct tn_image_load_options options = {.size = sizeof options, .heaps = tn_image_heaps()};
+    struct tn_image_type host_types[2];
+    struct tn_save_type rows[2];
+    struct tn_save_options how = {.size = sizeof how, .name = "types", .types = rows, .type_count = 2};
+    struct tn_image *image;
+    struct tn_save *save;
+    struct tn_handle *object;
+    struct tn_error err;
+    int failed = tn_heap_create(NULL, &options.heap, &err) || tn_heap_attach(options.heap, &err);
+    if (failed)
+        return puts(err.text), 2;
+    if (strcmp(argv[1], "open") == 0) {
+        for (int i = 3; i < argc; i++)
+            host_types[options.host_type_count++] =
+                (struct tn_image_type){argv[i], &types[strcmp(argv[i], "point") != 0]};
+        options.host_types = host_types;
+        if (!tn_image_open(argv[2], &options, &image, &err))
+            return puts("opened"), 0;
+        return printf("%s: %s\n", tn_error_name(err.code), err.text), 1;
+    }
+    for (int i = 0; i < 2; i++)
+        rows[i] = (struct tn_save_type){.size = sizeof rows[i], .type = &types[i], .flags = TN_SAVE_HOST_TYPE};
+    failed = tn_save_create(options.heap, &how, &save, &err);
+    for (int i = 0; i < 2 && !failed; i++)
+        failed = tn_handle_new(options.heap, &types[i], 0, &object, &err) ||
+                 tn_save_root(save, types[i].name, object, &err);
+    failed = failed || tn_save_take(save, NULL, &err) || tn_save_write(save, argv[2], &err);
+    return failed && puts(err.text);
+}
+END
+"$CC" -Wall -Werror -Iinclude "$work/types.c" "$BUILD/libtenon.a" -lpthread -o "$work/types" &&
+    (cd "$work" && ./types save shapes) || exit 1
+# types STATUS TYPE...: what check says if the program has these types is what opening says
+types() {
+    local wanted=$1 status said really
+    shift
+    said=$(cd "$work" && "$tenon" image check $(printf -- '--type %s ' "$@") shapes)
+    status=$?
+    really=$(cd "$work" && ./types open shapes "$@")
+    said=${said/#1 shapes: */opened}
+    if [ "$status $said" = "$wanted ${really/#TN/- TN}" ]; then
+        echo "ok check of types $*"
+    else
+        echo "not ok check of types $*: $status $said, not $wanted $really"
+    fi
+}
+types 0 point edge
+types 1 point
+types 1 edge
+some "the type is named" "$(cd "$work" && "$tenon" image check --type edge shapes |
+    grep -x -- '- TN_EUNDEF: shapes: the program does not have: type point')"
+types 1 other
+succeeds "without --type a program has all" "$tenon" image check "$work/shapes"
+
 # Another runtime, another architecture, and objects that are intended for the same addresses.
 refused() { # STATUS TEXT ARGUMENT...
     local status=$1 text=$2

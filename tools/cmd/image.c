@@ -19,8 +19,8 @@ int command_image(struct settings *settings)
         return tool_fail(STATUS_USAGE, "-o, --base and --base-salt are for rebase");
     if (checks)
         return command_image_check(settings);
-    if (settings->cpu || settings->runtime || tool_has_item(settings, "--program"))
-        return tool_fail(STATUS_USAGE, "--cpu, --program and --runtime are for check");
+    if (settings->cpu || settings->runtime || tool_has_item(settings, "--program") || tool_has_item(settings, "--type"))
+        return tool_fail(STATUS_USAGE, "--cpu, --program, --runtime and --type are for check");
     if (settings->file_count != 2 || strcmp(settings->files[0], "rebase") != 0)
         return tool_fail(STATUS_USAGE, "rebase, and one file, or check, and files");
     if (!settings->output || strcmp(settings->output, "-") == 0)

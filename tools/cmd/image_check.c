@@ -135,6 +135,57 @@ static bool find_cpu(struct check *c, const char *name)
 
 /* ---- images ---- */
 
+/* Called for an image that is rejected; returns false. */
+static bool reject(struct entry *entry)
+{
+    tn__image_close_checked(entry->image);
+    entry->image = NULL;
+    return false;
+}
+
+static bool has_type(const struct check *c, const char *name)
+{
+    if (!tool_has_item(c->settings, "--type"))
+        return true;
+    for (int i = 0; i < c->settings->item_count; i++)
+        if (tool_is_item(&c->settings->items[i], "--type") && strcmp(c->settings->items[i].value, name) == 0)
+            return true;
+    return false;
+}
+
+static void list_lacking(struct entry *entry, const char *what, const char *name)
+{
+    if (!entry->why.code)
+        tn__fail(&entry->why, TN_EUNDEF, "%s: the program does not have: %s%s", entry->file, what, name);
+    else
+        tn__append(&entry->why, ", %s%s", what, name);
+}
+
+/* What its saved objects use of the program: types, and symbols that they have the addresses of. */
+static bool check_objects(const struct check *c, struct entry *entry, const struct tn_image_load_options *options)
+{
+    const struct tn__image_view *view = &entry->image->view;
+    const struct tn__image_rows *types = &view->tables[TN__IMAGE_TYPE_TABLE];
+    const struct tn__image_rows *bindings = &view->tables[TN__IMAGE_BINDING_TABLE];
+    entry->why = (struct tn_error){.code = 0};
+    for (uint32_t i = 0; i < types->count; i++) {
+        const uint8_t *row = tn__image_row(types, i);
+        const char *name = tn__image_text(view, row + TN__IMAGE_TYPE_NAME);
+        if (!name)
+            tn__fail(&entry->why, TN_EFORMAT, "%s: type %u: its name lies outside", entry->file, i);
+        else if (tn__get32(row + TN__IMAGE_TYPE_FLAGS) & TN__IMAGE_HOST_TYPE && !has_type(c, name))
+            list_lacking(entry, "type ", name);
+    }
+    for (uint32_t i = 0; i < bindings->count && entry->why.code != TN_EFORMAT; i++) {
+        const char *name = tn__image_text(view, tn__image_row(bindings, i) + TN__IMAGE_BINDING_NAME);
+        if (!name)
+            tn__fail(&entry->why, TN_EFORMAT, "%s: binding %u: its name lies outside", entry->file, i);
+        else if (!tn_image_lookup(entry->image, name) && !tn__image_resolve(entry->image, options, name))
+            list_lacking(entry, "", name);
+    }
+    return !entry->why.code || reject(entry);
+}
+
 /* Against those that are open. */
 static void try(struct check *c, struct entry *entry)
 {
@@ -158,10 +209,11 @@ static void try(struct check *c, struct entry *entry)
     uint32_t abi = tn__get32(entry->image->view.header + TN__IMAGE_AT_ABI);
     if (abi != c->abi) {
         tn__fail(&entry->why, TN_ENOTSUP, "%s: runtime ABI %u; the runtime's is %zu", entry->file, abi, c->abi);
-        tn__image_close_checked(entry->image);
-        entry->image = NULL;
+        reject(entry);
         return;
     }
+    if (!check_objects(c, entry, &options))
+        return;
     c->open[c->open_count++] = entry->image;
     printf("%zu %s: '%s', for target %zu of %zu, %s\n", c->open_count, entry->file, tn__image_name(&entry->image->view),
            tn_image_chosen(entry->image), tn_image_target_count(entry->image),

@@ -144,6 +144,8 @@ static const struct option options[] = {
      "for check: a program, or a library of it, that has the symbols which images need; default: it has all"},
     {FOR_IMAGE, "--runtime", NULL, "VERSION", NULL, M(runtime),
      "for check: the version of the runtime ABI of that program; default: the one of this command"},
+    {FOR_IMAGE, "--type", NULL, "NAME", NULL, ITEM,
+     "for check: a type that the program gives for saved objects; default: it has all"},
     {FOR_CACHE, "--limit", NULL, "BYTES", NULL, M(limit), "for prune: the most that stays"},
     {FOR_RUN | FOR_COMPILE, "--isolate", NULL, NULL, NULL, M(isolate),
      "compile in a process that can do nothing else, so that no IR makes this command crash"},
