@@ -3,6 +3,7 @@
 /* Loading an image (doc/IMAGE.md), the parts and their interfaces:
  *     tables.c    header and tables; every count and offset is checked here, once
  *     items.c     what images offer to others, and what they use of others
+ *     offers.c    the same tables as a whole: their digest and order, for building and looking at images
  *     image.c     tn_image: the choice of a target, slots, lookups
  *     dependencies.c  the images that an image depends on
  *     stale.c     functions with copies of what these had
@@ -126,6 +127,9 @@ int tn__image_compare_item(const char *name, const struct tn__image_item *wanted
 /* The same for all edges to one dependency, but for those to bodies and constants. TN_ESTALE, TN_EFORMAT. */
 int tn__image_compare_edges(const char *name, const struct tn__image_view *view, uint32_t dependency,
                             const struct tn__image_view *other, struct tn_error *err);
+
+/* ---- offers.c ---- */
+
 /* The digest of all that it offers, for the header. */
 uint64_t tn__image_digest(const struct tn__image_view *view);
 /* Checks all rows of both tables, and the digest. TN_EFORMAT. */
