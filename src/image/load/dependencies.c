@@ -34,7 +34,7 @@ static struct wanted read_row(const struct tn__image_view *view, uint32_t index)
     return wanted;
 }
 
-static void write_id(const uint8_t *id, char text[ID_TEXT])
+__attribute__((cold)) static void write_id(const uint8_t *id, char text[ID_TEXT])
 {
     for (size_t i = 0; i < ID; i++)
         snprintf(text + 2 * i, 3, "%02x", id[i]);
@@ -46,8 +46,8 @@ static bool has_id(const struct tn_image *image, const struct wanted *wanted)
 }
 
 /* Another build of an image that is wanted. */
-static int compare(const struct tn__image_opening *o, const struct wanted *wanted, const struct tn_image *open,
-                   bool is_tolerant)
+__attribute__((cold)) static int compare(const struct tn__image_opening *o, const struct wanted *wanted,
+                                         const struct tn_image *open, bool is_tolerant)
 {
     const char *name = tn__image_label(o->image);
     char ids[2][ID_TEXT];
@@ -66,7 +66,8 @@ static int compare(const struct tn__image_opening *o, const struct wanted *wante
 
 /* The same build if it is open, or else the first of this name that has what is used, if possible without making a
  * function stale. */
-static int find_open(const struct tn__image_opening *o, const struct wanted *wanted, struct tn_image **found)
+__attribute__((cold)) static int find_open(const struct tn__image_opening *o, const struct wanted *wanted,
+                                           struct tn_image **found)
 {
     struct tn_image *const *images = o->options->images;
     size_t count = o->options->image_count;
@@ -88,7 +89,7 @@ static int find_open(const struct tn__image_opening *o, const struct wanted *wan
                              tn__image_label(o->image), wanted->name);
 }
 
-int tn__image_check_dependencies(const struct tn__image_opening *o)
+__attribute__((cold)) int tn__image_check_dependencies(const struct tn__image_opening *o)
 {
     struct tn_image *image = o->image;
     uint32_t count = image->view.tables[TN__IMAGE_DEPENDENCY_TABLE].count;

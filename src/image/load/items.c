@@ -64,7 +64,7 @@ bool tn__image_find_item(const struct tn__image_view *view, enum tn__image_table
 
 /* ---- comparing ---- */
 
-static void append_item(struct tn_error *err, const struct tn__image_item *item)
+__attribute__((cold)) static void append_item(struct tn_error *err, const struct tn__image_item *item)
 {
     static const char *const names[TN__ITEMS] = {
         "the function", "a variable", "a thread-local variable", "a type", "the fact", "the body", "the value"};
@@ -78,8 +78,8 @@ static void append_item(struct tn_error *err, const struct tn__image_item *item)
 }
 
 /* What has the name of an item that is not there; NULL: nothing. */
-static const struct tn__image_item *find_other(const struct tn__image_view *view, const struct tn__image_item *wanted,
-                                               struct tn__image_item *item)
+__attribute__((cold)) static const struct tn__image_item *
+find_other(const struct tn__image_view *view, const struct tn__image_item *wanted, struct tn__image_item *item)
 {
     uint32_t index = TN__IMAGE_ANYWHERE;
     bool is_symbol = wanted->kind <= TN__ITEM_THREAD_VARIABLE;
@@ -87,6 +87,20 @@ static const struct tn__image_item *find_other(const struct tn__image_view *view
         if (tn__image_find_item(view, TN__IMAGE_OFFER_TABLE, kind, wanted->name, &index, item))
             return item;
     return NULL;
+}
+
+__attribute__((cold)) static int fail_item(const char *name, const struct tn__image_item *wanted,
+                                           const struct tn__image_item *found, const struct tn__image_view *other,
+                                           struct tn_error *err)
+{
+    tn__fail(err, TN_ESTALE, "%s: it uses '%s' of the image '%s': wanted ", name, wanted->name, tn__image_name(other));
+    append_item(err, wanted);
+    tn__append(err, "; found ");
+    if (found)
+        append_item(err, found);
+    else
+        tn__append(err, "nothing of this name");
+    return TN_ESTALE;
 }
 
 int tn__image_compare_item(const char *name, const struct tn__image_item *wanted, const struct tn__image_view *other,
@@ -101,14 +115,7 @@ int tn__image_compare_item(const char *name, const struct tn__image_item *wanted
     else if (strcmp(item.text, wanted->text) == 0 &&
              (!sized || (item.alignment == wanted->alignment && item.size == wanted->size)))
         return 0;
-    tn__fail(err, TN_ESTALE, "%s: it uses '%s' of the image '%s': wanted ", name, wanted->name, tn__image_name(other));
-    append_item(err, wanted);
-    tn__append(err, "; found ");
-    if (found)
-        append_item(err, found);
-    else
-        tn__append(err, "nothing of this name");
-    return TN_ESTALE;
+    return fail_item(name, wanted, found, other, err);
 }
 
 int tn__image_compare_edges(const char *name, const struct tn__image_view *view, uint32_t dependency,

@@ -31,7 +31,7 @@ const uint8_t *tn__image_kept(const struct tn__image_view *view, uint32_t cell)
 }
 
 /* TN__FRESH: nothing can be done. */
-static enum tn__image_stale remedy(const struct tn__image_opening *o, uint32_t cell)
+__attribute__((cold)) static enum tn__image_stale remedy(const struct tn__image_opening *o, uint32_t cell)
 {
     if (o->options->recompiler && o->image->file && tn__image_kept(&o->image->view, cell))
         return TN__STALE_AGAIN;
@@ -39,7 +39,7 @@ static enum tn__image_stale remedy(const struct tn__image_opening *o, uint32_t c
 }
 
 /* Marks the function of a cell. */
-static int mark(const struct tn__image_opening *o, uint32_t cell)
+__attribute__((cold)) static int mark(const struct tn__image_opening *o, uint32_t cell)
 {
     struct tn_image *image = o->image;
     uint32_t cells = image->view.tables[TN__IMAGE_CELL_TABLE].count;
@@ -54,8 +54,8 @@ static int mark(const struct tn__image_opening *o, uint32_t cell)
 
 /* Without marks, the first function that is stale is an error, or with `is_tolerant` the first for which nothing can be
  * done. */
-static int find_stale(const struct tn__image_opening *o, uint32_t dependency, const struct tn_image *other,
-                      bool is_tolerant, bool marks)
+__attribute__((cold)) static int find_stale(const struct tn__image_opening *o, uint32_t dependency,
+                                            const struct tn_image *other, bool is_tolerant, bool marks)
 {
     const struct tn__image_view *view = &o->image->view;
     const char *name = tn__image_label(o->image);
@@ -96,7 +96,7 @@ void *tn__image_own_target(const struct tn_image *image, uint32_t function)
 
 /* Cells of a file are zero. An image that is linked in may have been open before, with other images. A word that was
  * stored to never becomes zero again (redirect.c). */
-void tn__image_lead_stale(const struct tn_image *image)
+__attribute__((cold)) void tn__image_lead_stale(const struct tn_image *image)
 {
     const struct tn__image_view *view = &image->view;
     uint32_t last = UINT32_MAX;
