@@ -269,6 +269,9 @@ static inline unsigned tn__flat_type_of(const struct tn__flat *flat, uint32_t va
 /* Whether a function is well-formed: all that compiling it relies on. TN_EFORMAT, with the instruction; TN_ENOMEM. */
 int tn__flat_verify(const struct tn__flat *flat, struct tn_error *err);
 
+/* Whether two cases of a switch are equal in the bits that the type has. Changes the numbers. */
+bool tn__flat_has_equal(uint64_t *cases, size_t count, unsigned type);
+
 #ifdef __cplusplus
 }
 #endif

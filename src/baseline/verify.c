@@ -216,22 +216,29 @@ static int compare_numbers(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The numbers of the cases differ in the bits that the type has. */
+bool tn__flat_has_equal(uint64_t *cases, size_t count, unsigned type)
+{
+    size_t i = 1;
+    for (size_t k = 0; k < count; k++)
+        cases[k] <<= 64 - 8 * tn__flat_size(type);
+    qsort(cases, count, sizeof *cases, compare_numbers);
+    while (i < count && cases[i] != cases[i - 1])
+        i++;
+    return i < count;
+}
+
 static int check_switch(const struct check *c)
 {
     const uint32_t *operands = c->flat->operands + c->inst->first + 1;
-    unsigned unused = 64 - 8 * tn__flat_size(c->inst->type);
-    size_t count = c->inst->count - 1, i = 1;
+    size_t count = c->inst->count - 1;
     uint64_t *cases = tn__alloc(NULL, (count + 1) * sizeof *cases);
     if (!cases)
         return tn__no_memory(c->err, NULL);
     for (size_t k = 0; k < count; k++)
-        cases[k] = tn__flat_number(c->flat, operands[k]) << unused;
-    qsort(cases, count, sizeof *cases, compare_numbers);
-    while (i < count && cases[i] != cases[i - 1])
-        i++;
+        cases[k] = tn__flat_number(c->flat, operands[k]);
+    bool has_equal = tn__flat_has_equal(cases, count, c->inst->type);
     tn__free(NULL, cases);
-    return i >= count ? 0 : refuse(c, "two of its cases are equal");
+    return has_equal ? refuse(c, "two of its cases are equal") : 0;
 }
 
 static int check_phi(const struct check *c)

@@ -213,7 +213,7 @@ static const uint8_t wrong_type[] = {TN_BUILD_F64};
     X(tn_build_switch(a.f, a.d, NULL, NULL, 0, a.second), "no integer")                                                \
     X(tn_build_switch(a.f, a.x, NULL, NULL, 1, a.second), "no such cases")                                             \
     X(tn_build_switch(a.f, a.x, NULL, NULL, 0, 8), "no such block")                                                    \
-    X(tn_build_switch(a.f, a.x, equal_cases, two_blocks, 2, a.second), "two of its cases are equal")                   \
+    X(tn_build_switch(a.f, a.x, equal_cases, two_blocks, 2, a.second), "tn_build_switch: two of its cases")            \
     X(tn_build_return(a.f, 0), "another type")                                                                         \
     X(tn_build_return(a.f, a.d), "another type")                                                                       \
     X(tn_build_trap(a.f), "")                                                                                          \

@@ -522,6 +522,20 @@ void tn_build_branch(struct tn_build_function *f, uint32_t condition, uint32_t y
         add_successor(f, __func__, no);
 }
 
+static bool has_equal(struct tn_build_function *f, const int64_t *cases, size_t count, unsigned type)
+{
+    uint64_t *copy = tn__alloc(NULL, (count + 1) * sizeof *copy);
+    if (!copy) {
+        tn__build_no_memory(f->build);
+        return true;
+    }
+    for (size_t i = 0; i < count; i++)
+        copy[i] = (uint64_t)cases[i];
+    bool found = tn__flat_has_equal(copy, count, type);
+    tn__free(NULL, copy);
+    return found;
+}
+
 void tn_build_switch(struct tn_build_function *f, uint32_t value, const int64_t *cases, const uint32_t *blocks,
                      size_t count, uint32_t otherwise)
 {
@@ -531,6 +545,10 @@ void tn_build_switch(struct tn_build_function *f, uint32_t value, const int64_t 
     unsigned type = type_of(f, value);
     if (!is_in("I", type) || (count && (!cases || !blocks)) || count > MOST_CASES) {
         MISTAKE(f, "the value is no integer, or there are no such cases");
+        return;
+    }
+    if (has_equal(f, cases, count, type)) {
+        MISTAKE(f, "two of its cases are equal");
         return;
     }
     if (!end(f, __func__, (struct tn__flat_inst){.op = TN__FLAT_SWITCH, .type = (uint8_t)type}, LIST(value)) ||
