@@ -239,14 +239,14 @@ static int link_and_initialize(struct tn_library *library, struct tn_error *err)
 
 /* ---- what is open no longer ---- */
 
-/* Clients have it, because they have opened it, or have made it and never opened it; or it is being loaded. */
+/* Clients have it, because they have opened it, or have made it and never opened it; or it is being loaded; or another
+ * ending is closing it, and its finalizers may call what it needs. */
 static bool is_wanted(const struct tn_library *library)
 {
     const struct tn__opened *opened = &library->opened;
     bool is_loading = opened->is_loaded && tn__dl_is_loading(library->session);
-    return !library->removed && !opened->is_closing &&
-           (opened->count || opened->is_kept || opened->is_asked ||
-            (!opened->is_open && (!opened->is_loaded || is_loading)));
+    return !library->removed && (opened->is_closing || opened->count || opened->is_kept || opened->is_asked ||
+                                 (!opened->is_open && (!opened->is_loaded || is_loading)));
 }
 
 static bool may_end(const struct tn_library *library)
@@ -349,7 +349,7 @@ static void run_finalizers(struct ending *ending)
 }
 
 /* Without the lock. Returns the first error; those that it has happened to stay until the session ends. */
-static int finish_ending(struct ending *ending, bool waits, struct tn_error *err)
+static int finish_one(struct ending *ending, bool waits, struct tn_error *err)
 {
     int code = 0;
     if (!ending->list)
@@ -361,6 +361,23 @@ static int finish_ending(struct ending *ending, bool waits, struct tn_error *err
     }
     leave_ending(ending);
     free_list(ending->session, ending->list, ending->count);
+    return code;
+}
+
+/* The same, and then for what only those that are closed now have needed, while other endings closed the rest. */
+static int finish_ending(struct ending *ending, bool waits, struct tn_error *err)
+{
+    size_t count = ending->count;
+    int code = finish_one(ending, waits, err);
+    while (count) {
+        struct ending next = {0};
+        tn__session_lock(ending->session);
+        begin_ending(&next, ending->session, NULL);
+        tn__session_unlock(ending->session);
+        count = next.count;
+        int failure = finish_one(&next, waits, code ? NULL : err);
+        code = code ? code : failure;
+    }
     return code;
 }
 

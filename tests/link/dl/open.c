@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,7 +50,7 @@ NOTES(b)
 NOTES(c)
 
 static void (*const begins[])(void) = {begin_a, begin_b, begin_c};
-static void (*const ends[])(void) = {end_a, end_b, end_c};
+static void (*ends[])(void) = {end_a, end_b, end_c};
 
 /* A library of one function of its name, which tells when it begins and ends. */
 static struct tn_library *new_library(struct tn_session *session, char letter)
@@ -571,6 +572,56 @@ static void *open_a(void *open)
 }
 
 /* The child does not wait for a thread that it does not have, and loads for itself what that has begun. */
+/* ---- what is needed by a library that another thread is closing ---- */
+
+static sem_t is_ending, may_end;
+
+static void end_slowly(void)
+{
+    sem_post(&is_ending);
+    sem_wait(&may_end);
+    note('-', 'a');
+}
+
+static void *close_it(void *library)
+{
+    struct tn_error error;
+    return tn_library_close(library, &error) ? library : NULL;
+}
+
+/* Its finalizers may call what it needs until they are done. */
+static void needed_by_one_that_ends(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    pthread_t thread;
+    void *failed;
+    ends['a' - 'a'] = end_slowly;
+    struct tn_library *a = new_library(f.session, 'a'), *b = new_library(f.session, 'b'),
+                      *c = new_library(f.session, 'c');
+    ends['a' - 'a'] = end_a;
+    search(a, c, NULL);
+    search(b, c, NULL);
+    open_library(c);
+    open_library(a);
+    open_library(b);
+    close_library(c);
+    assert_events("+c+a+b");
+    sem_init(&is_ending, 0, 0);
+    sem_init(&may_end, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, close_it, a), 0);
+    sem_wait(&is_ending);
+    close_library(b);
+    assert_events("-b");
+    assert_int_equal(call_in(c, "c"), 'c');
+    sem_post(&may_end);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    assert_events("-a-c");
+    assert_error(tn_library_open(c, 0, &err), TN_EREMOVED, &err, "c");
+    close_fixture(&f);
+}
+
 static void while_another_thread_loads(void **state)
 {
     (void)state;
@@ -651,6 +702,7 @@ int main(void)
         cmocka_unit_test(without_a_program),
         cmocka_unit_test(by_many_threads),
 #ifndef __SANITIZE_THREAD__ /* which allows no threads in the child, and what is lost is removed by one */
+        cmocka_unit_test(needed_by_one_that_ends),
         cmocka_unit_test(while_another_thread_loads),
 #endif
         cmocka_unit_test(without_memory),
