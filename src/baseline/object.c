@@ -6,6 +6,7 @@
 
 #include <elf.h>
 
+#include "baseline/names.h"
 #include "baseline/object.h"
 
 #ifndef SHT_X86_64_UNWIND /* musl's header has no name for it */
@@ -43,11 +44,10 @@ struct writing {
     struct place *places;      /* of each function */
     uint32_t tables, pointers; /* sections: of exceptions, and what these refer to */
     uint32_t tables_symbol, pointers_symbol;
-    uint32_t own;       /* functions in sections of their own */
-    uint32_t text_size; /* of the others */
-    uint32_t *used;     /* of each symbol of the code: its entry */
-    uint32_t *table;    /* entries by name, each number plus 1 */
-    uint32_t mask;
+    uint32_t own;             /* functions in sections of their own */
+    uint32_t text_size;       /* of the others */
+    uint32_t *used;           /* of each symbol of the code: its entry */
+    struct tn__names by_name; /* entries, each number plus 1 */
     int failed;
 };
 
@@ -105,15 +105,15 @@ static const char *name_of(const struct writing *w, const struct entry *entry)
     return entry->name ? entry->name : (const char *)w->names + entry->symbol.st_name;
 }
 
-/* Where the name is in the table, or would be: FNV-1a. */
+static const char *name_of_number(const void *writing, uint32_t number)
+{
+    const struct writing *w = writing;
+    return name_of(w, &w->entries[number - 1]);
+}
+
 static uint32_t *find(const struct writing *w, const char *name)
 {
-    uint32_t hash = 2166136261u;
-    for (const char *at = name; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * 16777619u;
-    for (uint32_t i = hash & w->mask;; i = (i + 1) & w->mask)
-        if (!w->table[i] || strcmp(name_of(w, &w->entries[w->table[i] - 1]), name) == 0)
-            return &w->table[i];
+    return tn__names_find(&w->by_name, name, name_of_number, w);
 }
 
 static uint32_t add_entry(struct writing *w, Elf64_Sym symbol, const char *name, bool by_name)
@@ -382,16 +382,15 @@ static void number_entries(struct writing *w)
 static void make_symbols(struct writing *w)
 {
     const struct tn__baseline_object *o = w->object;
-    size_t most = o->code.function_count + 2 * w->own + o->alias_count + w->old_count + o->symbol_count + 4, size = 16;
-    while (size < 2 * most)
-        size *= 2;
+    size_t most = o->code.function_count + 2 * w->own + o->alias_count + w->old_count + o->symbol_count + 4;
+    size_t room = tn__names_room(most);
     w->entries = array(w, most, sizeof *w->entries);
-    w->table = array(w, size, sizeof *w->table);
+    uint32_t *places = array(w, room, sizeof *places);
     w->old = array(w, w->old_count, sizeof *w->old);
     w->used = array(w, o->symbol_count, sizeof *w->used);
-    w->mask = (uint32_t)size - 1;
     if (w->failed)
         return;
+    tn__names_begin(&w->by_name, places, room);
     number_sections(w);
     add_definitions(w);
     add_old(w);

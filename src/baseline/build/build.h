@@ -7,6 +7,7 @@
 #define TENON_BASELINE_BUILD_H
 
 #include "baseline/file/file.h"
+#include "baseline/names.h"
 #include "tenon_build.h"
 
 #pragma GCC visibility push(hidden)
@@ -70,8 +71,8 @@ struct tn__build_symbol {
 struct tn_build {
     struct tn__arena arena;
     struct tn__build_symbol *symbols;
-    uint32_t *table; /* symbols by name, counted from 1; at most half full */
-    size_t symbol_count, symbol_room, table_size;
+    struct tn__names names; /* symbols, counted from 1 */
+    size_t symbol_count, symbol_room;
     struct tn_build_function *functions, *last_function;
     struct tn__build_data *data, *last_data;
     struct tn_error err; /* its code is 0 until there is a mistake */

@@ -46,39 +46,36 @@ void tn_build_destroy(struct tn_build *build)
     for (struct tn_build_function *f = build->functions; f; f = f->next)
         free_function(f);
     tn__free(NULL, build->symbols);
-    tn__free(NULL, build->table);
+    tn__free(NULL, build->names.places);
     tn__arena_free(&build->arena);
     tn__free(NULL, build);
 }
 
 /* ---- symbols ---- */
 
-/* FNV-1a. */
+static const char *name_of(const void *symbols, uint32_t number)
+{
+    return ((const struct tn__build_symbol *)symbols)[number - 1].symbol.name;
+}
+
 static uint32_t *find(const struct tn_build *build, const char *name)
 {
-    uint32_t hash = 2166136261u, mask = (uint32_t)build->table_size - 1;
-    for (const char *at = name; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * 16777619u;
-    for (uint32_t i = hash & mask;; i = (i + 1) & mask)
-        if (!build->table[i] || strcmp(build->symbols[build->table[i] - 1].symbol.name, name) == 0)
-            return &build->table[i];
+    return tn__names_find(&build->names, name, name_of, build->symbols);
 }
 
 /* Makes space for one more symbol. */
 static bool provide(struct tn_build *build)
 {
-    enum { SMALLEST = 16 };
     if (!tn__grow(NULL, &build->symbols, &build->symbol_room, build->symbol_count + 1, sizeof *build->symbols))
         return false;
-    if (2 * build->symbol_count < build->table_size)
+    if (build->names.places && 2 * build->symbol_count < build->names.mask)
         return true;
-    size_t size = build->table_size ? 2 * build->table_size : SMALLEST;
-    uint32_t *table = tn__alloc_zeroed(NULL, size, sizeof *table);
-    if (!table)
+    size_t room = tn__names_room(2 * build->symbol_count);
+    uint32_t *places = tn__alloc_zeroed(NULL, room, sizeof *places);
+    if (!places)
         return false;
-    tn__free(NULL, build->table);
-    build->table = table;
-    build->table_size = size;
+    tn__free(NULL, build->names.places);
+    tn__names_begin(&build->names, places, room);
     for (uint32_t i = 0; i < build->symbol_count; i++)
         *find(build, build->symbols[i].symbol.name) = i + 1;
     return true;
@@ -97,9 +94,9 @@ static uint32_t symbol_of(struct tn_build *build, const char *function, const ch
         tn__build_no_memory(build);
         return 0;
     }
-    uint32_t *found = find(build, name);
-    if (*found)
-        return *found;
+    uint32_t *found = find(build, name), number = *found;
+    if (number)
+        return number;
     const char *copy = tn__arena_text(&build->arena, name, strlen(name));
     if (!copy) {
         tn__build_no_memory(build);

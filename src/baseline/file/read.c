@@ -4,6 +4,7 @@
  * read, by the verifier. */
 
 #include "baseline/file/file.h"
+#include "baseline/names.h"
 
 enum { TABLES = 8 };
 enum { ARGUMENT = 8, INST = 12, BLOCK = 8, CONSTANT = 8, ADDRESS = 8 };
@@ -94,31 +95,26 @@ static int read_operations(struct reading *r)
 
 /* ---- symbols ---- */
 
-/* FNV-1a. The table has one place for each number of symbol, counted from 1, and is at most half full. */
-static bool is_new(const struct tn__flat_symbol *symbols, uint32_t *table, uint32_t mask, uint32_t number)
+static const char *name_of(const void *symbols, uint32_t number)
 {
-    uint32_t hash = 2166136261u, i;
-    for (const char *at = symbols[number].name; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * 16777619u;
-    for (i = hash & mask; table[i]; i = (i + 1) & mask)
-        if (strcmp(symbols[table[i] - 1].name, symbols[number].name) == 0)
-            return false;
-    table[i] = number + 1;
-    return true;
+    return ((const struct tn__flat_symbol *)symbols)[number - 1].name;
 }
 
 static int check_names(const struct reading *r)
 {
-    size_t size = 16;
-    while (size < 2 * (size_t)r->file->symbol_count)
-        size *= 2;
-    uint32_t *table = tn__alloc_zeroed(NULL, size, sizeof *table);
+    size_t room = tn__names_room(r->file->symbol_count);
+    uint32_t *places = tn__alloc_zeroed(NULL, room, sizeof *places);
+    struct tn__names names;
     bool all = true;
-    if (!table)
+    if (!places)
         return tn__no_memory(r->err, NULL);
-    for (uint32_t i = 0; all && i < r->file->symbol_count; i++)
-        all = is_new(r->file->symbols, table, (uint32_t)size - 1, i);
-    tn__free(NULL, table);
+    tn__names_begin(&names, places, room);
+    for (uint32_t i = 0; all && i < r->file->symbol_count; i++) {
+        uint32_t *found = tn__names_find(&names, r->file->symbols[i].name, name_of, r->file->symbols);
+        all = !*found;
+        *found = i + 1;
+    }
+    tn__free(NULL, places);
     return all ? 0 : refuse(r, "two symbols have one name");
 }
 
