@@ -33,6 +33,12 @@ enum {
      * linked. So accesses by TLS descriptors, and those of code that a JIT compiles, may be direct ones, which are
      * faster, and do not give a thread the initial values that it lacks (tenon/thread.h). */
     TN_SESSION_OWN_THREADS = 2,
+    /* Signals wait while a first call of a lazy function looks up, compiles and links, so that their handlers may do
+     * what they could if the function had been there: leave it by siglongjmp, fork, switch stacks. All but those that
+     * an instruction causes (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT). Initializers run with the mask
+     * of the caller; what else the client provides (materializers, resolvers, compilers) is called with signals
+     * blocked. Costs two system calls for each first call. */
+    TN_SESSION_DEFER_SIGNALS = 4,
 };
 
 /* A unit of work that any thread may run. */

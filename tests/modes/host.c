@@ -276,14 +276,17 @@ static void run_finalizers(void *unused)
 
 static void start(void)
 {
-    const struct tn_jit_options options = {.size = sizeof options,
+    const struct tn_session_options own = {.size = sizeof own,
                                            .threads = settings.threads,
                                            .on_error = on_error,
+                                           .flags = TN_SESSION_DEFER_SIGNALS};
+    check("tn_session_create", tn_session_create(&own, &client.session, &client.err));
+    const struct tn_jit_options options = {.size = sizeof options,
+                                           .session = client.session,
                                            .lazy = settings.is_lazy,
                                            .on_failure = on_failure,
                                            .resolver = tn_resolve_dlsym};
     check("tn_jit_create", tn_jit_create(&options, &client.jit, &client.err));
-    client.session = tn_jit_session(client.jit);
     client.library = tn_jit_library(client.jit);
     check("tracker", tn_tracker_create(client.library, &client.owner, &client.err));
     if (settings.is_once)
@@ -324,7 +327,9 @@ int main(int argc, char **arguments)
     for (int round = 1; round < ROUNDS && !settings.is_once; round++)
         if (run(round) != status)
             fail("another status", NULL);
-    if (!settings.is_once)
+    if (!settings.is_once) {
         tn_jit_destroy(client.jit);
+        tn_session_destroy(client.session);
+    }
     return status;
 }

@@ -338,7 +338,8 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
                                          .threads = threads,
                                          .formats = tool_formats_for(settings),
                                          .decompress = tn_codegen_decompress,
-                                         .flags = TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS};
+                                         .flags =
+                                             TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS | TN_SESSION_DEFER_SIGNALS};
     struct tn_error error;
     uint64_t start = tn__os_now_ns();
     if (!options.formats || (!where && !tool_thread_data_start()))

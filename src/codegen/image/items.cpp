@@ -115,8 +115,8 @@ static StringRef plain_name(const GlobalValue &global)
     return name;
 }
 
-/* C++ code knows the typeinfo of another file by its address alone: front ends declare it as a pointer, whatever size it
- * is defined with (Itanium C++ ABI, section 2.9.5). */
+/* C++ code knows the typeinfo of another file by its address alone: front ends declare it as a pointer, whatever size
+ * it is defined with (Itanium C++ ABI, section 2.9.5). */
 static bool has_unknown_size(const GlobalValue &global)
 {
     return global.isDeclaration() && plain_name(global).starts_with("_ZTI");

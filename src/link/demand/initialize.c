@@ -192,6 +192,20 @@ static void leave(void *context)
     tn__query_continue(session);
 }
 
+/* As the program, which may make a first call in a session that defers signals meanwhile. */
+static void call(struct tn_session *session, uint64_t function, const struct tn__arguments *arguments)
+{
+    bool deferred = tn__os_signals_are_deferred();
+    if (deferred)
+        tn__os_deliver_signals();
+    pthread_cleanup_push(leave, session);
+    tn__call_initializer(function, arguments->count, arguments->values,
+                         arguments->are_given ? arguments->environment : environ);
+    pthread_cleanup_pop(0);
+    if (deferred)
+        tn__os_defer_signals();
+}
+
 /* Releases the lock for each function. */
 static void run_round(struct tn_session *session, struct tn__round *round, const struct tn__arguments *own) TN__LOCKED
 {
@@ -199,10 +213,7 @@ static void run_round(struct tn_session *session, struct tn__round *round, const
         const struct tn__arguments arguments = own ? *own : session->initializers.arguments;
         __atomic_store_n(&session->initializers.running, function, __ATOMIC_RELAXED);
         tn__session_unlock(session);
-        pthread_cleanup_push(leave, session);
-        tn__call_initializer(function, arguments.count, arguments.values,
-                             arguments.are_given ? arguments.environment : environ);
-        pthread_cleanup_pop(0);
+        call(session, function, &arguments);
         tn__session_lock(session);
     }
     end_round(session, round);

@@ -77,7 +77,8 @@ struct tn_session {
     bool timings;
     bool any_threads; /* older than what they use: calls through TLS descriptors stay, because these bring threads up to
                        * date */
-    bool closing;     /* being destroyed */
+    bool defers_signals; /* while first calls are made */
+    bool closing;        /* being destroyed */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void (*on_error)(void *context, const struct tn_error *error);
     void (*dispatch)(void *context, struct tn_task *task);

@@ -108,10 +108,8 @@ static uint64_t resolve(struct tn__cell *cell)
     return address;
 }
 
-uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
+static uint64_t call(struct tn__lazy_frame *frame)
 {
-    /* The stub's load acquires, on every machine; this one lets ThreadSanitizer see that. */
-    (void)atomic_load_explicit(&frame->cell->word, memory_order_acquire);
     const struct tn__cell_facts *facts = frame->cell->facts;
     TN__KEEP_ERRNO; /* the function that was called may want to know */
     TN__KEEP_FLOAT_ENV;
@@ -128,5 +126,18 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     if (watched)
         watch->end(frame);
     pthread_setcancelstate(cancel, NULL);
+    return address;
+}
+
+uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
+{
+    /* The stub's load acquires, on every machine; this one lets ThreadSanitizer see that. */
+    (void)atomic_load_explicit(&frame->cell->word, memory_order_acquire);
+    bool defers = frame->cell->facts->batch->library->session->defers_signals && !tn__os_signals_are_deferred();
+    if (!defers)
+        return call(frame);
+    tn__os_defer_signals();
+    uint64_t address = call(frame);
+    tn__os_deliver_signals(); /* last: handlers may not come back */
     return address;
 }

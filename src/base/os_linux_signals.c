@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Signals that wait until a thread has let go of what their handlers must not find half done. By the kernel's own call:
+ * its sets are 64 bits, those of libc 1024. */
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os.h"
+
+#define SIGNAL(number) ((uint64_t)1 << ((number)-1))
+
+/* An instruction causes these: blocked, they would end the process. libc sends itself the first two beyond the
+ * standard ones, to cancel threads and to change user. */
+static const uint64_t never = SIGNAL(SIGSEGV) | SIGNAL(SIGBUS) | SIGNAL(SIGFPE) | SIGNAL(SIGILL) | SIGNAL(SIGTRAP) |
+                              SIGNAL(SIGSYS) | SIGNAL(SIGABRT) | SIGNAL(32) | SIGNAL(33);
+
+static __thread uint64_t before __attribute__((tls_model("initial-exec")));
+static __thread bool are_deferred __attribute__((tls_model("initial-exec")));
+
+bool tn__os_signals_are_deferred(void)
+{
+    return are_deferred;
+}
+
+void tn__os_defer_signals(void)
+{
+    const uint64_t deferred = ~never;
+    int kept = errno;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &deferred, &before, sizeof deferred);
+    errno = kept;
+    are_deferred = true;
+}
+
+void tn__os_deliver_signals(void)
+{
+    int kept = errno;
+    are_deferred = false;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    errno = kept;
+}
