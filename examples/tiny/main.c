@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A static product without LLVM: what it has to compile comes from a cache, or else from a compile server, which is the
- * tenon command in a process of its own. The product itself needs no file of the system:
+/* A static product without LLVM: what it has to compile comes from a cache, or else from a compile server, which is
+ * the tenon command in a process of its own. The product itself needs no file of the system:
  *
  *     tiny TENON ROOM
  *

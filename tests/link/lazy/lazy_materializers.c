@@ -6,6 +6,7 @@
 #include "stubs.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 enum { CALLERS = 16, FUNCTIONS = 12, ROUNDS = 10 };
@@ -16,14 +17,27 @@ struct maker {
     int value;
     int fails;         /* the code that it fails with; 0: succeeds */
     const void *calls; /* calls this int function first, and adds its result */
+    int raises;        /* a signal, or 0; */
+    int handled;       /* how many have been handled behind that */
     struct tn_tracker *owner;
     _Atomic int made;
 };
+
+static volatile sig_atomic_t handled;
+
+static void handle(int number)
+{
+    (void)number;
+    handled++;
+}
 
 static int make(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
     struct maker *m = context;
     m->made++;
+    if (m->raises)
+        raise(m->raises);
+    m->handled = handled;
     int more = m->calls ? call_int(m->calls, 0) : 0;
     if (m->fails) {
         snprintf(err->text, sizeof err->text, "no way to make it");
@@ -208,12 +222,43 @@ static void threads_make_functions(void **state)
     (void)state;
 }
 
+/* ... if the session says so; what the caller blocks stays blocked. */
+static void signals_wait_for_first_calls(void **state)
+{
+    static const struct {
+        uint64_t flags;
+        int raises, meanwhile;
+    } cases[] = {{0, SIGUSR1, 1}, {TN_SESSION_DEFER_SIGNALS, SIGUSR1, 0}, {TN_SESSION_DEFER_SIGNALS, SIGFPE, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sigset_t blocked, after;
+        struct stubs s = open_stubs(
+            &(struct tn_session_options){.size = sizeof(struct tn_session_options), .flags = cases[i].flags});
+        struct maker m = {.name = "f", .value = 7, .raises = cases[i].raises};
+        promise(s.bodies, &m);
+        void *f = define_lazy(&s, "f");
+        sigemptyset(&blocked);
+        sigaddset(&blocked, SIGUSR2);
+        pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+        handled = 0;
+        signal(m.raises, handle);
+        assert_int_equal(call_int(f, 0), 7);
+        assert_int_equal(m.handled, cases[i].meanwhile);
+        assert_int_equal(handled, 1);
+        signal(m.raises, SIG_DFL);
+        pthread_sigmask(SIG_UNBLOCK, &blocked, &after);
+        assert_true(sigismember(&after, SIGUSR2));
+        assert_false(sigismember(&after, SIGUSR1));
+        close_stubs(&s);
+    }
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(made_at_the_first_call), cmocka_unit_test(a_failure_lasts_until_the_promise_is_removed),
         cmocka_unit_test(a_cycle_is_a_failure),   cmocka_unit_test(a_redirection_wins_over_a_failure),
-        cmocka_unit_test(threads_make_functions),
+        cmocka_unit_test(threads_make_functions), cmocka_unit_test(signals_wait_for_first_calls),
     };
     return cmocka_run_group_tests_name("link/lazy_materializers", tests, NULL, NULL);
 }
