@@ -276,10 +276,8 @@ static void run_finalizers(void *unused)
 
 static void start(void)
 {
-    const struct tn_session_options own = {.size = sizeof own,
-                                           .threads = settings.threads,
-                                           .on_error = on_error,
-                                           .flags = TN_SESSION_DEFER_SIGNALS};
+    const struct tn_session_options own = {
+        .size = sizeof own, .threads = settings.threads, .on_error = on_error, .flags = TN_SESSION_DEFER_SIGNALS};
     check("tn_session_create", tn_session_create(&own, &client.session, &client.err));
     const struct tn_jit_options options = {.size = sizeof options,
                                            .session = client.session,
