@@ -150,7 +150,8 @@ int tn__os_watch_accesses(void (*watch)(const struct tn__os_access *access));
 int tn__os_give_signal_stack(size_t room, uint64_t *address, size_t *size);
 void tn__os_take_signal_stack(void); /* does not release it */
 
-/* Signals of the calling thread wait, but those that an instruction causes; and are delivered, as its mask was before. */
+/* Signals of the calling thread wait, but for those that an instruction causes; and are delivered, as its mask was
+ * before. */
 void tn__os_defer_signals(void);
 void tn__os_deliver_signals(void);
 bool tn__os_signals_are_deferred(void);
