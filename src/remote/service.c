@@ -199,8 +199,10 @@ static int greet(struct server *s, const struct tn__frame *frame, struct tn_erro
     struct tn_buffer identity = {0};
     const struct tn_compiler *compiler = &s->service->compiler;
     int code = compiler->identify ? compiler->identify(compiler->context, &identity, err) : TN_ENOTSUP;
-    if (code && code != TN_ENOTSUP)
+    if (code && code != TN_ENOTSUP) {
+        respond_with(s, frame, code, err);
         return code;
+    }
     tn__put_outcome(&response, 0, NULL);
     tn__put_number(&response, TN__PROTOCOL_HIGHEST);
     tn__put_text(&response, tn_cpu_arch_name(tn_cpu_arch_host()));
@@ -215,6 +217,7 @@ static int greet(struct server *s, const struct tn__frame *frame, struct tn_erro
     return respond(s, frame, &response) ? 0 : tn__fail(err, TN_EREMOTE, "the client is gone");
 }
 
+/* The client is told the text of an error, which may not be NULL here. */
 static int shake_hands(struct server *s, struct tn_error *err)
 {
     struct tn__frame frame;
@@ -264,7 +267,10 @@ static int answer_all(struct server *s, struct tn_error *err)
 
 static int serve_connection(struct server *s, struct tn_error *err)
 {
-    int code = shake_hands(s, err);
+    struct tn_error error = {0};
+    int code = shake_hands(s, &error);
+    if (code && err)
+        *err = error;
     if (code)
         return code;
     s->spare_socket = -1;

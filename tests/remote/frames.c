@@ -52,6 +52,18 @@ int __wrap_tn__os_send(int fd, const void *bytes, size_t size, int passed, uint6
     return error;
 }
 
+/* A server is told what is wrong in frames, and ends by itself or is killed, but never crashes; workers may. */
+enum tn__os_end __real_tn__os_end_child(struct tn__os_child *child, uint64_t until, int *number);
+enum tn__os_end __wrap_tn__os_end_child(struct tn__os_child *child, uint64_t until, int *number);
+
+enum tn__os_end __wrap_tn__os_end_child(struct tn__os_child *child, uint64_t until, int *number)
+{
+    enum tn__os_end end = __real_tn__os_end_child(child, until, number);
+    if (getpid() == client && end == TN__OS_SIGNALLED)
+        assert_int_equal(*number, SIGKILL);
+    return end;
+}
+
 enum { SHORT_NS = 30000000, STRIDE = 3 };
 static uint64_t usual_ns;
 
@@ -132,6 +144,40 @@ static void servers_are_wrong(void **state)
 {
     (void)state;
     change_each_byte(true, FLIP);
+}
+
+/* The server says what it does not like, also if its caller does not want to know. */
+static void greetings_are_refused(void **state)
+{
+    (void)state;
+    static const uint64_t versions[] = {0x65746f6d65526e54 /* "TnRemote" */, 7, 9};
+    struct tn__message hello = TN__MESSAGE;
+    struct tn__frame response;
+    char address[20];
+    bool is_end;
+    int pair[2], status;
+    assert_int_equal(tn__os_socket_pair(pair), 0);
+    pid_t child = fork();
+    if (!child) {
+        snprintf(address, sizeof address, "fd:%d", pair[1]);
+        const struct tn_serve_options options = {.size = sizeof options, .address = address};
+        _exit(fake_serve(&options, NULL) == TN_EREMOTE ? 7 : 1);
+    }
+    close(pair[1]);
+    tn__put_bytes(&hello, versions, sizeof versions);
+    tn__put_text(&hello, "some architecture");
+    for (int limits = 0; limits < 3; limits++)
+        tn__put_number(&hello, 0);
+    assert_int_equal(tn__wire_send(pair[0], 1 /* HELLO */, 0, 1, &hello, tn__prompt_end(), NULL), 0);
+    assert_int_equal(tn__wire_receive(pair[0], &response, &is_end, tn__prompt_end(), NULL), 0);
+    struct tn__body body = tn__frame_body(&response);
+    assert_int_equal(tn__get_number(&body), -TN_EREMOTE);
+    assert_string_equal(tn__get_text(&body), "the client speaks versions 7 to 9, the server 1 to 1");
+    tn__frame_free(&response);
+    tn__message_free(&hello);
+    close(pair[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
 /* ---- requests to the system ---- */
@@ -237,9 +283,11 @@ static void workers_are_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clients_are_cut),    cmocka_unit_test(servers_are_cut),    cmocka_unit_test(clients_are_wrong),
-        cmocka_unit_test(servers_are_wrong),  cmocka_unit_test(the_system_refuses), cmocka_unit_test(memory_is_out),
-        cmocka_unit_test(servers_are_killed), cmocka_unit_test(workers_are_killed),
+        cmocka_unit_test(clients_are_cut),       cmocka_unit_test(servers_are_cut),
+        cmocka_unit_test(clients_are_wrong),     cmocka_unit_test(servers_are_wrong),
+        cmocka_unit_test(the_system_refuses),    cmocka_unit_test(memory_is_out),
+        cmocka_unit_test(servers_are_killed),    cmocka_unit_test(workers_are_killed),
+        cmocka_unit_test(greetings_are_refused),
     };
     const struct CMUnitTest with_threads[] = {cmocka_unit_test(servers_are_killed),
                                               cmocka_unit_test(workers_are_killed)};
