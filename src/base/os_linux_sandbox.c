@@ -5,6 +5,7 @@
  * of another architecture or of x32, end the process. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,8 +37,9 @@ static const uint32_t END_PROCESS = 0x80000000, REFUSE = 0x00050000 /* with an e
 enum what {
     ALLOW,
     KILL,
-    IF_OWN,  /* the first argument is this process */
-    IF_READS /* the third argument is NULL: nothing is set */
+    IF_OWN,    /* the first argument is this process */
+    IF_READS,  /* the third argument is NULL: nothing is set */
+    IF_COMMAND /* the second argument is one of `commands` */
 };
 
 static const struct row {
@@ -63,7 +65,7 @@ static const struct row {
     {SYS_writev, ALLOW},
     {SYS_close, ALLOW},
     {SYS_fstat, ALLOW},
-    {SYS_fcntl, ALLOW},
+    {SYS_fcntl, IF_COMMAND},
     {SYS_ftruncate, ALLOW},
     {SYS_lseek, ALLOW},
     {SYS_memfd_create, ALLOW},
@@ -106,10 +108,13 @@ static const struct row {
     {SYS_chroot, KILL},
 };
 
-enum { ROW_MOST = 7 }; /* instructions for a row */
+/* Of fcntl. Others have the kernel send signals, and to processes that kill(2) could not reach from here. */
+static const uint32_t commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS};
+
+enum { ROW_MOST = 7 }; /* instructions for a row, without those for commands */
 
 struct program {
-    struct instruction code[16 + ROW_MOST * TN_COUNT(rows)];
+    struct instruction code[16 + ROW_MOST * TN_COUNT(rows) + 2 * TN_COUNT(commands)];
     unsigned short size;
 };
 
@@ -134,12 +139,28 @@ static size_t argument(unsigned number, unsigned half)
     return offsetof(struct call_data, arguments) + 8 * number + 4 * half;
 }
 
+/* The kernel looks at the low half only. */
+static void add_commands(struct program *p, int call)
+{
+    add(p, JUMP_EQUAL, (uint32_t)call, 0, 2 + 2 * TN_COUNT(commands));
+    load(p, argument(1, 0));
+    for (size_t i = 0; i < TN_COUNT(commands); i++) {
+        add(p, JUMP_EQUAL, commands[i], 0, 1);
+        answer(p, GRANT);
+    }
+    answer(p, REFUSE | EPERM);
+}
+
 /* The number of the call is loaded; behind these instructions it need not be. */
 static void add_row(struct program *p, const struct row *row)
 {
     if (row->what == ALLOW || row->what == KILL) {
         add(p, JUMP_EQUAL, (uint32_t)row->call, 0, 1);
         answer(p, row->what == ALLOW ? GRANT : END_PROCESS);
+        return;
+    }
+    if (row->what == IF_COMMAND) {
+        add_commands(p, row->call);
         return;
     }
     unsigned number = row->what == IF_OWN ? 0 : 2;

@@ -160,7 +160,7 @@ static void memory_is_limited(void **state)
 static void workers_are_confined(void **state)
 {
     (void)state;
-    static const char *const words[] = {"file", "socket", "fork"};
+    static const char *const words[] = {"file", "socket", "fork", "owner", "signal", "async"};
     if (fake_is_sanitized)
         skip();
     struct tn_compiler *server = start(NULL);

@@ -5,10 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/os.h"
 
 struct opened {
     char word[16];
@@ -102,6 +105,12 @@ static int try(const struct opened *o)
         socket(AF_INET, SOCK_STREAM, 0);
     if (is(o, "fork") && fork() == 0)
         _exit(0);
+    if (is(o, "owner")) /* whom the kernel sends a signal when something comes */
+        fcntl(TN__OS_CHILD_SOCKET, F_SETOWN, getppid());
+    if (is(o, "signal"))
+        fcntl(TN__OS_CHILD_SOCKET, F_SETSIG, SIGKILL);
+    if (is(o, "async"))
+        fcntl(TN__OS_CHILD_SOCKET, F_SETFL, O_ASYNC);
     if (is(o, "exec"))
         execve("/bin/true", arguments, arguments);
     return errno;

@@ -24,7 +24,8 @@
  *     opencrash                      crashes when it is opened
  *     refuse                         is an error when it is opened
  *     large                          has an object of 1 MiB
- *     file, socket, fork, exec       the object is the number of the error
+ *     file, socket, fork, exec, owner, signal, async
+ *                                    the object is the number of the error
  */
 extern const struct tn_compiler fake;
 int fake_serve(const struct tn_serve_options *options, struct tn_error *err);
