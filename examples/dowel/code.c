@@ -3,7 +3,7 @@
 /* What becomes which instructions. Strings, arrays, structs and closures are objects of the collected heap; references
  * to them are pointers in address space 10 (doc/IR.md of Tenon). All that an object holds takes words of 8 bytes:
  *
- *     string    length, bytes, a 0          array      length, elements
+ *     string    length + 1, bytes, a 0      array      length, elements
  *     struct    its fields                  closure    the address of its code, copies of variables */
 
 #include <stdio.h>
@@ -336,9 +336,11 @@ LLVMValueRef new_text(struct compiler *c, const char *bytes, size_t length)
     return call_runtime(c, "dowel_text", reference_type(c), arguments, 2);
 }
 
-LLVMValueRef length_of(struct compiler *c, LLVMValueRef object)
+/* The 0 behind a string is an element for the collector, and none for programs. */
+LLVMValueRef length_of(struct compiler *c, struct value object)
 {
-    return load(c, simple_type(c, I64), word_of(c, object, 0)).ir;
+    LLVMValueRef count = load(c, simple_type(c, I64), word_of(c, object.ir, 0)).ir;
+    return object.type->kind == TEXT ? LLVMBuildSub(c->code->builder, count, whole(c, 1), "") : count;
 }
 
 /* All elements are the first one. */
@@ -356,19 +358,19 @@ LLVMValueRef new_array(struct compiler *c, LLVMValueRef length, struct value fir
     return call_runtime(c, name, reference_type(c), arguments, 2);
 }
 
-/* Throws if there is no such element. `size` is that of an element. */
-LLVMValueRef element_place(struct compiler *c, LLVMValueRef array, LLVMValueRef index, int size)
+/* Throws if there is no such element. */
+LLVMValueRef element_place(struct compiler *c, struct value object, LLVMValueRef index)
 {
     LLVMBuilderRef b = c->code->builder;
     LLVMBasicBlockRef good = new_block(c), bad = new_block(c);
-    LLVMValueRef length = length_of(c, array);
+    LLVMValueRef length = length_of(c, object);
     branch(c, LLVMBuildICmp(b, LLVMIntULT, index, length, ""), good, bad);
     go_on_in(c, bad);
     LLVMValueRef arguments[] = {index, length};
     throw_text(c, call_runtime(c, "dowel_bad_index", reference_type(c), arguments, 2));
     go_on_in(c, good);
-    LLVMValueRef offset = LLVMBuildMul(b, index, whole(c, size), "");
-    return byte_of(c, array, LLVMBuildAdd(b, offset, whole(c, WORD_SIZE), ""));
+    LLVMValueRef offset = LLVMBuildMul(b, index, whole(c, object.type->kind == TEXT ? 1 : WORD_SIZE), "");
+    return byte_of(c, object.ir, LLVMBuildAdd(b, offset, whole(c, WORD_SIZE), ""));
 }
 
 struct value text_of(struct compiler *c, struct value value)

@@ -213,8 +213,8 @@ LLVMValueRef allocate(struct compiler *c, const char *type_name, int words);
 LLVMValueRef word_of(struct compiler *c, LLVMValueRef object, int word);
 LLVMValueRef new_text(struct compiler *c, const char *bytes, size_t length);
 LLVMValueRef new_array(struct compiler *c, LLVMValueRef length, struct value first);
-LLVMValueRef element_place(struct compiler *c, LLVMValueRef array, LLVMValueRef index, int size);
-LLVMValueRef length_of(struct compiler *c, LLVMValueRef object);
+LLVMValueRef length_of(struct compiler *c, struct value object); /* an array or a string */
+LLVMValueRef element_place(struct compiler *c, struct value object, LLVMValueRef index);
 struct value text_of(struct compiler *c, struct value value);
 
 void throw_text(struct compiler *c, LLVMValueRef text);

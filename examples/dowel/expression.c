@@ -118,7 +118,7 @@ static struct value call_len(struct compiler *c)
     struct value value = expression(c);
     if (value.type->kind != TEXT && value.type->kind != ARRAY)
         fail_at(c, token, keep_text(c, "%s has no length", value.type->name));
-    return value_of(simple_type(c, I64), length_of(c, value.ir));
+    return value_of(simple_type(c, I64), length_of(c, value));
 }
 
 static struct value call_array(struct compiler *c)
@@ -353,11 +353,11 @@ static struct value element(struct compiler *c, struct value object)
     LLVMValueRef index = expression_of(c, simple_type(c, I64));
     expect(c, "]");
     if (object.type->kind == ARRAY)
-        return load(c, object.type->result, element_place(c, object.ir, index, sizeof(int64_t)));
+        return load(c, object.type->result, element_place(c, object, index));
     if (object.type->kind != TEXT)
         fail(c, "%s has no elements", object.type->name);
     LLVMTypeRef byte = LLVMInt8TypeInContext(c->llvm);
-    LLVMValueRef value = LLVMBuildLoad2(c->code->builder, byte, element_place(c, object.ir, index, 1), "");
+    LLVMValueRef value = LLVMBuildLoad2(c->code->builder, byte, element_place(c, object, index), "");
     const struct type *type = simple_type(c, I64);
     return value_of(type, LLVMBuildZExt(c->code->builder, value, ir_type(c, type), ""));
 }

@@ -9,6 +9,8 @@
 
 #include <tenon_managed.h>
 
+/* Behind the bytes is a 0, for C functions. The collector moves and saves as many items as `length` says, so the 0 is one
+ * of them. */
 struct text {
     size_t length;
     char items[];
@@ -29,13 +31,17 @@ TN_ARRAY_OF_REFERENCES(struct references, items);
 
 /* ---- strings ---- */
 
-/* Behind the bytes is a 0, for C functions; it is not counted. */
 static struct text tn_ref *new_text(size_t length)
 {
     struct text tn_ref *text = tn_new_array(struct text, items, length + 1);
-    text->length = length;
     text->items[length] = 0;
     return text;
+}
+
+/* Without the 0. */
+static size_t length_of(struct text tn_ref *text)
+{
+    return text->length - 1;
 }
 
 struct text tn_ref *dowel_text(const char *bytes, size_t length)
@@ -72,11 +78,12 @@ struct text tn_ref *dowel_text_of_bool(_Bool value)
 
 struct text tn_ref *dowel_join(struct text tn_ref *a, struct text tn_ref *b)
 {
-    struct text tn_ref *both = new_text(a->length + b->length);
-    for (size_t i = 0; i < a->length; i++)
+    size_t length = length_of(a);
+    struct text tn_ref *both = new_text(length + length_of(b));
+    for (size_t i = 0; i < length; i++)
         both->items[i] = a->items[i];
-    for (size_t i = 0; i < b->length; i++)
-        both->items[a->length + i] = b->items[i];
+    for (size_t i = 0; i < length_of(b); i++)
+        both->items[length + i] = b->items[i];
     return both;
 }
 
@@ -84,9 +91,9 @@ struct text tn_ref *dowel_join(struct text tn_ref *a, struct text tn_ref *b)
 struct text tn_ref *dowel_sub(struct text tn_ref *text, long from, long to)
 {
     from = from < 0 ? 0 : from;
-    to = to > (long)text->length ? (long)text->length : to;
+    to = to > (long)length_of(text) ? (long)length_of(text) : to;
     struct text tn_ref *part = new_text(from < to ? (size_t)(to - from) : 0);
-    for (size_t i = 0; i < part->length; i++)
+    for (size_t i = 0; i < length_of(part); i++)
         part->items[i] = text->items[(size_t)from + i];
     return part;
 }

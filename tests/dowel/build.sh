@@ -24,6 +24,8 @@ let n = 42
 let half = 0.5
 let yes = true
 let s = "kept"
+let eight = "12345678"
+let sixteen = [eight + eight]
 let a = [1, 2, 3]
 let empty: tree = null
 let add = fn(x: i64): i64 { return x + len(s) }
@@ -37,6 +39,9 @@ fn main() {
     t.left = make(3, 5)
     for i in 0..1000 { make(5, i) }
     print(sum(t))
+    print(eight + " " + text(len(eight)))
+    print(eight)
+    print(sixteen[0])
     print(a[3])
 }
 END
@@ -46,7 +51,10 @@ expected="523776 42 0.5 true kept
 true
 7
 305691
-$work/heap.dowel:28: there is no element 3 of 3"
+12345678 8
+12345678
+1234567812345678
+$work/heap.dowel:33: there is no element 3 of 3"
 answers "the executable has its heap" "$expected" "$work/heap"
 answers "under stress too" "$expected" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$work/heap"
 answers "where there is nothing else" "$expected" env -i "$work/heap"
