@@ -142,10 +142,10 @@ static LLVMValueRef declared(struct compiler *c, const char *name, LLVMTypeRef t
     return function ? function : LLVMAddFunction(c->module.ir, name, type);
 }
 
-/* `main` is the name of what an executable begins with (build.c). */
-static const char *symbol_of(const char *function)
+/* Apart from the names of C: for LLVM a function `floor` is that of libm, and the runtime calls `printf`. */
+const char *symbol_of(struct compiler *c, const char *function)
 {
-    return strcmp(function, "main") == 0 ? "dowel.main" : function;
+    return keep_text(c, SYMBOL_PREFIX "%s", function);
 }
 
 struct code *begin_function(struct compiler *c, const char *name, const struct type *type, bool is_closure)
@@ -155,7 +155,7 @@ struct code *begin_function(struct compiler *c, const char *name, const struct t
     code->outer = c->code;
     code->result = type->result;
     code->is_volatile = has_try(c->at);
-    code->function = declared(c, symbol_of(name), ir);
+    code->function = declared(c, symbol_of(c, name), ir);
     code->builder = LLVMCreateBuilderInContext(c->llvm);
     code->entry = LLVMCreateBuilderInContext(c->llvm);
     code->scope = debug_scope(c, code, name);
@@ -278,7 +278,7 @@ LLVMValueRef call_function(struct compiler *c, const struct function *function, 
         else if (type->fields[i].type->kind == C_INT)
             arguments[i] = LLVMBuildTrunc(c->code->builder, arguments[i], LLVMInt32TypeInContext(c->llvm), "");
     LLVMTypeRef ir = ir_function_type(c, type, false, function->is_c);
-    LLVMValueRef called = declared(c, symbol_of(function->name), ir);
+    LLVMValueRef called = declared(c, function->is_c ? function->name : symbol_of(c, function->name), ir);
     if (!function->is_c)
         LLVMAddAttributeAtIndex(called, LLVMAttributeFunctionIndex, stays_managed(c));
     LLVMValueRef result = LLVMBuildCall2(c->code->builder, ir, called, arguments, (unsigned)type->count, "");

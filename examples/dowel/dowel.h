@@ -190,6 +190,8 @@ void end_module(struct compiler *c, const char *name, enum pending_kind kind, st
 void define_object_type(struct compiler *c, const char *name, const struct type *const *words, int count);
 void define_global(struct compiler *c, struct variable *global);
 
+#define SYMBOL_PREFIX "dowel."
+const char *symbol_of(struct compiler *c, const char *function); /* that is not C's */
 struct code *begin_function(struct compiler *c, const char *name, const struct type *type, bool is_closure);
 void end_function(struct compiler *c);
 LLVMBasicBlockRef new_block(struct compiler *c);
@@ -228,6 +230,7 @@ struct value expression(struct compiler *c);
 LLVMValueRef expression_of(struct compiler *c, const struct type *type);
 struct variable *find_local(struct compiler *c, struct code *code, const char *name);
 const struct function *find_function(struct compiler *c, const char *name);
+bool is_builtin(const char *name);       /* a function that every program has */
 bool has_try(const struct token *token); /* up to the end of the block that begins there */
 void block(struct compiler *c);
 

@@ -162,6 +162,19 @@ static const struct builtin {
 } builtins[] = {{"print", call_print}, {"text", call_text}, {"len", call_len},      {"array", call_array},
                 {"sub", call_sub},     {"i64", call_i64},   {"double", call_double}};
 
+static const struct builtin *find_builtin(const char *name)
+{
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (strcmp(builtins[i].name, name) == 0)
+            return &builtins[i];
+    return NULL;
+}
+
+bool is_builtin(const char *name)
+{
+    return find_builtin(name) != NULL;
+}
+
 static struct value call_closure_value(struct compiler *c, struct value closure)
 {
     LLVMValueRef values[MOST + 1];
@@ -179,12 +192,12 @@ static struct value call_name(struct compiler *c, const char *name)
     LLVMValueRef values[MOST];
     const struct token *token = c->at - 1;
     expect(c, "(");
-    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
-        if (strcmp(builtins[i].name, name) == 0) {
-            struct value result = builtins[i].call(c);
-            expect(c, ")");
-            return result;
-        }
+    const struct builtin *builtin = find_builtin(name);
+    if (builtin) {
+        struct value result = builtin->call(c);
+        expect(c, ")");
+        return result;
+    }
     const struct function *function = find_function(c, name);
     const struct type *type = find_type(c, name);
     if (!function && type && type->kind == STRUCT)

@@ -73,6 +73,13 @@ static void corrupt(void *context, const char *what)
     abort();
 }
 
+/* A function as programs call it. */
+static const char *plain(const char *symbol)
+{
+    size_t length = strlen(SYMBOL_PREFIX);
+    return strncmp(symbol, SYMBOL_PREFIX, length) == 0 ? symbol + length : symbol;
+}
+
 /* In a signal handler. */
 static void stack_overflow(void *context, const struct tn_stack_overflow *overflow)
 {
@@ -81,7 +88,7 @@ static void stack_overflow(void *context, const struct tn_stack_overflow *overfl
     char text[200];
     bool found = tn_symbolize(tn_jit_session(context), overflow->code, &place, &err) == 0 && place.function;
     int length = snprintf(text, sizeof text, "dowel: the stack is full in '%.100s', with %llu functions on it\n",
-                          found ? place.function : "?", (unsigned long long)overflow->depth);
+                          found ? plain(place.function) : "?", (unsigned long long)overflow->depth);
     if (write(2, text, (size_t)length) < 0)
         _exit(1);
     _exit(1);
@@ -227,23 +234,39 @@ bool run_text(struct session *s, const char *file, const char *text)
 
 /* ---- what a prompt shows ---- */
 
+/* With functions as programs call them. */
+static void print_plain(FILE *out, const char *text, size_t size)
+{
+    size_t length = strlen(SYMBOL_PREFIX);
+    for (const char *found; size && (found = memmem(text, size, SYMBOL_PREFIX, length)); text = found + length) {
+        fwrite(text, 1, (size_t)(found - text), out);
+        size -= (size_t)(found - text) + length;
+    }
+    fwrite(text, 1, size, out);
+}
+
 void show_code(struct session *s, const char *function, enum tn_emit emit)
 {
+    char symbol[1024];
     const struct tn_jit_view_options options = {
         .size = sizeof options, .emit = emit, .no_debug_info = 1, .unoptimized = 0};
     struct tn_buffer text = {0};
     struct tn_error err;
-    if (tn_jit_view(s->jit, NULL, function, &options, &text, &err))
-        report(NULL, &err);
-    else
-        fwrite(text.data, 1, text.size, stdout);
+    snprintf(symbol, sizeof symbol, SYMBOL_PREFIX "%s", function);
+    if (tn_jit_view(s->jit, NULL, symbol, &options, &text, &err)) {
+        fputs("dowel: ", stderr);
+        print_plain(stderr, err.text, strlen(err.text));
+        fputs("\n", stderr);
+    } else {
+        print_plain(stdout, text.data, text.size);
+    }
     tn_buffer_free(&text);
 }
 
 static int show_tier(void *name, const struct tn_jit_function *function)
 {
-    if (strcmp(function->name, name) == 0)
-        printf("%s: tier %d (-O%d), at least %llu calls\n", function->name, function->tier, function->opt_level,
+    if (strcmp(plain(function->name), name) == 0)
+        printf("%s: tier %d (-O%d), at least %llu calls\n", plain(function->name), function->tier, function->opt_level,
                (unsigned long long)function->calls);
     return 0;
 }

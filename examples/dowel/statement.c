@@ -251,6 +251,8 @@ static void declare_function(struct compiler *c, bool is_c)
     *function = (struct function){take_name(c), take_signature(c), is_c, c->functions};
     c->is_c = false;
     const struct function *before = find_function(c, function->name);
+    if (is_builtin(function->name))
+        fail_at(c, token, keep_text(c, "every program has '%s'", function->name));
     if (before && before->type->name != function->type->name)
         fail_at(c, token, keep_text(c, "'%s' is %s: its callers would not fit", before->name, before->type->name));
     if (before && !c->shows_values)
@@ -338,7 +340,7 @@ static void define_line(struct compiler *c)
         LLVMBuildRet(code->builder, whole(c, 0));
     }
     end_function(c);
-    end_module(c, name, RUNS, around);
+    end_module(c, symbol_of(c, name), RUNS, around);
 }
 
 /* What a text defines is known in all of it: structs first, which signatures name. */
