@@ -109,16 +109,17 @@ void tn__mv_find_signatures(LLVMModuleRef ref, const char *const *signatures, si
             names[i] = found.lookup(signatures[i]);
 }
 
-/* What the module's assembly may name: each of its words, were it in a comment. */
+/* What the module's assembly may name: each of its words, were it in a comment; also behind the $ of an immediate. */
 static void add_named_by_assembly(const Module &module, SmallSetVector<const Value *, 32> &kept)
 {
     static const char in_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
     StringRef text = module.getModuleInlineAsm();
     for (size_t at = 0; (at = text.find_first_of(in_names, at)) != StringRef::npos;) {
         size_t end = text.find_first_not_of(in_names, at);
-        const GlobalValue *global = module.getNamedValue(text.slice(at, end));
-        if (global && tn__is_defined(*global))
-            kept.insert(global);
+        StringRef word = text.slice(at, end);
+        for (StringRef name : {word, word.ltrim('$')})
+            if (const GlobalValue *global = module.getNamedValue(name); global && tn__is_defined(*global))
+                kept.insert(global);
         at = end;
     }
 }
