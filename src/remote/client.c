@@ -345,9 +345,8 @@ static int check(void *context, const struct tn_compile_options *options, struct
 static void close_module(void *context)
 {
     struct module *module = context;
-    if (tn__remote_check(module->server, NULL) && module->server->process != tn__os_process_id())
-        tn__list_init(&module->homes); /* the parent's */
-    tn__remote_leave(module->server, &module->homes);
+    if (tn__remote_is_own(module->server))
+        tn__remote_leave(module->server, &module->homes);
     if (module->fallback)
         module->server->fallback.close(module->fallback);
     if (module->file >= 0)
@@ -477,13 +476,18 @@ static bool has_other_threads(void)
 static void free_server(struct tn__remote_server *server)
 {
     int number;
+    bool is_own = tn__remote_is_own(server);
     tn__remote_close(server);
-    if (server->child.id && server->process == tn__os_process_id())
+    if (server->child.id && is_own)
         tn__os_end_child(&server->child, tn__prompt_end(), &number);
+    if (is_own) { /* in a child of a fork, threads that are not there may hold them and wait for them */
+        tn__mutex_destroy(&server->control_lock);
+        tn__mutex_destroy(&server->lock);
+        pthread_cond_destroy(&server->changed);
+    }
+    if (server->child.watch >= 0)
+        tn__os_close(server->child.watch);
     tn__free(NULL, server->identity);
-    tn__mutex_destroy(&server->control_lock);
-    tn__mutex_destroy(&server->lock);
-    pthread_cond_destroy(&server->changed);
     tn__free(NULL, server);
 }
 

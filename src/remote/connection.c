@@ -47,9 +47,14 @@ static int control(struct tn__remote_server *server, enum tn__frame_type type, s
     return code;
 }
 
+bool tn__remote_is_own(const struct tn__remote_server *server)
+{
+    return server->process == tn__os_process_id();
+}
+
 int tn__remote_check(const struct tn__remote_server *server, struct tn_error *err)
 {
-    if (server->process != tn__os_process_id())
+    if (!tn__remote_is_own(server))
         return tn__fail(err, TN_EREMOTE, "the compile server is the parent process's");
     if (__atomic_load_n(&server->is_broken, __ATOMIC_ACQUIRE))
         return tn__fail(err, TN_EREMOTE, "the compile server is gone, or broke the protocol");
@@ -330,7 +335,8 @@ void tn__remote_leave(struct tn__remote_server *server, struct tn__list *homes)
 void tn__remote_close(struct tn__remote_server *server)
 {
     for (TN_EACH_TO_REMOVE(struct tn__remote_worker, worker, &server->workers, listed)) {
-        forget_homes(worker);
+        for (TN_EACH_TO_REMOVE(struct tn__remote_home, home, &worker->homes, in_worker))
+            tn__free(NULL, home); /* a child's of a fork, whose modules are gone */
         tn__list_remove(&worker->listed);
         free_worker(worker);
     }

@@ -63,6 +63,9 @@ struct tn__remote_end {
 
 /* Says hello. TN_EREMOTE, TN_ENOMEM. */
 int tn__remote_greet(struct tn__remote_server *server, struct tn_error *err);
+/* False: this is a child of the process that has the connection. Any thread may have been anywhere at the fork, so no
+ * lock is taken there, and homes are left where they are until tn__remote_close. */
+bool tn__remote_is_own(const struct tn__remote_server *server);
 /* TN_EREMOTE: the server is gone, or the process is a child of the one that has the connection. */
 int tn__remote_check(const struct tn__remote_server *server, struct tn_error *err);
 

@@ -260,21 +260,36 @@ static void the_host_may_reap(void **state)
     expect_left(before);
 }
 
+static void *open_plain(const struct tn_compiler *server)
+{
+    static const unsigned char digest[32];
+    static const struct tn_compile_observer observer = {.size = sizeof observer};
+    static const struct tn_compile_options options = {.size = sizeof options, .observer = &observer};
+    const struct tn_ir ir = {.size = sizeof ir, .name = "m", .bytes = "plain", .length = 5, .digest = digest};
+    const struct tn_module_description *description;
+    void *module;
+    assert_int_equal(server->open(server->context, &ir, &options, &module, &description, NULL), 0);
+    return module;
+}
+
 static void children_have_no_server(void **state)
 {
     (void)state;
     struct tn_compiler *server = start(NULL);
     struct tn_buffer object;
     int status;
+    void *module = open_plain(server);
     pid_t child = fork();
     if (!child) {
         int code = compile(server, "plain", &object, NULL);
+        server->close(module);
         tn_compile_server_stop(server);
         _exit(code != TN_EREMOTE);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     expect_object(server, "plain");
+    server->close(module);
     tn_compile_server_stop(server);
 }
 
