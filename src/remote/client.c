@@ -210,7 +210,8 @@ static int report_crash(const struct call *c, const struct tn__remote_end *end, 
                     name_of_signal(end->number));
 }
 
-/* After a worker did not answer as it should; `code` and *err say how. *again: a new one may do better. */
+/* After a worker did not answer as it should; `code` and *err say how. *again: a new one may do better. TN_EREMOTE only
+ * if the server is gone: what a worker did with the request must not be tried in this process. */
 static int take_failure(struct call *c, struct tn__remote_worker *worker, struct tn__remote_end *how, int code,
                         bool is_first, bool *again, struct tn_error *err)
 {
@@ -229,15 +230,18 @@ static int take_failure(struct call *c, struct tn__remote_worker *worker, struct
         return tn__fail(err, TN_EFATAL, "%s: it took longer than %llu ms", c->name,
                         (unsigned long long)(c->server->deadline_ns / 1000000));
     }
-    if (how->end == TN__OS_EXITED && how->number)
-        return tn__fail(err, TN_EREMOTE, "the compile server cannot confine its workers: error %d", how->number);
     tn__count(&c->server->counters.crashed, 1);
     if (is_first) {
         tn__count(&c->server->counters.retried, 1);
         *again = true;
         return code;
     }
-    return how->is_gone && how->end != TN__OS_EXITED ? report_crash(c, how, err) : code;
+    if (how->is_gone && how->end != TN__OS_EXITED)
+        return report_crash(c, how, err);
+    struct tn_error wrong = *err;
+    tn__fail(err, TN_EFATAL, "%s: the compiler has failed twice: ", c->name);
+    tn__append_text(err, wrong.text);
+    return TN_EFATAL;
 }
 
 static int attempt(struct call *c, bool is_first, bool *again, struct tn_error *err)
@@ -247,7 +251,7 @@ static int attempt(struct call *c, bool is_first, bool *again, struct tn_error *
     struct tn__remote_end how = {TN__OS_UNKNOWN};
     int outcome = 0;
     *again = false;
-    int code = tn__remote_take(c->server, c->module ? &c->module->homes : NULL, &worker, &home, err);
+    int code = tn__remote_take(c->server, c->module ? &c->module->homes : NULL, !is_first, &worker, &home, err);
     if (code)
         return code;
     code = send_to(c, worker, home, &outcome, &how, err);
@@ -394,10 +398,15 @@ static int open_remotely(struct module *module, struct tn_error *err)
     int code = call(&c, err);
     if (code)
         return code;
-    module->described = c.out;
-    if (!tn__description_read(c.out.data, c.out.size, &module->tables, &module->description, NULL))
+    code = tn__description_read(c.out.data, c.out.size, &module->tables, &module->description, NULL);
+    if (!code) {
+        module->described = c.out;
         return 0;
-    return tn__fail(err, TN_EREMOTE, "%s: the compile server broke the protocol: no description", module->ir.name);
+    }
+    tn_buffer_free(&c.out);
+    if (code == TN_ENOMEM)
+        return tn__no_memory(err, module->ir.name);
+    return tn__fail(err, TN_EFATAL, "%s: the compile server broke the protocol: no description", module->ir.name);
 }
 
 static int open_module(void *context, const struct tn_ir *ir, const struct tn_compile_options *options, void **out,

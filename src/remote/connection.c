@@ -179,17 +179,33 @@ static struct tn__remote_worker *find_idle(struct tn__remote_server *server, con
     return NULL;
 }
 
-int tn__remote_take(struct tn__remote_server *server, const struct tn__list *homes, struct tn__remote_worker **out,
-                    struct tn__remote_home **home, struct tn_error *err)
+/* With the lock: ends an idle worker, or waits until something changes. */
+static void make_room(struct tn__remote_server *server)
+{
+    struct tn__remote_home *none;
+    struct tn__remote_worker *idle = find_idle(server, NULL, &none);
+    if (!idle) {
+        tn__mutex_wait(&server->lock, &server->changed, NULL);
+        return;
+    }
+    idle->is_busy = idle->is_tired = true;
+    tn__mutex_unlock(&server->lock);
+    tn__remote_give(server, idle);
+    tn__mutex_lock(&server->lock);
+}
+
+int tn__remote_take(struct tn__remote_server *server, const struct tn__list *homes, bool fresh,
+                    struct tn__remote_worker **out, struct tn__remote_home **home, struct tn_error *err)
 {
     int code = tn__remote_check(server, err);
     if (code)
         return code;
+    *home = NULL;
     tn__mutex_lock(&server->lock);
-    struct tn__remote_worker *worker = find_idle(server, homes, home);
+    struct tn__remote_worker *worker = fresh ? NULL : find_idle(server, homes, home);
     while (!worker && server->worker_count >= server->options.workers) {
-        tn__mutex_wait(&server->lock, &server->changed, NULL);
-        worker = find_idle(server, homes, home);
+        make_room(server); /* without `fresh`, none is idle */
+        worker = fresh ? NULL : find_idle(server, homes, home);
     }
     bool is_new = !worker;
     if (is_new)

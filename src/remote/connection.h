@@ -70,9 +70,10 @@ bool tn__remote_is_own(const struct tn__remote_server *server);
 int tn__remote_check(const struct tn__remote_server *server, struct tn_error *err);
 
 /* Takes an idle worker, of those where the module with these homes is open if there is one (*home), or a new one, or
- * waits until one is idle. TN_EREMOTE, TN_EIO, TN_ENOMEM. */
-int tn__remote_take(struct tn__remote_server *server, const struct tn__list *homes, struct tn__remote_worker **worker,
-                    struct tn__remote_home **home, struct tn_error *err);
+ * waits until one is idle. With `fresh` always a new one, for which an idle one may have to end. TN_EREMOTE, TN_EIO,
+ * TN_ENOMEM. */
+int tn__remote_take(struct tn__remote_server *server, const struct tn__list *homes, bool fresh,
+                    struct tn__remote_worker **worker, struct tn__remote_home **home, struct tn_error *err);
 /* Gives it back, for others, or to be ended. */
 void tn__remote_give(struct tn__remote_server *server, struct tn__remote_worker *worker);
 /* Ends a worker that does not answer as it should, and asks the server how it had ended. TN_EREMOTE: the server does

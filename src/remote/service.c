@@ -33,21 +33,19 @@ struct server {
 
 /* ---- making workers ---- */
 
-struct making {
-    struct server *server;
-    int error;
-};
-
-/* 0, or the error number for which the worker is not confined as it should be. */
+/* A worker first says by one byte that it is confined as it should be: 0, or the error number for which it is not. So
+ * what comes later from it, or its end, never is about that. */
 static int run_worker(void *context)
 {
     const struct server *s = context;
     int error = tn__os_limit_memory(s->memory);
     if (!error && !s->options.no_sandbox)
         error = tn__os_enter_sandbox();
-    if (!error)
+    const uint8_t status = (uint8_t)error;
+    int unsent = tn__os_send(TN__OS_CHILD_SOCKET, &status, sizeof status, -1, tn__prompt_end());
+    if (!error && !unsent)
         tn__work(s->service, TN__OS_CHILD_SOCKET, s->deadline_ns);
-    return error;
+    return 0;
 }
 
 static int make_spare(struct server *s)
@@ -73,6 +71,30 @@ static void drop_spare(struct server *s)
     tn__os_close(s->spare_socket);
     tn__os_end_child(&s->spare, 0, &number);
     s->spare_socket = -1;
+}
+
+/* Whether the spare worker is as it should be, which is only then given out. TN_EREMOTE, TN_EIO. */
+static int check_spare(struct server *s, struct tn_error *err)
+{
+    uint8_t status;
+    size_t got;
+    int error = tn__os_receive(s->spare_socket, &status, sizeof status, NULL, tn__prompt_end(), &got);
+    if (error || !got)
+        return tn__fail(err, TN_EIO, "a new worker does not begin: error %d", error);
+    return status ? tn__fail(err, TN_EREMOTE, "the compile server cannot confine its workers: error %d", status) : 0;
+}
+
+/* A spare worker that may be given out: one that was made before may have ended since. */
+static int prepare_spare(struct server *s, struct tn_error *err)
+{
+    int code = TN_EIO;
+    for (int turn = 0; turn < 2 && code == TN_EIO; turn++) {
+        int error = s->spare_socket < 0 ? make_spare(s) : 0;
+        code = error ? tn__fail(err, TN_EIO, "no worker could be made: error %d", error) : check_spare(s, err);
+        if (code)
+            drop_spare(s);
+    }
+    return code;
 }
 
 static struct worker *worker_of(struct server *s, uint64_t id)
@@ -106,9 +128,9 @@ static bool give_worker(struct server *s, const struct tn__frame *frame)
     struct worker *w = worker_of(s, 0);
     if (!w)
         return respond_with(s, frame, tn__fail(&err, TN_EREMOTE, "the server has no further worker"), &err);
-    int error = s->spare_socket < 0 ? make_spare(s) : 0;
-    if (error)
-        return respond_with(s, frame, tn__fail(&err, TN_EIO, "no worker could be made: error %d", error), &err);
+    int code = prepare_spare(s, &err);
+    if (code)
+        return respond_with(s, frame, code, &err);
     struct tn__message response = TN__MESSAGE;
     *w = (struct worker){s->spare, ++s->last_id};
     response.fd = s->spare_socket;
@@ -294,7 +316,6 @@ static int run_connection(void *context)
 
 static int listen_at(struct server *s, const char *path, struct tn_error *err)
 {
-    struct tn__os_child child;
     int listening;
     int error = tn__os_listen(path, &listening);
     if (error)
@@ -305,7 +326,8 @@ static int listen_at(struct server *s, const char *path, struct tn_error *err)
         error = tn__os_accept(listening, &fd);
         if (error)
             break;
-        tn__os_fork_child(fd, false, run_connection, s, &child);
+        struct tn__os_child child = {0, -1};
+        tn__os_fork_child(fd, false, run_connection, s, &child); /* else the connection ends, and the next one may do */
         if (child.watch >= 0)
             tn__os_close(child.watch);
         tn__os_close(fd);

@@ -129,6 +129,61 @@ static void a_crash_is_tried_again(void **state)
     tn_compile_server_stop(server);
 }
 
+/* The second time in a new worker, although there is an idle one. */
+static void compile_another(void *context, const char *module, enum tn_phase phase, uint64_t begin_ns, uint64_t end_ns)
+{
+    (void)module, (void)phase, (void)begin_ns, (void)end_ns;
+    expect_object(context, "plain");
+}
+
+static void a_new_worker_tries_again(void **state)
+{
+    (void)state;
+    static const unsigned char digest[32];
+    const struct tn_compile_server_options workers = {.size = sizeof workers, .workers = 2};
+    struct tn_compiler *server = start(&workers);
+    const struct tn_compile_observer observer = {.size = sizeof observer, .context = server, .phase = compile_another};
+    const struct tn_compile_options options = {.size = sizeof options, .observer = &observer};
+    const struct tn_ir ir = {.size = sizeof ir, .name = "m", .bytes = "once", .length = 4, .digest = digest};
+    const struct tn_module_description *description;
+    struct tn_buffer object;
+    void *module;
+    fake_reset();
+    assert_int_equal(server->open(server->context, &ir, &options, &module, &description, NULL), 0);
+    assert_int_equal(stats_of(server).workers, 2);
+    server->close(module);
+    assert_int_equal(compile(server, "once", &object, NULL), 0);
+    tn_buffer_free(&object);
+    assert_int_equal(stats_of(server).retried, 1);
+    assert_int_equal(stats_of(server).workers, 3);
+    tn_compile_server_stop(server);
+}
+
+/* What a worker did with IR is not tried here. */
+static void the_fallback_is_spared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ir, *text;
+    } rows[] = {{"exit", "module (f): the compiler has failed twice: the other process has closed the connection"},
+                {"chatter", "module (f): the compiler has failed twice: the other process broke the protocol: "
+                            "no frame begins so"}};
+    const struct tn_compile_server_options options = {.size = sizeof options, .fallback = &fake};
+    struct left before = count_left();
+    struct tn_compiler *server = start(&options);
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        struct tn_buffer object;
+        struct tn_error err;
+        assert_int_equal(compile(server, rows[i].ir, &object, &err), TN_EFATAL);
+        assert_string_equal(err.text, rows[i].text);
+        expect_object(server, "plain");
+    }
+    assert_int_equal(stats_of(server).retried, TN_COUNT(rows));
+    assert_int_equal(stats_of(server).fallbacks, 0);
+    tn_compile_server_stop(server);
+    expect_left(before);
+}
+
 static void deadlines(void **state)
 {
     (void)state;
@@ -504,6 +559,8 @@ int main(void)
         cmocka_unit_test(errors_come_back),
         cmocka_unit_test(crashes_are_errors),
         cmocka_unit_test(a_crash_is_tried_again),
+        cmocka_unit_test(a_new_worker_tries_again),
+        cmocka_unit_test(the_fallback_is_spared),
         cmocka_unit_test(deadlines),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(workers_are_confined),

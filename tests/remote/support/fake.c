@@ -122,6 +122,10 @@ static int act(const struct opened *o, struct tn_error *err)
         crash();
     if (is(o, "abort"))
         abort();
+    if (is(o, "exit"))
+        _exit(3);
+    if (is(o, "chatter") && write(TN__OS_CHILD_SOCKET, "something that is no frame at all", 33))
+        _exit(0);
     while (is(o, "hang"))
         pause();
     if (!is(o, "eat"))

@@ -20,6 +20,7 @@
 /* IR is a word and any bytes behind it. All compile to objects that name module, part, level and the length of the IR,
  * and some do something first:
  *     crash, abort, hang, eat        when a part is compiled; eat: takes memory until it gets no more
+ *     exit, chatter                  ends by itself; writes what is no frame before that
  *     once                           crashes the first time, in any process
  *     opencrash                      crashes when it is opened
  *     refuse                         is an error when it is opened
