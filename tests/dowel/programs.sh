@@ -5,6 +5,10 @@
 
 . tests/dowel/dowel
 
+for library in libtenon.a libtenon_codegen.a; do
+    some "it is built again when $library has changed" "$(make_dowel -n -W "$(realpath "$BUILD")/$library")"
+done
+
 for program in tests/dowel/programs/*.dowel examples/dowel/programs/*.dowel; do
     expected=$(sed -n 's/^#= //p' "$program")
     some "$program prints something" "$expected"
