@@ -119,8 +119,11 @@ static size_t number(const char *text, enum token_kind *kind)
         *kind = REAL;
         length += 1 + strspn(text + length + 1, "0123456789");
     }
-    size_t exponent = length + 1 + (text[length] && strchr("+-", text[length + 1]) ? 1 : 0);
-    if ((text[length] == 'e' || text[length] == 'E') && isdigit((unsigned char)text[exponent])) {
+    bool has_exponent = text[length] == 'e' || text[length] == 'E';
+    size_t exponent = length + 1;
+    if (has_exponent && (text[exponent] == '+' || text[exponent] == '-'))
+        exponent++;
+    if (has_exponent && isdigit((unsigned char)text[exponent])) {
         *kind = REAL;
         length = exponent + strspn(text + exponent, "0123456789");
     }
