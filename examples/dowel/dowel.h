@@ -231,7 +231,7 @@ LLVMValueRef expression_of(struct compiler *c, const struct type *type);
 struct variable *find_local(struct compiler *c, struct code *code, const char *name);
 const struct function *find_function(struct compiler *c, const char *name);
 bool is_builtin(const char *name);       /* a function that every program has */
-bool has_try(const struct token *token); /* up to the end of the block that begins there */
+bool has_try(const struct token *token); /* in the block, or the statements beside definitions, that begin there */
 void block(struct compiler *c);
 
 void begin_compiler(struct compiler *c);

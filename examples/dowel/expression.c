@@ -288,18 +288,6 @@ static LLVMValueRef new_closure(struct compiler *c, const struct code *inner)
     return object;
 }
 
-bool has_try(const struct token *token)
-{
-    for (int depth = 0; token->kind != END; token++) {
-        if (is(token, "try"))
-            return true;
-        depth += is(token, "{") - is(token, "}");
-        if (depth == 0 && is(token, "}"))
-            return false;
-    }
-    return false;
-}
-
 /* Behind `fn`. */
 static struct value closure(struct compiler *c)
 {

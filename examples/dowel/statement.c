@@ -312,6 +312,19 @@ static bool is_definition(const struct token *token)
     return is(token, "struct") || is(token, "extern") || (is(token, "fn") && token[1].kind == NAME);
 }
 
+bool has_try(const struct token *token)
+{
+    bool is_block = is(token, "{");
+    for (int depth = 0; token->kind != END && (depth || is_block || !is_definition(token)); token++) {
+        if (is(token, "try"))
+            return true;
+        depth += is(token, "{") - is(token, "}");
+        if (is_block && !depth)
+            return false;
+    }
+    return false;
+}
+
 /* Statements up to the next definition, as a function without arguments. It returns 1 if something was thrown. */
 static void define_line(struct compiler *c)
 {
