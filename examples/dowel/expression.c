@@ -64,7 +64,8 @@ static bool find_value(struct compiler *c, const char *name, struct value *value
     if (!variable)
         return false;
     *value = load(c, variable->type, global_place(c, variable));
-    if (variable->type->kind == TEXT || variable->type->kind == ARRAY)
+    bool is_assigned = is(c->at, "="); /* it gets one */
+    if (!is_assigned && (variable->type->kind == TEXT || variable->type->kind == ARRAY))
         throw_if(c, LLVMBuildIsNull(c->code->builder, value->ir, ""), keep_text(c, "'%s' has no value yet", name));
     return true;
 }

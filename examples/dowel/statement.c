@@ -431,6 +431,7 @@ bool compile(struct compiler *c, const char *file, const char *source)
     c->file = file;
     c->at = NULL;
     c->depth = 0;
+    c->is_c = false;
     c->pending = NULL;
     c->last = &c->pending;
     if (setjmp(c->failed)) {

@@ -53,6 +53,21 @@ answers "an error at the prompt is no end" "prompt:1: there is no element 9 of 1
 2 + 2
 END
 
+answers "what follows a mistake in an extern line is no C" "prompt:1:16: there is no type 'nope'
+prompt:1:8: an int is for C functions: write i64" says <<'END'
+extern fn f(x: nope): i64
+let x: int = 1
+END
+
+answers "a variable without a value can be given one" "prompt:1: there is no element 9 of 1
+prompt:1: 's' has no value yet
+x" says <<'END'
+let s = text([1][9])
+s
+s = "x"
+s
+END
+
 some ":ir shows code" "$(printf '%s\n' 'fn f(n: i64): i64 { return n + 1 }' ':ir f' | says | grep 'add i64')"
 some ":asm shows code" "$(printf '%s\n' 'fn f(n: i64): i64 { return n + 1 }' ':asm f' | says | grep 'ret')"
 some ":ir knows functions by their own names" "$(printf '%s\n' 'fn main(): i64 { return 7 }' ':ir main' | says |
