@@ -31,6 +31,8 @@ struct variable *find_local(struct compiler *c, struct code *code, const char *n
     struct variable *outer = find_local(c, code->outer, name);
     if (!outer)
         return NULL;
+    if (code->copy_count == MOST)
+        fail_at(c, c->at - 1, keep_text(c, "copies of more than %d variables are too many", MOST));
     struct variable *copy = keep(c, sizeof *copy);
     *copy = (struct variable){name, outer->type, NULL, ++code->copy_count, NULL, code->copies};
     return code->copies = copy;
@@ -444,7 +446,7 @@ static struct value binary(struct compiler *c, int level);
 static struct value and_or(struct compiler *c, struct value left, const struct token *token, enum level level)
 {
     const struct type *type = simple_type(c, BOOL);
-    LLVMValueRef values[] = {fit(c, left, type, token - 1), NULL};
+    LLVMValueRef values[] = {fit(c, left, type, token), NULL};
     LLVMBasicBlockRef blocks[] = {LLVMGetInsertBlock(c->code->builder), NULL};
     LLVMBasicBlockRef right = new_block(c), end = new_block(c);
     branch(c, values[0], level == AND ? right : end, level == AND ? end : right);
@@ -471,6 +473,8 @@ static struct value compare(struct compiler *c, const struct operator* operator,
         LLVMValueRef equal = call_runtime(c, "dowel_equal", ir_type(c, simple_type(c, I64)), texts, 2);
         return value_of(type, LLVMBuildICmp(b, operator->whole_is, equal, whole(c, 1), ""));
     }
+    if (left.type->kind == NOTHING)
+        fail(c, "there is no '%s' for %s", operator->text, left.type->name);
     if (left.type->kind != I64 && !is_equality)
         fail(c, "%s has no order", left.type->name);
     return value_of(type, LLVMBuildICmp(b, operator->whole_is, left.ir, right, ""));

@@ -12,4 +12,10 @@ for program in "$work"/*.dowel; do
     answers "$(head -c 60 "$program" | head -1)" "wrong:$(cat "${program%dowel}expected")" \
         bash -c "'$dowel' '$program' 2>&1 | sed 's|^$program|wrong|'"
 done
+{
+    for i in {1..65}; do echo "        let v$i = $i"; done
+    echo "    let f = fn(): i64 { return $(printf '%s + ' v{1..65})0 }"
+} | { echo 'if true {'; cat; echo '}'; } >"$work/copies"
+answers "a closure with 65 copies is refused" "$work/copies:67:203: copies of more than 30 variables are too many" \
+    "$dowel" "$work/copies"
 some "there are 40 of them" "$(find "$work" -name '*.expected' | wc -l | grep -x '[4-9].')"
