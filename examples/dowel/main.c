@@ -52,8 +52,10 @@ static char *read_line(const char *prompt)
     size_t size = 0;
     if (isatty(0))
         return readline(prompt);
-    if (getline(&line, &size, stdin) >= 0)
+    if (getline(&line, &size, stdin) >= 0) {
+        line[strcspn(line, "\n")] = 0;
         return line;
+    }
     free(line);
     return NULL;
 }

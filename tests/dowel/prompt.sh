@@ -53,6 +53,13 @@ answers "an error at the prompt is no end" "prompt:1: there is no element 9 of 1
 2 + 2
 END
 
+answers "a mistake is in its line" "prompt:3:12: there is no 'x'" says <<'END'
+fn f(): i64 {
+    let n = 1
+    return x
+}
+END
+
 answers "what follows a mistake in an extern line is no C" "prompt:1:16: there is no type 'nope'
 prompt:1:8: an int is for C functions: write i64" says <<'END'
 extern fn f(x: nope): i64
