@@ -179,7 +179,7 @@ LLVMTypeRef ir_type(struct compiler *c, const struct type *type);
 const struct type *take_type(struct compiler *c);
 int take_fields(struct compiler *c, struct field *fields, const char *end);
 const struct type *take_signature(struct compiler *c);
-/* The value as one of a type: null fits every reference. */
+/* The value as one of a type: null fits structs and functions. */
 LLVMValueRef fit(struct compiler *c, struct value value, const struct type *type, const struct token *token);
 
 /* ---- code (code.c) ---- */

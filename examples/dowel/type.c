@@ -161,7 +161,7 @@ const struct type *take_signature(struct compiler *c)
     return own;
 }
 
-/* The value as one of a type: null fits every reference. */
+/* The value as one of a type: null fits structs and functions. */
 LLVMValueRef fit(struct compiler *c, struct value value, const struct type *type, const struct token *token)
 {
     if (value.type->name == type->name || (value.type->kind == NULL_REFERENCE && may_be_null(type)))
