@@ -269,6 +269,10 @@ int tn__os_connect(const char *path, int *fd);
 /* Listens at a path, which is made for this user only, and must not be there. */
 int tn__os_listen(const char *path, int *fd);
 int tn__os_accept(int listening, int *fd);
+/* A descriptor that the program was given is not inherited by programs that it starts. EBADF. */
+int tn__os_keep_socket(int fd);
+/* Ends the connection, also where other processes have the same socket. */
+void tn__os_shutdown(int socket);
 int tn__os_peer_user(int socket, uint32_t *user); /* who has made the other end, as the system knows it */
 uint32_t tn__os_user(void);
 /* Sends all of the bytes, with the descriptor `passed` (-1: none). EPIPE: the other end is closed; ETIMEDOUT: the other
@@ -289,7 +293,8 @@ struct tn__os_child {
     int watch; /* a descriptor that names the process (pidfd), or -1 */
 };
 enum { TN__OS_CHILD_SOCKET = 3 };
-/* Starts a program, whose descriptor TN__OS_CHILD_SOCKET is the socket, with all signals at their defaults. */
+/* Starts a program in a session of its own, whose descriptor TN__OS_CHILD_SOCKET is the socket, with all signals at
+ * their defaults. */
 int tn__os_spawn(const char *const *command, int socket, struct tn__os_child *child);
 /* Forks; the child runs `run` and ends with its result as exit status. It has standard descriptors that lead nowhere,
  * the socket as descriptor TN__OS_CHILD_SOCKET, and no other ones, no handlers of signals, and a session of its own;

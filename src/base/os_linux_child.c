@@ -58,7 +58,7 @@ int tn__os_spawn(const char *const *command, int socket, struct tn__os_child *ch
         return ENOMEM;
     }
     error = posix_spawn_file_actions_adddup2(&actions, socket, TN__OS_CHILD_SOCKET);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     sigemptyset(&set);
     posix_spawnattr_setsigmask(&attributes, &set);
     sigfillset(&set);

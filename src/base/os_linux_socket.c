@@ -107,6 +107,17 @@ int tn__os_accept(int listening, int *fd)
     return *fd < 0 ? errno : above_standard(fd);
 }
 
+int tn__os_keep_socket(int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+    return flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) ? errno : 0;
+}
+
+void tn__os_shutdown(int fd)
+{
+    shutdown(fd, SHUT_RDWR);
+}
+
 int tn__os_peer_user(int fd, uint32_t *user)
 {
     struct ucred credentials;

@@ -602,6 +602,9 @@ static int reach(struct tn__remote_server *server, const char *address, struct t
     long fd = is_number ? strtol(number, &end, 10) : -1;
     if (fd < 0 || *end || fd > INT_MAX)
         return tn__fail(err, TN_EINVAL, "'%s' is no address; it is fd:N or unix:PATH", address);
+    int error = tn__os_keep_socket((int)fd);
+    if (error)
+        return tn__fail(err, TN_EINVAL, "%s: no open descriptor: error %d", address, error);
     server->control = (int)fd;
     return 0;
 }

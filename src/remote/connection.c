@@ -125,10 +125,20 @@ int tn__remote_greet(struct tn__remote_server *server, struct tn_error *err)
 
 /* ---- workers ---- */
 
-static void free_worker(struct tn__remote_worker *worker)
+/* Children of forks have copies of a socket, so that closing it alone would tell the other end nothing; those that they
+ * close themselves are still this process's. */
+static void close_socket(const struct tn__remote_server *server, int fd)
 {
-    if (worker->socket >= 0)
-        tn__os_close(worker->socket);
+    if (fd < 0)
+        return;
+    if (tn__remote_is_own(server))
+        tn__os_shutdown(fd);
+    tn__os_close(fd);
+}
+
+static void free_worker(const struct tn__remote_server *server, struct tn__remote_worker *worker)
+{
+    close_socket(server, worker->socket);
     tn__free(NULL, worker->closing);
     tn__free(NULL, worker);
 }
@@ -154,7 +164,7 @@ static int make_worker(struct tn__remote_server *server, struct tn__remote_worke
         tn__frame_free(&response);
     }
     if (code) {
-        free_worker(worker);
+        free_worker(server, worker);
         return code;
     }
     tn__count(&server->counters.workers, 1);
@@ -249,7 +259,7 @@ int tn__remote_end(struct tn__remote_server *server, struct tn__remote_worker *w
     tn__list_remove(&worker->listed);
     tn__mutex_unlock(&server->lock);
     tn__put_number(&request, worker->id);
-    free_worker(worker);
+    free_worker(server, worker);
     int code = control(server, TN__END, &request, &response, &body, err);
     if (!code) {
         end->end = (enum tn__os_end)tn__get_number_to(&body, TN__OS_SIGNALLED);
@@ -354,9 +364,8 @@ void tn__remote_close(struct tn__remote_server *server)
         for (TN_EACH_TO_REMOVE(struct tn__remote_home, home, &worker->homes, in_worker))
             tn__free(NULL, home); /* a child's of a fork, whose modules are gone */
         tn__list_remove(&worker->listed);
-        free_worker(worker);
+        free_worker(server, worker);
     }
-    if (server->control >= 0)
-        tn__os_close(server->control);
+    close_socket(server, server->control);
     server->control = -1;
 }

@@ -384,6 +384,7 @@ int tn__serve(const struct tn__service *service, const struct tn_serve_options *
     bool is_number = strncmp(address, by_number, sizeof by_number - 1) == 0;
     if (is_number && take_number(address + sizeof by_number - 1, &s.socket) && s.socket > 2) {
         tn__os_close_others(s.socket);
+        tn__os_keep_socket(s.socket); /* another one fails later */
         warm_up(service);
         return serve_connection(&s, err);
     }

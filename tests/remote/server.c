@@ -3,11 +3,14 @@
 /* Compile servers with a compiler that crashes, hangs and eats memory when it is told to. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "fake.h"
 
 static struct tn_compile_server_stats stats_of(const struct tn_compiler *server)
@@ -348,6 +351,59 @@ static void children_have_no_server(void **state)
     tn_compile_server_stop(server);
 }
 
+static void children_keep_nothing_open(void **state)
+{
+    (void)state;
+    struct left before = count_left();
+    int child, status;
+    struct tn_compiler *server = connect_child(NULL, &child);
+    expect_object(server, "plain");
+    pid_t holder = fork();
+    if (!holder) {
+        pause();
+        _exit(0);
+    }
+    tn_compile_server_stop(server);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    kill(holder, SIGKILL);
+    waitpid(holder, NULL, 0);
+    expect_left(before);
+}
+
+/* Programs that are started later do not inherit a connection, and Ctrl-C does not end a server. */
+static void programs_are_apart(void **state)
+{
+    (void)state;
+    static const char *const sleeps[] = {"/bin/sleep", "1000", NULL};
+    const struct tn_compile_server_options options = {.size = sizeof options};
+    char address[20];
+    struct tn_compiler *server;
+    struct tn__os_child child;
+    int pair[2], number;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    pid_t served = fork();
+    if (!served) {
+        snprintf(address, sizeof address, "fd:%d", pair[1]);
+        const struct tn_serve_options serve = {.size = sizeof serve, .address = address};
+        _exit(fake_serve(&serve, NULL) != 0);
+    }
+    close(pair[1]);
+    snprintf(address, sizeof address, "fd:%d", pair[0]);
+    assert_int_equal(tn_compile_server_connect(address, &options, &server, NULL), 0);
+    assert_int_equal(fcntl(pair[0], F_GETFD), FD_CLOEXEC);
+    tn_compile_server_stop(server);
+    waitpid(served, NULL, 0);
+    assert_int_equal(tn_compile_server_connect("fd:1000000", &options, &server, NULL), TN_EINVAL);
+    assert_int_equal(tn__os_socket_pair(pair), 0);
+    assert_int_equal(tn__os_spawn(sleeps, pair[1], &child), 0);
+    assert_int_equal(getsid((pid_t)child.id), child.id);
+    tn__os_end_child(&child, 0, &number);
+    assert_int_equal(number, SIGKILL);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 8, TURNS = 20 };
@@ -570,6 +626,8 @@ int main(void)
         cmocka_unit_test(the_fallback_compiles),
         cmocka_unit_test(the_host_may_reap),
         cmocka_unit_test(children_have_no_server),
+        cmocka_unit_test(children_keep_nothing_open),
+        cmocka_unit_test(programs_are_apart),
         cmocka_unit_test(threads_share_a_server),
         cmocka_unit_test(observers_are_told),
         cmocka_unit_test(identities_are_compared),
