@@ -9,8 +9,8 @@
 
 #include <tenon_managed.h>
 
-/* Behind the bytes is a 0, for C functions. The collector moves and saves as many items as `length` says, so the 0 is one
- * of them. */
+/* Behind the bytes is a 0, for C functions. The collector moves and saves as many items as `length` says, so the 0 is
+ * one of them. */
 struct text {
     size_t length;
     char items[];
