@@ -43,6 +43,12 @@ struct program {
     size_t value_count, type_count;
 };
 
+static int out_of_memory(struct tn_error *err)
+{
+    snprintf(err->text, sizeof err->text, "out of memory");
+    return err->code = TN_ENOMEM;
+}
+
 /* ---- objects ---- */
 
 /* The function of a closure: the image has it under the same name. */
@@ -54,8 +60,8 @@ static int name_of(void *context, const void *address, struct tn_save_name *out)
     struct compiler *c = &program->session->compiler;
     if (tn_symbolize(program->session->session, address, &place, &err) || !place.function)
         return 1;
-    out->symbol = keep_text(c, "%.*s", (int)strcspn(place.function, "@$"), place.function);
-    return 0;
+    out->symbol = try_text(c, "%.*s", (int)strcspn(place.function, "@$"), place.function);
+    return !out->symbol;
 }
 
 /* The first word of a closure is an address of code. */
@@ -79,7 +85,9 @@ static int save_object(struct program *program, const struct variable *global, v
 {
     struct tn_handle *handle;
     struct compiler *c = &program->session->compiler;
-    const char *symbol = keep_text(c, "object.%s", global->symbol);
+    const char *symbol = try_text(c, "object.%s", global->symbol);
+    if (!symbol)
+        return out_of_memory(err);
     if (program->value_count == ROWS)
         return err->code = (snprintf(err->text, sizeof err->text, "there are too many global variables"), TN_ERANGE);
     tn_managed_begin();
@@ -119,7 +127,7 @@ static int add_start(struct program *program, const char *calls_main, struct tn_
     int code = 0;
     program->start = open_memstream(&ir, &module.length);
     if (!program->start)
-        return err->code = (snprintf(err->text, sizeof err->text, "out of memory"), TN_ENOMEM);
+        return out_of_memory(err);
     fprintf(program->start, "define i32 @main(i32 %%count, ptr %%arguments) {\n");
     for (const struct variable *global = program->session->compiler.globals; global && !code; global = global->next)
         code = save_global(program, global, err);

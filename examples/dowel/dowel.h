@@ -149,6 +149,8 @@ struct compiler {
 void *keep(struct compiler *c, size_t size);
 void forget(struct compiler *c); /* all of it */
 const char *keep_text(struct compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same where nothing is compiled, and nothing can fail(): NULL if memory is out. */
+const char *try_text(struct compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The first mistake ends the compilation. */
 _Noreturn void fail(struct compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -17,14 +17,22 @@ struct memory {
     max_align_t bytes[];
 };
 
-void *keep(struct compiler *c, size_t size)
+static void *try_keep(struct compiler *c, size_t size)
 {
     struct memory *memory = calloc(1, sizeof *memory + size);
     if (!memory)
-        fail(c, "out of memory");
+        return NULL;
     memory->next = c->memory;
     c->memory = memory;
     return memory->bytes;
+}
+
+void *keep(struct compiler *c, size_t size)
+{
+    void *memory = try_keep(c, size);
+    if (!memory)
+        fail(c, "out of memory");
+    return memory;
 }
 
 void forget(struct compiler *c)
@@ -35,16 +43,35 @@ void forget(struct compiler *c)
     }
 }
 
-const char *keep_text(struct compiler *c, const char *format, ...)
+static const char *try_list(struct compiler *c, const char *format, va_list list)
 {
-    va_list list, again;
-    va_start(list, format);
+    va_list again;
     va_copy(again, list);
     int length = vsnprintf(NULL, 0, format, list);
-    char *text = keep(c, (size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
+    char *text = try_keep(c, (size_t)length + 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
+    return text;
+}
+
+const char *try_text(struct compiler *c, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    const char *text = try_list(c, format, list);
     va_end(list);
+    return text;
+}
+
+const char *keep_text(struct compiler *c, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    const char *text = try_list(c, format, list);
+    va_end(list);
+    if (!text)
+        fail(c, "out of memory");
     return text;
 }
 

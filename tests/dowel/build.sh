@@ -82,3 +82,18 @@ some "without a main it says so" "$("$dowel" build "$work/none.dowel" -o "$work/
     grep "none.dowel:1:1: there is no function 'main'")"
 some "a file that cannot be written is an error" "$("$dowel" build "$work/hello.dowel" -o "$work/no/where" 2>&1 |
     grep 'cannot be written')"
+
+# Memory that is out while the executable is made: an allocation of the one size that a name as long as this has.
+name=$(printf 'n%.0s' {1..200})
+cat >"$work/no_memory.c" <<'END'
+#include <stddef.h>
+void *__libc_calloc(size_t count, size_t size);
+void *calloc(size_t count, size_t size)
+{
+    return size == sizeof(void *) * 2 + sizeof "object...1" + 200 ? NULL : __libc_calloc(count, size);
+}
+END
+succeeds "an allocator without memory is built" "$CC" -shared -fPIC "$work/no_memory.c" -o "$work/no_memory.so"
+printf 'let %s = "x"\nfn main() { print(%s) }\n' "$name" "$name" >"$work/long.dowel"
+answers "with it, there is no executable" "dowel: out of memory" \
+    env LD_PRELOAD="$work/no_memory.so" "$dowel" build "$work/long.dowel" -o "$work/long"
