@@ -45,10 +45,12 @@ static LLVMValueRef constant(struct compiler *c, unsigned bits, uint64_t number)
     return LLVMConstInt(LLVMIntTypeInContext(c->llvm, bits), number, false);
 }
 
-struct module begin_module(struct compiler *c)
+void begin_module(struct compiler *c)
 {
     static const char flag[] = "Debug Info Version";
-    struct module around = c->module, module = {LLVMModuleCreateWithNameInContext(c->file, c->llvm), NULL, NULL};
+    struct module *around = keep(c, sizeof *around);
+    *around = c->module;
+    struct module module = {LLVMModuleCreateWithNameInContext(c->file, c->llvm), NULL, NULL, around};
     LLVMAddModuleFlag(module.ir, LLVMModuleFlagBehaviorWarning, flag, strlen(flag),
                       LLVMValueAsMetadata(constant(c, 32, LLVMDebugMetadataVersion())));
     module.debug = LLVMCreateDIBuilder(module.ir);
@@ -56,10 +58,9 @@ struct module begin_module(struct compiler *c)
     LLVMDIBuilderCreateCompileUnit(module.debug, LLVMDWARFSourceLanguageC, module.file, "dowel", 5, true, "", 0, 0, "",
                                    0, LLVMDWARFEmissionFull, 0, false, false, "", 0, "", 0);
     c->module = module;
-    return around;
 }
 
-void end_module(struct compiler *c, const char *name, enum pending_kind kind, struct module around)
+void end_module(struct compiler *c, const char *name, enum pending_kind kind)
 {
     struct pending *pending = keep(c, sizeof *pending);
     LLVMDIBuilderFinalize(c->module.debug);
@@ -67,7 +68,7 @@ void end_module(struct compiler *c, const char *name, enum pending_kind kind, st
     *pending = (struct pending){c->module.ir, name, kind, NULL};
     *c->last = pending;
     c->last = &pending->next;
-    c->module = around;
+    c->module = *c->module.around;
 }
 
 /* A global variable of the module that is made; or one of another module, if it has no value. */
@@ -88,7 +89,7 @@ void define_object_type(struct compiler *c, const char *name, const struct type 
     uint64_t references = 0;
     for (int i = 0; i < count; i++)
         references |= (uint64_t)is_reference(words[i]) << i;
-    struct module around = begin_module(c);
+    begin_module(c);
     LLVMValueRef text = ir_global(c, LLVMArrayType2(LLVMInt8TypeInContext(c->llvm), strlen(name) + 1), "name",
                                   LLVMConstStringInContext2(c->llvm, name, strlen(name), false));
     LLVMSetLinkage(text, LLVMPrivateLinkage);
@@ -107,7 +108,7 @@ void define_object_type(struct compiler *c, const char *name, const struct type 
     LLVMValueRef global = ir_global(c, LLVMTypeOf(type), name, type);
     LLVMSetGlobalConstant(global, true);
     LLVMSetAlignment(global, 16);
-    end_module(c, name, DEFINES, around);
+    end_module(c, name, DEFINES);
 }
 
 LLVMValueRef global_place(struct compiler *c, const struct variable *global)
@@ -117,10 +118,10 @@ LLVMValueRef global_place(struct compiler *c, const struct variable *global)
 
 void define_global(struct compiler *c, struct variable *global)
 {
-    struct module around = begin_module(c);
+    begin_module(c);
     LLVMTypeRef type = ir_type(c, global->type);
     ir_global(c, type, global->symbol, LLVMConstNull(type));
-    end_module(c, global->symbol, DEFINES, around);
+    end_module(c, global->symbol, DEFINES);
 }
 
 /* ---- functions ---- */

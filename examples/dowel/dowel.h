@@ -107,11 +107,12 @@ struct code {
     struct loop *loop;
 };
 
-/* A module that is made. */
+/* A module that is made, within another one or none (without `ir`). */
 struct module {
     LLVMModuleRef ir;
     LLVMDIBuilderRef debug;
     LLVMMetadataRef file;
+    struct module *around;
 };
 
 /* Global variables and types; a function; a function that is called once. */
@@ -187,8 +188,8 @@ LLVMValueRef fit(struct compiler *c, struct value value, const struct type *type
 /* ---- code (code.c) ---- */
 
 /* Modules nest: the one around goes on afterwards. */
-struct module begin_module(struct compiler *c);
-void end_module(struct compiler *c, const char *name, enum pending_kind kind, struct module around);
+void begin_module(struct compiler *c);
+void end_module(struct compiler *c, const char *name, enum pending_kind kind);
 void define_object_type(struct compiler *c, const char *name, const struct type *const *words, int count);
 void define_global(struct compiler *c, struct variable *global);
 

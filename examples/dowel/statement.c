@@ -302,9 +302,9 @@ static const char *define_function(struct compiler *c)
 /* As a module of its own, so that it can be replaced. */
 static void define_alone(struct compiler *c)
 {
-    struct module around = begin_module(c);
+    begin_module(c);
     const char *name = define_function(c);
-    end_module(c, name, REPLACES, around);
+    end_module(c, name, REPLACES);
 }
 
 static bool is_definition(const struct token *token)
@@ -329,7 +329,7 @@ bool has_try(const struct token *token)
 static void define_line(struct compiler *c)
 {
     const char *name = keep_text(c, "line..%d", ++c->number);
-    struct module around = begin_module(c);
+    begin_module(c);
     struct code *code = begin_function(c, name, function_type(c, simple_type(c, I64), NULL, 0), false);
     code->result = NULL;
     LLVMBasicBlockRef body = new_block(c), handler = new_block(c);
@@ -353,7 +353,7 @@ static void define_line(struct compiler *c)
         LLVMBuildRet(code->builder, whole(c, 0));
     }
     end_function(c);
-    end_module(c, symbol_of(c, name), RUNS, around);
+    end_module(c, symbol_of(c, name), RUNS);
 }
 
 /* What a text defines is known in all of it: structs first, which signatures name. */
@@ -390,7 +390,8 @@ static void text(struct compiler *c)
 {
     bool is_file = !c->shows_values;
     const char *name = NULL;
-    struct module around = is_file ? begin_module(c) : c->module;
+    if (is_file)
+        begin_module(c);
     declare_all(c, true);
     declare_all(c, false);
     while (c->at->kind != END)
@@ -405,7 +406,7 @@ static void text(struct compiler *c)
         else
             define_line(c);
     if (is_file)
-        end_module(c, name, name ? REPLACES : DEFINES, around);
+        end_module(c, name, name ? REPLACES : DEFINES);
 }
 
 /* ---- the compiler ---- */
@@ -416,13 +417,12 @@ static void discard(struct compiler *c)
         LLVMDisposeBuilder(c->code->builder);
         LLVMDisposeBuilder(c->code->entry);
     }
-    if (c->module.ir) {
+    for (; c->module.ir; c->module = *c->module.around) {
         LLVMDisposeDIBuilder(c->module.debug);
         LLVMDisposeModule(c->module.ir);
     }
     for (; c->pending; c->pending = c->pending->next)
         LLVMDisposeModule(c->pending->module);
-    c->module = (struct module){0};
 }
 
 bool compile(struct compiler *c, const char *file, const char *source)

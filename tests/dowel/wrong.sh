@@ -19,3 +19,12 @@ done
 answers "a closure with 65 copies is refused" "$work/copies:67:203: copies of more than 30 variables are too many" \
     "$dowel" "$work/copies"
 some "there are 40 of them" "$(find "$work" -name '*.expected' | wc -l | grep -x '[4-9].')"
+
+lsan=$("$CC" -print-file-name=liblsan.so)
+if [ -e "$lsan" ]; then
+    printf 'fn f() { }\nlet x = 1\nprint(y)\n' >"$work/leak.dowel"
+    answers "modules around a mistake are freed" "$work/leak.dowel:3:7: there is no 'y'" \
+        env LD_PRELOAD="$lsan" "$dowel" "$work/leak.dowel"
+else
+    echo "ok modules around a mistake # SKIP $CC has no leak sanitizer"
+fi
