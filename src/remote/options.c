@@ -6,6 +6,7 @@
 
 enum kind {
     NUMBER, /* an int or uint64_t, at most `most` */
+    FLAG,   /* the same, which is 0 or anything else */
     TEXT,
     NATIVE,  /* a CPU */
     NOTHING, /* is not sent */
@@ -35,17 +36,17 @@ static const struct row rows[] = {
     ROW(reloc_model, NUMBER, TN_RELOC_STATIC),
     ROW(code_model, NUMBER, TN_CODE_LARGE),
     ROW(emit, NUMBER, TN_EMIT_FLAT),
-    ROW(function_sections, NUMBER, INT32_MAX),
+    ROW(function_sections, FLAG, 1),
     ROW(polls, NUMBER, TN_POLL_ENTRIES | TN_POLL_LOOPS),
     ROW(passes, TEXT, 0),
     ROW(observer, NOTHING, 0),
     ROW(native, NATIVE, 0),
-    ROW(verify_ir, NUMBER, INT32_MAX),
+    ROW(verify_ir, FLAG, 1),
     ROW(assembly_files, REFUSED, 0), /* a worker opens no files */
     ROW(hook, REFUSED, 0),
     ROW(hook_context, NOTHING, 0),
-    ROW(any_threads, NUMBER, INT32_MAX),
-    ROW(baseline, NUMBER, INT32_MAX),
+    ROW(any_threads, FLAG, 1),
+    ROW(baseline, FLAG, 1),
 };
 
 /* ---- writing ---- */
@@ -71,6 +72,8 @@ void tn__put_compile_options(struct tn__message *message, const struct tn_compil
         const void *member = (const char *)options + row->offset;
         if (row->kind == NUMBER)
             tn__put_number(message, number_of(member, row->size));
+        else if (row->kind == FLAG)
+            tn__put_number(message, number_of(member, row->size) != 0);
         else if (row->kind == TEXT)
             tn__put_text(message, *(const char *const *)member);
         else if (row->kind == NATIVE)
@@ -84,6 +87,11 @@ int tn__check_remote_options(const struct tn_compile_options *options, struct tn
     for (const struct row *row = rows; row < rows + TN_COUNT(rows); row++)
         if (row->kind == REFUSED && memcmp((const char *)options + row->offset, zeros, row->size) != 0)
             return tn__fail(err, TN_ENOTSUP, "a compile server does not take the option '%s'", row->name);
+    for (const struct row *row = rows; row < rows + TN_COUNT(rows); row++) {
+        uint64_t number = row->kind == NUMBER ? number_of((const char *)options + row->offset, row->size) : 0;
+        if (number > row->most)
+            return tn__fail(err, TN_EINVAL, "%s is %d; it must be 0 to %u", row->name, (int)number, row->most);
+    }
     if (options->observer && (options->observer->before_pass || options->observer->after_pass))
         return tn__fail(err, TN_ENOTSUP, "a compile server calls no observer at each pass");
     return 0;
@@ -112,7 +120,7 @@ static void get_row(struct tn__body *body, const struct row *row, void *member, 
     } else if (row->kind == NATIVE) {
         if (get_cpu(body, native))
             *(const struct tn_cpu **)member = native;
-    } else if (row->kind == NUMBER) {
+    } else if (row->kind == NUMBER || row->kind == FLAG) {
         uint64_t number = tn__get_number_to(body, row->most);
         memcpy(member, &number, row->size); /* little-endian */
     }

@@ -34,7 +34,7 @@ enum { TN__BULK_MOST = 1 << 30 }; /* bytes of IR, or of an object with its event
 void tn__put_compile_options(struct tn__message *message, const struct tn_compile_options *options);
 /* Texts are those of the body. `native` is filled in if the options have one. What is out of its range is a mistake. */
 void tn__get_compile_options(struct tn__body *body, struct tn_compile_options *options, struct tn_cpu *native);
-/* Whether they can be sent. TN_ENOTSUP. */
+/* Whether they can be sent. TN_ENOTSUP; TN_EINVAL: one is out of its range. */
 int tn__check_remote_options(const struct tn_compile_options *options, struct tn_error *err);
 
 /* All members of this struct but the first are numbers of eight bytes. */

@@ -600,7 +600,15 @@ static void what_cannot_be_sent(void **state)
     const struct tn_compile_options files = {.size = sizeof files, .assembly_files = 1};
     assert_int_equal(server->check(server->context, &files, &err), TN_ENOTSUP);
     assert_non_null(strstr(err.text, "'assembly_files'"));
+    const struct tn_compile_options high = {.size = sizeof high, .opt_level = 4},
+                                    low = {.size = sizeof low, .opt_level = -1},
+                                    flags = {.size = sizeof flags, .verify_ir = -1, .baseline = UINT64_MAX};
     struct tn_buffer out;
+    assert_int_equal(server->check(server->context, &high, &err), TN_EINVAL);
+    assert_string_equal(err.text, "opt_level is 4; it must be 0 to 3");
+    assert_int_equal(tn_compile_server_compile(server, "m", "", 0, &low, &out, NULL, &err), TN_EINVAL);
+    assert_string_equal(err.text, "opt_level is -1; it must be 0 to 3");
+    assert_int_equal(server->check(server->context, &flags, &err), 0);
     assert_int_equal(tn_compile_server_compile(server, "m", "", 0, NULL, &out, NULL, &err), TN_ENOTSUP);
     assert_int_equal(tn_compile_server_compile(&fake, "m", "", 0, NULL, &out, NULL, &err), TN_EINVAL);
     tn_compile_server_stop(server);
