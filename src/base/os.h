@@ -266,8 +266,8 @@ int tn__os_each_in(int folder, bool (*visit)(void *context, const struct tn__os_
 /* Descriptors are above 2, and not inherited by programs that are started. */
 int tn__os_socket_pair(int pair[2]);
 int tn__os_connect(const char *path, int *fd);
-/* Listens at a path, which is made for this user only, and must not be there. */
-int tn__os_listen(const char *path, int *fd);
+/* Listens at a path, which is made for this user only, or for any one, and must not be there. */
+int tn__os_listen(const char *path, bool any_user, int *fd);
 int tn__os_accept(int listening, int *fd);
 /* A descriptor that the program was given is not inherited by programs that it starts. EBADF. */
 int tn__os_keep_socket(int fd);

@@ -76,14 +76,14 @@ int tn__os_connect(const char *path, int *fd)
     return error;
 }
 
-int tn__os_listen(const char *path, int *fd)
+int tn__os_listen(const char *path, bool any_user, int *fd)
 {
     enum { WAITING = 64 };
     struct sockaddr_un address;
     int error = open_socket(path, &address, fd);
     if (error)
         return error;
-    mode_t mask = umask(0177);
+    mode_t mask = umask(any_user ? 0111 : 0177);
     bool good = !bind(*fd, (struct sockaddr *)&address, sizeof address);
     error = errno;
     umask(mask);

@@ -4,6 +4,7 @@
  * once at first, so that all workers begin with a compiler that is set up. A worker is forked before one is asked for,
  * so that no request waits for that. */
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -199,7 +200,8 @@ static int take_hello(struct server *s, struct tn__frame *frame, struct tn_error
     uint64_t magic = tn__get_number(&body);
     uint32_t lowest = tn__get_number_to(&body, UINT32_MAX), highest = tn__get_number_to(&body, UINT32_MAX);
     const char *arch = tn__get_text(&body);
-    s->deadline_ns = lesser(s->options.deadline_ms, tn__get_number_to(&body, UINT32_MAX)) * 1000000;
+    uint64_t deadline_ms = lesser(s->options.deadline_ms, tn__get_number_to(&body, UINT32_MAX));
+    s->deadline_ns = tn__min64(deadline_ms, UINT32_MAX) * 1000000; /* as clients take it: 49 days */
     s->memory = lesser(s->options.memory, tn__get_number(&body));
     s->workers = lesser(s->options.workers, tn__get_number(&body));
     s->workers = tn__min64(s->workers ? s->workers : DEFAULT_WORKERS, MOST_WORKERS);
@@ -314,24 +316,71 @@ static int run_connection(void *context)
     return serve_connection(s, NULL) != 0;
 }
 
+static bool is_passing(int error)
+{
+    return error == ENFILE || error == EMFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+/* Tells a client that no process will serve it: the response to its greeting, which need not have come yet. */
+static void turn_away(int fd, int error)
+{
+    struct tn_error err;
+    struct tn__message response = TN__MESSAGE;
+    tn__fail(&err, TN_EREMOTE, "the compile server has no room for a further client: error %d", error);
+    tn__put_outcome(&response, TN_EREMOTE, &err);
+    tn__wire_send(fd, TN__HELLO, TN__FRAME_RESPONSE, 1, &response, tn__prompt_end(), NULL);
+    tn__message_free(&response);
+}
+
+static void serve_one(struct server *s, int fd)
+{
+    struct tn__os_child child = {0, -1};
+    int error = tn__os_fork_child(fd, false, run_connection, s, &child);
+    if (error)
+        turn_away(fd, error);
+    if (child.watch >= 0)
+        tn__os_close(child.watch);
+    tn__os_close(fd);
+}
+
+/* When the system has no descriptor for a connection: takes one in place of the spare one. It would be found again and
+ * again otherwise. Nothing tells when there is memory again, so this sleeps for a while if that fails too. */
+static void serve_by_reserve(struct server *s, int listening, int *reserve)
+{
+    enum { PAUSE_NS = 50000000 };
+    const uint32_t never = 0;
+    int fd;
+    if (*reserve >= 0)
+        tn__os_close(*reserve);
+    if (tn__os_accept(listening, &fd))
+        tn__os_wait(&never, 0, PAUSE_NS);
+    else
+        serve_one(s, fd);
+    if (tn__os_open_again(listening, reserve))
+        *reserve = -1;
+}
+
 static int listen_at(struct server *s, const char *path, struct tn_error *err)
 {
-    int listening;
-    int error = tn__os_listen(path, &listening);
+    int listening, reserve;
+    int error = tn__os_listen(path, s->options.any_user, &listening);
     if (error)
         return tn__fail(err, TN_EIO, "%s: no socket could be made: error %d", path, error);
     tn__os_forget_children();
+    if (tn__os_open_again(listening, &reserve))
+        reserve = -1;
     while (!error) {
         int fd;
         error = tn__os_accept(listening, &fd);
-        if (error)
-            break;
-        struct tn__os_child child = {0, -1};
-        tn__os_fork_child(fd, false, run_connection, s, &child); /* else the connection ends, and the next one may do */
-        if (child.watch >= 0)
-            tn__os_close(child.watch);
-        tn__os_close(fd);
+        if (!error) {
+            serve_one(s, fd);
+        } else if (is_passing(error)) {
+            serve_by_reserve(s, listening, &reserve);
+            error = 0;
+        }
     }
+    if (reserve >= 0)
+        tn__os_close(reserve);
     tn__os_close(listening);
     return tn__fail(err, TN_EIO, "%s: no connection could be taken: error %d", path, error);
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -546,17 +547,18 @@ static void identities_are_compared(void **state)
     expect_left(before);
 }
 
-static void a_server_listens(void **state)
+static void expect_listener(const char *faults, int any_user)
 {
-    (void)state;
     const struct tn_compile_server_options defaults = {.size = sizeof defaults};
     char folder[] = "/tmp/tenon-test-XXXXXX", address[60];
+    struct stat status;
     struct tn_compiler *servers[2];
     assert_non_null(mkdtemp(folder));
     snprintf(address, sizeof address, "unix:%s/socket", folder);
     pid_t child = fork();
     if (!child) {
-        const struct tn_serve_options serve = {.size = sizeof serve, .address = address};
+        const struct tn_serve_options serve = {.size = sizeof serve, .address = address, .any_user = any_user};
+        tn__os_set_faults(faults);
         _exit(fake_serve(&serve, NULL) != 0);
     }
     for (int i = 0; i < 2; i++)
@@ -564,6 +566,8 @@ static void a_server_listens(void **state)
             usleep(1000); /* it is not listening yet */
     for (int i = 0; i < 2; i++)
         expect_object(servers[i], "large");
+    assert_int_equal(stat(address + 5, &status), 0);
+    assert_int_equal(status.st_mode & 0777, any_user ? 0666 : 0600);
     tn_compile_server_stop(servers[0]);
     expect_object(servers[1], "plain");
     tn_compile_server_stop(servers[1]);
@@ -571,6 +575,41 @@ static void a_server_listens(void **state)
     waitpid(child, NULL, 0);
     unlink(address + 5);
     rmdir(folder);
+}
+
+static void a_server_listens(void **state)
+{
+    (void)state;
+    expect_listener(NULL, 0);
+    expect_listener(NULL, 1);
+}
+
+/* The first connections cannot be taken, or have no process; later ones have. */
+static void a_server_goes_on_listening(void **state)
+{
+    (void)state;
+    static const char *const faults[] = {". . M", ". . F F", ". . . F", ". . . . . M M"};
+    for (size_t i = 0; i < TN_COUNT(faults); i++)
+        expect_listener(faults[i], 0);
+}
+
+static int serve_for_ever(const struct tn_serve_options *options, struct tn_error *err)
+{
+    struct tn_serve_options longest = *options;
+    longest.deadline_ms = UINT64_MAX;
+    return fake_serve(&longest, err);
+}
+
+static void deadlines_may_be_long(void **state)
+{
+    (void)state;
+    const struct tn_compile_server_options options = {.size = sizeof options, .serve = serve_for_ever};
+    struct tn_compiler *server;
+    if (fake_is_threaded)
+        skip();
+    assert_int_equal(tn_compile_server_start(&options, &server, NULL), 0);
+    expect_object(server, "plain");
+    tn_compile_server_stop(server);
 }
 
 static void commands_that_are_no_servers(void **state)
@@ -640,6 +679,8 @@ int main(void)
         cmocka_unit_test(observers_are_told),
         cmocka_unit_test(identities_are_compared),
         cmocka_unit_test(a_server_listens),
+        cmocka_unit_test(a_server_goes_on_listening),
+        cmocka_unit_test(deadlines_may_be_long),
         cmocka_unit_test(commands_that_are_no_servers),
         cmocka_unit_test(what_cannot_be_sent),
     };
