@@ -36,8 +36,8 @@ enum {
     /* Signals wait while a first call of a lazy function looks up, compiles and links, so that their handlers may do
      * what they could if the function had been there: leave it by siglongjmp, fork, switch stacks. All but those that
      * an instruction causes (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT). Initializers run with the mask
-     * of the caller; what else the client provides (materializers, resolvers, compilers) is called with signals
-     * blocked. Costs two system calls for each first call. */
+     * of the caller; what else the client provides (materializers, resolvers, compilers, on_error, on_undefined,
+     * dispatch) is called with signals blocked. Costs two system calls for each first call. */
     TN_SESSION_DEFER_SIGNALS = 4,
 };
 

@@ -12,10 +12,17 @@
 
 #define SIGNAL(number) ((uint64_t)1 << ((number)-1))
 
-/* An instruction causes these: blocked, they would end the process. libc sends itself the first two beyond the
- * standard ones, to cancel threads and to change user. */
+/* What libc sends itself, to cancel threads and to change user: glibc two signals, musl three, the last of which a
+ * thread sends all others and waits until they have it. The next one is SIGRTMIN, the program's own. */
+#ifdef __GLIBC__
+#define OF_LIBC (SIGNAL(32) | SIGNAL(33))
+#else
+#define OF_LIBC (SIGNAL(32) | SIGNAL(33) | SIGNAL(34))
+#endif
+
+/* An instruction causes these: blocked, they would end the process. */
 static const uint64_t never = SIGNAL(SIGSEGV) | SIGNAL(SIGBUS) | SIGNAL(SIGFPE) | SIGNAL(SIGILL) | SIGNAL(SIGTRAP) |
-                              SIGNAL(SIGSYS) | SIGNAL(SIGABRT) | SIGNAL(32) | SIGNAL(33);
+                              SIGNAL(SIGSYS) | SIGNAL(SIGABRT) | OF_LIBC;
 
 static __thread uint64_t before __attribute__((tls_model("initial-exec")));
 static __thread bool are_deferred __attribute__((tls_model("initial-exec")));
