@@ -190,10 +190,13 @@ static void emit_end(struct tn__x64 *c)
     tn__x64_emit_byte(c, 0xc3); /* ret */
 }
 
+/* Memory of any size lies above what `outgoing` is rounded up to: nothing else of the frame may lie there. */
 static uint32_t frame_size(const struct tn__x64 *c)
 {
-    uint32_t bytes = (uint32_t)c->frame + 8 * (uint32_t)__builtin_popcount(c->saved) + c->outgoing;
-    return (uint32_t)tn__align_up(bytes, ALIGNMENT);
+    uint64_t bytes = (uint64_t)c->frame + 8 * (uint64_t)__builtin_popcount(c->saved);
+    if (c->allocates)
+        bytes = tn__align_up(bytes, ALIGNMENT);
+    return (uint32_t)tn__align_up(bytes + c->outgoing, ALIGNMENT);
 }
 
 /* push rbp; mov rbp, rsp; sub rsp, the frame; and what is saved. */

@@ -96,6 +96,7 @@ static void compile_allocate(struct tn__x64 *c)
     tn__x64_emit(c, TN__X64_SUB_RM, 8, TN__RSP, tn__x64_register(size));
     tn__x64_emit(c, TN__X64_LEA, 8, reg, tn__x64_memory(TN__RSP, INT32_MAX));
     tn__x64_refer(c, tn__x64_offset(c) - 4, c->above_arguments, 0);
+    c->allocates = true;
     tn__x64_define(c, tn__x64_number(c, c->inst), reg);
 }
 

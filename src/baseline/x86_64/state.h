@@ -98,6 +98,7 @@ struct tn__x64 {
 
     int32_t frame;     /* bytes below rbp */
     uint32_t outgoing; /* bytes of the largest list of arguments in memory */
+    bool allocates;    /* memory of any size, above `outgoing` */
     uint32_t returned; /* the value of a pointer that the function returns (sret) */
     size_t free_slots[2], labels, fixups;
     int32_t spare;                                 /* 16 bytes, for the instruction or the edge at hand; 0: none yet */
