@@ -309,7 +309,8 @@ enum tn__os_end tn__os_end_child(struct tn__os_child *child, uint64_t until, int
 void tn__os_close_others(int fd);
 /* Children that end are forgotten at once, for processes that wait for none. */
 void tn__os_forget_children(void);
-/* Limits of this process: bytes of private memory (0: none), no core files. */
+/* Limits of this process: bytes of private memory, and of each file in memory (0: none; a limit that is lower stays).
+ * It leaves no core file, and processes of its user cannot look into it. */
 int tn__os_limit_memory(uint64_t bytes);
 /* A signal (SIGALRM) ends this process after so many ns; 0: never. */
 void tn__os_end_after(uint64_t ns);

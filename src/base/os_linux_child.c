@@ -201,14 +201,23 @@ void tn__os_forget_children(void)
 
 int tn__os_limit_memory(uint64_t bytes)
 {
+    static const int limited[] = {RLIMIT_DATA, RLIMIT_FSIZE}; /* files are those in memory */
     const struct rlimit none = {0, 0};
-    const struct rlimit limit = {bytes, bytes};
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    if (setrlimit(RLIMIT_CORE, &none))
+    if (setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return errno;
-    return bytes && setrlimit(RLIMIT_DATA, &limit) ? errno : 0;
+    for (size_t i = 0; bytes && i < TN_COUNT(limited); i++) {
+        struct rlimit limit;
+        if (getrlimit(limited[i], &limit))
+            return errno;
+        rlim_t most = limit.rlim_max < bytes ? limit.rlim_max : bytes; /* which nobody but root could raise */
+        limit = (struct rlimit){most, most};
+        if (setrlimit(limited[i], &limit))
+            return errno;
+    }
+    return 0;
 }
 
 void tn__os_end_after(uint64_t ns)

@@ -361,8 +361,8 @@ static void close_module(void *context)
     tn__free(NULL, module);
 }
 
-/* Copies what the module borrows for the call only: name, digest, and IR that does not stay. Much IR is a sealed file,
- * and is copied only if the client or the fallback may want it. */
+/* Copies what the module borrows for the call only: name, digest, and IR that does not stay, also if it is much and a
+ * sealed file then: the client or the fallback may want it. */
 static int keep_ir(struct module *module, const struct tn_ir *ir, struct tn_error *err)
 {
     size_t name = strlen(ir->name) + 1, bytes = ir->stays ? 0 : ir->length;
