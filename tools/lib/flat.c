@@ -91,11 +91,14 @@ int tool_compile_flat(const struct file *file, const struct tn_compile_options *
     const struct tn_module_description *description;
     void *module;
     *out = (struct tn_buffer){0};
-    int code = open_module(NULL, &ir, options, &module, &description, err);
+    const struct tn_compiler *compiler = tool_isolated() ? tool_isolated() : tool_compiler();
+    int code = tool_isolated() ? compiler->check(compiler->context, options, err) : 0;
+    if (!code)
+        code = compiler->open(compiler->context, &ir, options, &module, &description, err);
     if (code)
         return code;
-    code = compile(module, &request, out, err);
-    close_module(module);
+    code = compiler->compile(module, &request, out, err);
+    compiler->close(module);
     return code;
 }
 
