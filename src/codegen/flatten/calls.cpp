@@ -66,9 +66,17 @@ static bool fits_registers(ArrayRef<tn__leaf> leaves)
                    [&](const tn__leaf &leaf) { return counts[tn__flat_bank(leaf.type)]++ == TN__FLAT_RETURNED; });
 }
 
+/* The halves of an i128 are passed alike only if it is the argument, and no part of one. */
 bool tn__walk::find_passed(Type *type, tn__leaves &leaves)
 {
-    return has_vector(type) ? refuse("a vector that is passed") : f.leaves_of(type, 0, leaves);
+    if (has_vector(type))
+        return refuse("a vector that is passed");
+    if (!f.leaves_of(type, 0, leaves))
+        return false;
+    if (!type->isIntegerTy(128))
+        for (tn__leaf &leaf : leaves)
+            leaf.is_half = false;
+    return true;
 }
 
 void tn__walk::flatten_return(const ReturnInst &end)
