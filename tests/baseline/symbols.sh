@@ -34,3 +34,12 @@ some "frames are there" "$([ "$one" -gt 4 ] && echo yes)"
 # --stats: LLVM's remarks take a time that grows with the square of the number of functions.)
 seq 22000 | sed 's/.*/$f& = comdat any\ndefine void @f&() comdat { ret void }/' >"$out/many.ll"
 succeeds "too many sections" "$BUILD/tenon" compile -O0 --baseline "$out/many.ll" -o "$out/many.o"
+# Those of LLVM have tables of exceptions besides.
+{
+    echo 'declare void @g() declare i32 @__gxx_personality_v0(...)'
+    echo '@T = external constant ptr define void @f() { ret void }'
+    seq 13200 | sed 's/.*/$f& = comdat any\ndefine void @f&() comdat personality ptr @__gxx_personality_v0 {\
+        invoke void @g() to label %a unwind label %b\na: ret void\nb: %l = landingpad { ptr, i32 } catch ptr @T\
+        call void asm "", ""() ret void }/'
+} >"$out/many_tables.ll"
+succeeds "too many sections with tables" "$BUILD/tenon" compile -O0 --baseline "$out/many_tables.ll" -o "$out/many.o"

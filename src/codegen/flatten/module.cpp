@@ -207,11 +207,11 @@ static void make_declaration(Module &module, GlobalAlias &alias)
     alias.eraseFromParent();
 }
 
-/* The numbers of sections have 16 bits in symbols. A function in sections of its own has a group, its code, relocations
- * and perhaps a table of exceptions. */
+/* The numbers of sections have 16 bits in symbols. A function in sections of its own has a group, its code and
+ * perhaps a table of exceptions, and both have relocations. */
 static bool has_many_sections(const Module &module)
 {
-    enum { MOST_OF_THEIR_OWN = 16000 };
+    enum { MOST_OF_THEIR_OWN = 13000 };
     auto is_own = [](const GlobalObject &object) { return object.hasComdat() || object.hasSection(); };
     return count_if(module.global_objects(), is_own) > MOST_OF_THEIR_OWN;
 }
