@@ -10,6 +10,8 @@
 #ifndef TENON_BASELINE_IR_H
 #define TENON_BASELINE_IR_H
 
+#include <string.h>
+
 #include "base/base.h"
 
 #pragma GCC visibility push(hidden)
@@ -179,6 +181,25 @@ static inline bool tn__flat_is_number(uint32_t operand)
 static inline uint32_t tn__flat_index(uint32_t operand)
 {
     return operand & ~(uint32_t)TN__FLAT_KIND;
+}
+
+/* The letters of a row: `head` of them, and then perhaps a group of `step` ones that repeats. */
+struct tn__flat_letters {
+    const char *row, *group;
+    uint32_t head, step;
+};
+
+static inline struct tn__flat_letters tn__flat_letters(unsigned op)
+{
+    const char *row = tn__flat_rows[op].operands, *group = strchr(row, '(');
+    if (!group)
+        return (struct tn__flat_letters){row, NULL, (uint32_t)strlen(row), 0};
+    return (struct tn__flat_letters){row, group + 1, (uint32_t)(group - row), (uint32_t)strcspn(group + 1, ")")};
+}
+
+static inline char tn__flat_letter(const struct tn__flat_letters *letters, uint32_t operand)
+{
+    return operand < letters->head ? letters->row[operand] : letters->group[(operand - letters->head) % letters->step];
 }
 
 /* Which operands of an instruction are values, and not plain numbers: the first `head` ones, and from there on each

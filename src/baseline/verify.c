@@ -120,17 +120,15 @@ static int check_letter(const struct check *c, char letter, uint32_t k)
 /* As the row says: some letters, and then perhaps a group that repeats. */
 static int check_operands(const struct check *c)
 {
-    const char *row = tn__flat_rows[c->inst->op].operands, *group = strchr(row, '(');
-    uint32_t head = (uint32_t)(group ? group - row : (ptrdiff_t)strlen(row));
-    uint32_t step = group ? (uint32_t)(strchr(group, ')') - group - 1) : 0;
-    uint32_t count = c->inst->count;
+    const struct tn__flat_letters letters = tn__flat_letters(c->inst->op);
+    uint32_t count = c->inst->count, head = letters.head, step = letters.step;
     if (count > MOST_OPERANDS || !tn__inside(c->inst->first, count, c->flat->operand_count))
         return refuse(c, "its operands are outside");
     if (count < head || (step ? (count - head) % step : count - head))
         return refuse(c, "it has another number of operands");
     int code = 0;
     for (uint32_t k = 0; !code && k < count; k++)
-        code = check_letter(c, k < head ? row[k] : group[1 + (k - head) % step], k);
+        code = check_letter(c, tn__flat_letter(&letters, k), k);
     return code;
 }
 

@@ -140,6 +140,23 @@ static void put_kind(struct writing *w, uint32_t kind, uint32_t bytes)
         put(w, " byval %" PRIu32, bytes);
 }
 
+/* The type of a value among the operands. */
+static unsigned operand_type(const struct tn__flat_inst *inst, const uint32_t *operands, uint32_t k)
+{
+    const struct tn__flat_letters letters = tn__flat_letters(inst->op);
+    switch (tn__flat_letter(&letters, k)) {
+    case 't':
+    case 'c':
+        return inst->type;
+    case 'f':
+        return inst->sub;
+    case 'x':
+        return operands[k + 1] & TN__FLAT_KIND_TYPE;
+    default:
+        return TN__FLAT_VOID; /* one that has no constants of two words */
+    }
+}
+
 /* The operands as their row has them: values, numbers, and groups. Numbers are blocks in phis, and kinds in calls and
  * returns. */
 static void put_operands(struct writing *w, const struct tn__flat_inst *inst)
@@ -147,7 +164,6 @@ static void put_operands(struct writing *w, const struct tn__flat_inst *inst)
     const uint32_t *operands = w->flat->operands + inst->first;
     unsigned step = tn__flat_places(inst->op).step;
     bool has_kinds = inst->op == TN__FLAT_CALL || inst->op == TN__FLAT_RETURN;
-    unsigned type = strchr(tn__flat_rows[inst->op].operands, 'f') ? inst->sub : inst->type;
     for (TN__FLAT_EACH(inst, k)) {
         bool is_group = k >= tn__flat_places(inst->op).head && step > 1 && k + 1 < inst->count;
         put(w, k ? ", " : " ");
@@ -155,7 +171,7 @@ static void put_operands(struct writing *w, const struct tn__flat_inst *inst)
             put_kind(w, operands[k + 1], step > 2 ? operands[k + 2] : 0);
             put(w, " ");
         }
-        put_operand(w, operands[k], is_group && has_kinds ? operands[k + 1] & TN__FLAT_KIND_TYPE : type);
+        put_operand(w, operands[k], operand_type(inst, operands, k));
         if (is_group && inst->op == TN__FLAT_PHI)
             put(w, " b%" PRIu32, operands[k + 1]);
         else if (is_group && inst->op == TN__FLAT_LANDING)
