@@ -585,12 +585,12 @@ void tn__walk::flatten_one(const Instruction &instruction)
     }
 }
 
-/* Whether an integer of another width is passed extended to 32 bits. */
+/* Whether an integer of another width is passed extended to 32 or 64 bits. */
 static bool extends_odd(const AttributeSet &attributes, const Type *type)
 {
     bool extends = attributes.hasAttribute(Attribute::ZExt) || attributes.hasAttribute(Attribute::SExt);
-    unsigned width = extends && type->isIntegerTy() ? type->getIntegerBitWidth() : 32;
-    return width < 32 && width != 1 && width != 8 && width != 16;
+    unsigned width = extends && type->isIntegerTy() ? type->getIntegerBitWidth() : 64;
+    return width < 64 && width != 1 && width != 8 && width != 16 && width != 32;
 }
 
 static bool passes_extended(const CallBase &call)
