@@ -293,7 +293,10 @@ void tn__walk::flatten_alloca(const AllocaInst &variable)
     bool is_small = count && count->getValue().ule(LARGEST) && size <= LARGEST;
     if (size > INT32_MAX || (count && (!is_small || size * count->getZExtValue() > LARGEST)))
         return (void)refuse("the size or the alignment of a variable");
-    if (!variable.isStaticAlloca() || variable.getAlign().value() > 16)
+    bool is_static = variable.isStaticAlloca(), is_in_frame = is_static && variable.getAlign().value() <= 16;
+    if (is_static && !is_in_frame && saves_stack) /* restoring the stack would free it */
+        return (void)refuse("an aligned variable after the stack is saved");
+    if (!is_in_frame)
         return allocate(variable, size);
     own(variable);
     tn__flat_inst *inst = add(TN__FLAT_ALLOCA, TN__FLAT_PTR);
@@ -735,7 +738,7 @@ bool tn__flattener::flatten(Function &function)
         numbers[&block] = uint32_t(numbers.size());
 #endif
     seen.assign(function.size(), UINT32_MAX);
-    tn__walk walk{*this, flat, function, {}};
+    tn__walk walk{*this, flat, function, {}, false};
     bool done = grow(flat.blocks, flat.block_room, function.size()) && walk.flatten_personality() &&
                 walk.flatten_arguments() && walk.flatten_blocks() && walk.resolve();
     flat.symbols = uint32_t(object.symbol_count);

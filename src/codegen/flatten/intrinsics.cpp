@@ -382,6 +382,12 @@ void tn__walk::flatten_thread_local(const IntrinsicInst &intrinsic)
     combine(TN__FLAT_THREAD, TN__FLAT_PTR, {symbol, getter}, sub);
 }
 
+void tn__walk::save_stack(const IntrinsicInst &intrinsic)
+{
+    saves_stack = true;
+    simple(intrinsic, TN__FLAT_STACK, TN__FLAT_PTR, 0);
+}
+
 void tn__walk::flatten_intrinsic(const IntrinsicInst &intrinsic)
 {
     switch (intrinsic.getIntrinsicID()) {
@@ -393,7 +399,7 @@ void tn__walk::flatten_intrinsic(const IntrinsicInst &intrinsic)
         ROW(memset, call_memory(cast<MemIntrinsic>(intrinsic), "memset"))
         ROW(vacopy, copy_list(intrinsic))
         ROW(threadlocal_address, flatten_thread_local(intrinsic))
-        ROW(stacksave, simple(intrinsic, TN__FLAT_STACK, TN__FLAT_PTR, 0))
+        ROW(stacksave, save_stack(intrinsic))
         ROW(stackrestore, simple(intrinsic, TN__FLAT_SET_STACK, TN__FLAT_VOID, 1))
         ROW(vastart, simple(intrinsic, TN__FLAT_VA_START, TN__FLAT_VOID, 1))
         ROW(eh_typeid_for, simple(intrinsic, TN__FLAT_TYPE_ID, TN__FLAT_I32, 1))

@@ -15,6 +15,7 @@ struct tn__walk {
     tn__flat &flat;
     llvm::Function &function;
     tn__flat_inst nowhere; /* when memory is out */
+    bool saves_stack;      /* somewhere before */
 
     bool refuse(const char *why)
     {
@@ -115,6 +116,7 @@ struct tn__walk {
     /* ---- intrinsic functions (intrinsics.cpp) ---- */
 
     void flatten_intrinsic(const llvm::IntrinsicInst &);
+    void save_stack(const llvm::IntrinsicInst &);
     void flatten_row(const llvm::IntrinsicInst &, const void *row);
     void flatten_reduction(const llvm::IntrinsicInst &, unsigned operation);
     void flatten_signs(const llvm::IntrinsicInst &);
