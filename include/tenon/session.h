@@ -33,12 +33,6 @@ enum {
      * linked. So accesses by TLS descriptors, and those of code that a JIT compiles, may be direct ones, which are
      * faster, and do not give a thread the initial values that it lacks (tenon/thread.h). */
     TN_SESSION_OWN_THREADS = 2,
-    /* Signals wait while a first call of a lazy function looks up, compiles and links, so that their handlers may do
-     * what they could if the function had been there: leave it by siglongjmp, fork, switch stacks. All but those that
-     * an instruction causes (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT). Initializers run with the mask
-     * of the caller; what else the client provides (materializers, resolvers, compilers, on_error, on_undefined,
-     * dispatch) is called with signals blocked. Costs two system calls for each first call. */
-    TN_SESSION_DEFER_SIGNALS = 4,
 };
 
 /* A unit of work that any thread may run. */
@@ -133,6 +127,14 @@ TN_API int tn_session_seal(struct tn_session *session, struct tn_error *err);
  * "tenon". For hosts that do not own their threads, such as modules of Python or Java; code compiled with -fPIC asks
  * for its variables, and is not refused. Any thread. */
 TN_API void tn_session_check_threads(struct tn_session *session);
+
+/* From now on signals wait while a first call of a lazy function looks up, compiles and links, so that their handlers
+ * may do what they could if the function had been there: leave it by siglongjmp, fork, switch stacks. All signals but
+ * those that an instruction causes (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT). Initializers run with
+ * the mask of the caller; what else the client provides (materializers, resolvers, compilers, on_error, on_undefined,
+ * dispatch) is called with signals blocked, and threads that it starts inherit that. Costs two system calls for each
+ * first call. Before the session is used by several threads. */
+TN_API void tn_session_defer_signals(struct tn_session *session);
 
 struct tn_stats {
     size_t size;          /* in: sizeof(struct tn_stats) as the caller knows it */

@@ -151,10 +151,9 @@ int tn__os_give_signal_stack(size_t room, uint64_t *address, size_t *size);
 void tn__os_take_signal_stack(void); /* does not release it */
 
 /* Signals of the calling thread wait, but for those that an instruction causes; and are delivered, as its mask was
- * before. */
-void tn__os_defer_signals(void);
-void tn__os_deliver_signals(void);
-bool tn__os_signals_are_deferred(void);
+ * before. False: that was so already. */
+bool tn__os_defer_signals(void);
+bool tn__os_deliver_signals(void);
 
 /* Calls `function` with the value, which is not NULL, when the calling thread ends: in a round of destructors of
  * thread-specific data, and in further rounds if it asks for them. *key, which is 0 at first, identifies the function;

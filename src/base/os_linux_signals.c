@@ -27,24 +27,24 @@ static const uint64_t never = SIGNAL(SIGSEGV) | SIGNAL(SIGBUS) | SIGNAL(SIGFPE) 
 static __thread uint64_t before __attribute__((tls_model("initial-exec")));
 static __thread bool are_deferred __attribute__((tls_model("initial-exec")));
 
-bool tn__os_signals_are_deferred(void)
+bool tn__os_defer_signals(void)
 {
-    return are_deferred;
-}
-
-void tn__os_defer_signals(void)
-{
+    if (are_deferred)
+        return false;
     const uint64_t deferred = ~never;
     int kept = errno;
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &deferred, &before, sizeof deferred);
     errno = kept;
-    are_deferred = true;
+    return are_deferred = true;
 }
 
-void tn__os_deliver_signals(void)
+bool tn__os_deliver_signals(void)
 {
+    if (!are_deferred)
+        return false;
     int kept = errno;
     are_deferred = false;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     errno = kept;
+    return true;
 }

@@ -276,9 +276,9 @@ static void run_finalizers(void *unused)
 
 static void start(void)
 {
-    const struct tn_session_options own = {
-        .size = sizeof own, .threads = settings.threads, .on_error = on_error, .flags = TN_SESSION_DEFER_SIGNALS};
+    const struct tn_session_options own = {.size = sizeof own, .threads = settings.threads, .on_error = on_error};
     check("tn_session_create", tn_session_create(&own, &client.session, &client.err));
+    tn_session_defer_signals(client.session);
     const struct tn_jit_options options = {.size = sizeof options,
                                            .session = client.session,
                                            .lazy = settings.is_lazy,

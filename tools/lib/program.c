@@ -338,8 +338,7 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
                                          .threads = threads,
                                          .formats = tool_formats_for(settings),
                                          .decompress = tn_codegen_decompress,
-                                         .flags =
-                                             TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS | TN_SESSION_DEFER_SIGNALS};
+                                         .flags = TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS};
     struct tn_error error;
     uint64_t start = tn__os_now_ns();
     if (!options.formats || (!where && !tool_thread_data_start()))
@@ -352,7 +351,9 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
               !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&
               (!with_host || !tn_add_resolver(tool_program.library, tool_resolve_host, NULL, &error));
     tool_program.stats.session_ns = tn__os_now_ns() - start;
-    if (!ok)
+    if (ok)
+        tn_session_defer_signals(tool_program.session);
+    else
         tool_fail(STATUS_FAILURE, "%s", error.text);
     return ok;
 }

@@ -195,15 +195,13 @@ static void leave(void *context)
 /* As the program, which may make a first call in a session that defers signals meanwhile. */
 static void call(struct tn_session *session, uint64_t function, const struct tn__arguments *arguments)
 {
-    bool deferred = tn__os_signals_are_deferred();
-    if (deferred)
-        tn__os_deliver_signals();
+    bool deferred = session->signals && session->signals->deliver();
     pthread_cleanup_push(leave, session);
     tn__call_initializer(function, arguments->count, arguments->values,
                          arguments->are_given ? arguments->environment : environ);
     pthread_cleanup_pop(0);
     if (deferred)
-        tn__os_defer_signals();
+        session->signals->defer();
 }
 
 /* Releases the lock for each function. */

@@ -72,13 +72,17 @@ struct tn_session {
     struct tn_stats stats;
     uint32_t variant;       /* of the code that is linked, as far as it has to be the same, */
     const char *variant_of; /* and the object that brought it; NULL: there is none (agree.c) */
+    /* NULL, or what only programs contain that ask for it: first calls defer signals. Both are false where that was so
+     * already. */
+    const struct tn__signals {
+        bool (*defer)(void), (*deliver)(void);
+    } * signals;
     /* NULL, or tn__tls_check_threads, which only programs that ask for it contain. */
     int (*check_threads)(const char *object, struct tn_error *err);
     bool timings;
     bool any_threads; /* older than what they use: calls through TLS descriptors stay, because these bring threads up to
                        * date */
-    bool defers_signals; /* while first calls are made */
-    bool closing;        /* being destroyed */
+    bool closing;     /* being destroyed */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void (*on_error)(void *context, const struct tn_error *error);
     void (*dispatch)(void *context, struct tn_task *task);

@@ -133,11 +133,10 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
 {
     /* The stub's load acquires, on every machine; this one lets ThreadSanitizer see that. */
     (void)atomic_load_explicit(&frame->cell->word, memory_order_acquire);
-    bool defers = frame->cell->facts->batch->library->session->defers_signals && !tn__os_signals_are_deferred();
-    if (defers)
-        tn__os_defer_signals();
+    const struct tn__signals *signals = frame->cell->facts->batch->library->session->signals;
+    bool defers = signals && signals->defer();
     uint64_t address = call(frame);
     if (defers)
-        tn__os_deliver_signals(); /* last: handlers may not come back */
+        signals->deliver(); /* last: handlers may not come back */
     return address;
 }

@@ -60,7 +60,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     int code = tn__take_options(&options, sizeof options, given, "struct tn_session_options", err);
     if (code)
         return code;
-    if (options.flags & ~(uint64_t)(TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS | TN_SESSION_DEFER_SIGNALS))
+    if (options.flags & ~(uint64_t)(TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS))
         return tn__fail(err, TN_EINVAL, "unknown session flags %#llx", (unsigned long long)options.flags);
     if (options.initializers != TN_INITIALIZERS_AUTOMATIC && options.initializers != TN_INITIALIZERS_MANUAL)
         return tn__fail(err, TN_EINVAL, "no way %d to run initializers", (int)options.initializers);
@@ -105,7 +105,6 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->context = options.context;
     session->initializers.are_manual = options.initializers == TN_INITIALIZERS_MANUAL;
     session->timings = options.flags & TN_SESSION_TIMINGS;
-    session->defers_signals = options.flags & TN_SESSION_DEFER_SIGNALS;
     session->any_threads = !(options.flags & TN_SESSION_OWN_THREADS) && !tn__session_is_elsewhere(session);
     tn__session_init_thread_exits(session);
     tn__sessions_add(session);

@@ -226,13 +226,14 @@ static void threads_make_functions(void **state)
 static void signals_wait_for_first_calls(void **state)
 {
     static const struct {
-        uint64_t flags;
+        bool defers;
         int raises, meanwhile;
-    } cases[] = {{0, SIGUSR1, 1}, {TN_SESSION_DEFER_SIGNALS, SIGUSR1, 0}, {TN_SESSION_DEFER_SIGNALS, SIGFPE, 1}};
+    } cases[] = {{false, SIGUSR1, 1}, {true, SIGUSR1, 0}, {true, SIGFPE, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sigset_t blocked, after;
-        struct stubs s = open_stubs(
-            &(struct tn_session_options){.size = sizeof(struct tn_session_options), .flags = cases[i].flags});
+        struct stubs s = open_promising();
+        if (cases[i].defers)
+            tn_session_defer_signals(s.f.session);
         struct maker m = {.name = "f", .value = 7, .raises = cases[i].raises};
         promise(s.bodies, &m);
         void *f = define_lazy(&s, "f");
