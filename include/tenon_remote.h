@@ -28,8 +28,8 @@ extern "C" {
 struct tn_serve_options {
     size_t size; /* sizeof(struct tn_serve_options) */
     /* "fd:N": descriptor N is a connected socket, and the process is the server's: all its other descriptors but the
-     * standard ones are closed. "unix:PATH": listens there; each connection has a process. The path must not exist, and
-     * only this user can connect. */
+     * standard ones are closed. "unix:PATH": listens there; each connection has a process. The path must not exist;
+     * only this user can connect, unless any_user says otherwise. */
     const char *address;
     uint64_t deadline_ms; /* a request that takes longer is given up; 0: no limit. Clients may ask for less */
     uint64_t memory;      /* bytes that a worker may have of its own; 0: no limit. Clients may ask for less */
@@ -65,8 +65,8 @@ struct tn_compile_server_options {
     /* Compiles when the server is gone; NULL: that is TN_EREMOTE. For a module that the server has described already
      * only if it gives the same description. Its functions outlive the client. */
     const struct tn_compiler *fallback;
-    /* Called on the compiling thread when a worker has crashed, with the signal (0: unknown) and the module's IR. NULL:
-     * none. */
+    /* Called on the compiling thread when the second worker has crashed as well, with its signal (0: unknown) and the
+     * module's IR. NULL: none. */
     void (*crashed)(void *context, const char *name, int signal, const void *ir, size_t length);
     void *context;
     int any_user; /* not 0: the server may be another user's, which decides what this program executes */

@@ -212,7 +212,7 @@ int tn__os_limit_memory(uint64_t bytes)
         struct rlimit limit;
         if (getrlimit(limited[i], &limit))
             return errno;
-        rlim_t most = limit.rlim_max < bytes ? limit.rlim_max : bytes; /* which nobody but root could raise */
+        rlim_t most = limit.rlim_max < bytes ? limit.rlim_max : bytes; /* which only root could raise */
         limit = (struct rlimit){most, most};
         if (setrlimit(limited[i], &limit))
             return errno;

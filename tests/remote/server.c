@@ -313,7 +313,7 @@ static void the_host_may_reap(void **state)
     struct left before = count_left();
     struct tn_compiler *server = start(NULL);
     expect_object(server, "plain");
-    signal(SIGCHLD, SIG_IGN); /* nobody can wait for the server any more */
+    signal(SIGCHLD, SIG_IGN); /* the system forgets the server when it ends */
     tn_compile_server_stop(server);
     signal(SIGCHLD, SIG_DFL);
     expect_left(before);
