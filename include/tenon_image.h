@@ -294,11 +294,11 @@ struct tn_image_link_options {
 
 /* Links what tn_image_build wrote, and other objects and archives (with all their members), into one file. Symbols that
  * none of these define are looked up when the file is loaded, or taken from the stub; its own definitions cannot be
- * overridden. Equal inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. Programs: for x86-64
- * only. TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the stub lacks),
- * TN_ERANGE (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions
- * but in TN_IMAGE_SHARED, imported thread-local variables that are not initial-exec), TN_EIO (no memory file),
- * TN_ENOMEM. */
+ * overridden. Equal inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. Programs are for
+ * x86-64 and AArch64. TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the
+ * stub lacks), TN_ERANGE (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect
+ * functions but in TN_IMAGE_SHARED, imported thread-local variables that are not initial-exec), TN_EIO (no memory
+ * file), TN_ENOMEM. */
 TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
                          struct tn_buffer *out, struct tn_error *err);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The format of an image's metadata, as doc/IMAGE.md describes it byte by byte: offsets, and what its writer
- * (src/codegen/image) and its reader share. Everything is little-endian. */
+/* The format of an image's metadata (doc/IMAGE.md, "Format"), byte by byte: offsets, and what its writer
+ * (src/codegen/image) and its reader share. Everything is little-endian; offsets and sizes are in bytes. The header is
+ * at a multiple of 64; the directory, the tables and the places follow it. */
 
 #ifndef TENON_IMAGE_FORMAT_H
 #define TENON_IMAGE_FORMAT_H
@@ -22,7 +23,7 @@ enum { TN__IMAGE_VERSION = 4, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX
 /* The header. */
 enum {
     TN__IMAGE_AT_VERSION = 8,
-    TN__IMAGE_AT_SIZE = 12,     /* of header and tables; the places follow them */
+    TN__IMAGE_AT_SIZE = 12,     /* of header, directory and tables, a multiple of 8; the places follow them */
     TN__IMAGE_AT_CHECKSUM = 16, /* of header and tables, with zeros here */
     TN__IMAGE_AT_BYTE_ORDER = 24,
     TN__IMAGE_AT_MACHINE = 28, /* ELF's e_machine, 16 bits */
@@ -37,7 +38,7 @@ enum {
     TN__IMAGE_AT_ROW = 68,       /* bytes of each of these rows */
     TN__IMAGE_AT_NAME = 72,      /* of the image: its symbol */
     TN__IMAGE_AT_GC_ABI = 76,    /* TN_GC_ABI of its managed code; 0: it has none */
-    TN__IMAGE_AT_OFFERS = 80,    /* digest of all that it offers to other images; 0: nothing */
+    TN__IMAGE_AT_OFFERS = 80,    /* digest of all that it offers to other images (tn__image_digest); 0: nothing */
     TN__IMAGE_AT_ZEROS = 88,
     TN__IMAGE_HEADER = 128
 };
@@ -77,10 +78,10 @@ enum tn__image_table {
     TN__IMAGE_CELL_TABLE,                          /* replaceable functions; few images have it */
     TN__IMAGE_OFFER_TABLE,                         /* what other images may use: items */
     TN__IMAGE_EDGE_TABLE,                          /* what it uses of other images: items */
-    TN__IMAGE_REACHED_TABLE,                       /* what its dependencies depend on: 4 bytes each, the name */
+    TN__IMAGE_REACHED_TABLE,                       /* what only its dependencies depend on: 4 bytes each, the name */
     TN__IMAGE_RELIANCE_TABLE,                      /* which functions are stale when an edge differs */
     TN__IMAGE_KEPT_TABLE,                          /* functions whose IR the file has, to be compiled again */
-    TN__IMAGE_SHARED_TABLE,                        /* what this IR names: 4 bytes each, the name */
+    TN__IMAGE_SHARED_TABLE,                        /* what this IR only declares: 4 bytes each, the name; sorted */
     TN__IMAGE_SETTING_TABLE,                       /* what it is compiled for, by target */
     TN__IMAGE_TABLES                               /* how many kinds are known */
 };
@@ -90,13 +91,14 @@ enum {
     TN__IMAGE_TARGET_NAME = 0, /* offset in the text table, as all names */
     TN__IMAGE_TARGET_EXTRA = 4,
     TN__IMAGE_TARGET_FLAGS = 8, /* TN_CPU_... */
-    TN__IMAGE_TARGET_BASE = 12,
+    TN__IMAGE_TARGET_BASE = 12, /* 0, or the row of an earlier target that has a version of every function */
     TN__IMAGE_TARGET_ENABLED = 16,
     TN__IMAGE_TARGET = TN__IMAGE_TARGET_ENABLED + 8 * TN_CPU_WORDS
 };
 
 /* A row of the function table. Row n is the function of slot n; those with a slot are followed by public functions with
- * one version. Both parts are sorted by name, in strcmp's order, without duplicates. */
+ * one version, and opaque ones. Both parts are sorted by name, in strcmp's order, without duplicates. The set of a
+ * function with a slot has every target with TN_CPU_CLONE_ALL; that of one without a slot is 1. */
 enum {
     TN__IMAGE_FUNCTION_NAME = 0,
     TN__IMAGE_FUNCTION_VERSIONS =
@@ -118,7 +120,7 @@ enum {
 #define TN__IMAGE_BY_USE UINT32_C(1) /* another build will do if what the edges say is the same there */
 
 /* A row of the tables of offers and of edges, sorted by kind and name. The description of an item is its text,
- * alignment and size; these are equal where a user of the item need not be compiled again. */
+ * alignment and size (0: it has none); these are equal where a user of the item need not be compiled again. */
 enum {
     TN__IMAGE_ITEM_KIND = 0,       /* 8 bits: enum tn__image_item_kind */
     TN__IMAGE_ITEM_DEPENDENCY = 1, /* of an edge, 24 bits: row of the dependency */
@@ -173,7 +175,12 @@ enum {
 #define TN__IMAGE_IR_MAGIC   "\211TNI\r\n\032\n"
 enum { TN__IMAGE_IR_AT_SIZE = 8, TN__IMAGE_IR_HEADER = 16 };
 
-/* ---- heaps: places in these tables are distances from the beginning of the first zone ---- */
+/* ---- heaps: places in these tables are distances from the beginning of the first zone ----
+ *
+ * Objects have headers and payloads as in memory (doc/GC.md, "Objects"): the header is the address of the type, plus 3
+ * (TN_PERMANENT) for objects with references in the last two zones, and plus 12 if a hash is stored after the payload.
+ * The words hold addresses for the intended place. The header of an object of the program's type has only the bits. An
+ * image without code has one target, without features, no slots, and one place. */
 
 /* Zones, in the order in which they follow each other. */
 enum tn__image_zone {
@@ -188,9 +195,9 @@ enum tn__image_zone {
 enum {
     TN__IMAGE_ZONE_KIND = 0,     /* enum tn__image_zone */
     TN__IMAGE_ZONE_PAGE = 4,     /* the largest page size of systems that can map it */
-    TN__IMAGE_ZONE_PLACE = 8,    /* from the header, 64 bits */
-    TN__IMAGE_ZONE_ADDRESS = 16, /* that it is intended for */
-    TN__IMAGE_ZONE_SIZE = 24,
+    TN__IMAGE_ZONE_PLACE = 8,    /* from the header, 64 bits; 0 if the image has code: it is among the places */
+    TN__IMAGE_ZONE_ADDRESS = 16, /* that it is intended for: without code, that of its segment in the file */
+    TN__IMAGE_ZONE_SIZE = 24,    /* whole pages; without code, that of its segment */
     TN__IMAGE_ZONE_OBJECTS = 32, /* bytes with objects, at its beginning */
     TN__IMAGE_ZONE = 40
 };
@@ -199,7 +206,7 @@ enum {
 enum {
     TN__IMAGE_LIST_OF = 0,    /* enum tn__image_list */
     TN__IMAGE_LIST_INDEX = 4, /* of the row of a dependency, or of a type of the program */
-    TN__IMAGE_LIST_PLACE = 8, /* from the header, 64 bits */
+    TN__IMAGE_LIST_PLACE = 8, /* from the header, or from the lists of an image with code; 64 bits */
     TN__IMAGE_LIST_SIZE = 16, /* bytes; coded as RELR */
     TN__IMAGE_LIST_BASE = 24, /* the address that the words assume */
     TN__IMAGE_LIST_SUM = 32,  /* tn__image_checksum of the list, with seed 0 */
@@ -225,7 +232,7 @@ enum { TN__IMAGE_ROOT_NAME = 0, TN__IMAGE_ROOT_PLACE = 8, TN__IMAGE_ROOT = 16 };
 
 /* A row of the table of unique objects. Its uses are rows that follow each other. */
 enum {
-    TN__IMAGE_UNIQUE_KEY = 0, /* offset in the text table */
+    TN__IMAGE_UNIQUE_KEY = 0, /* offset in the text table, where it need not end with a NUL */
     TN__IMAGE_UNIQUE_KEY_SIZE = 4,
     TN__IMAGE_UNIQUE_FIRST = 8, /* use */
     TN__IMAGE_UNIQUE_USES = 12,
@@ -283,9 +290,11 @@ enum { TN__IMAGE_CELL_FUNCTION = 0, TN__IMAGE_CELL_ROW = 4, TN__IMAGE_CELL = 16 
 /* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
  * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together.
  * Then come the places of the table of offers, one for each row: the entry of a function, a variable, or 0. If there
- * are values, the next place is theirs; then those of zones. If there are cells, the next place is theirs, and then
- * come the entries of their functions. If there are shared symbols, the last place is that of their addresses, 8 bytes
- * for each row of their table; 0: it is found elsewhere by its name. */
+ * are values, the next place is theirs. An image with code and objects always has that place: after its values comes a
+ * word that is 1 while it is open, and after the place those of zones, in the order of their rows, and of the lists. If
+ * there are cells, the next place is theirs, and then come the entries of their functions, in the order of their rows.
+ * If there are shared symbols, the last place is that of their addresses, 8 bytes for each row of their table; 0: it is
+ * found elsewhere by its name, or an edge leads to it. A place has 4 bytes, a signed distance from the header. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
 /* The first bytes of a shard that one process has compiled for another (src/codegen/image/shard.c). */
@@ -320,7 +329,8 @@ const char *tn__image_arch_name(uint16_t machine);
 
 uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
 
-/* The checksum of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */
+/* The checksum of a header with its tables, `size` bytes, at least TN__IMAGE_HEADER: of the bytes after the header,
+ * with that of the header as their seed. */
 uint64_t tn__image_header_checksum(const uint8_t *header, size_t size);
 
 /* ---- verify.c ---- */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The checksum over everything of a file that is loaded (doc/IMAGE.md, "The whole file"), against damage in transit or
- * on disk. Reading a whole file takes longer than loading it, so it is verified on request only. */
+ * on disk. Reading a whole file takes longer than loading it, so it is verified on request only. It is that of the
+ * program headers, then of the file's bytes of each PT_LOAD segment in their order, each with the last as its seed. The
+ * ELF header and the program headers are left out of the segment that has them. */
 
 #include <elf.h>
 #include <string.h>

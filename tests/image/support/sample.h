@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A shared library with an image in it, written byte by byte as doc/IMAGE.md says: two targets, a function with a
+/* A shared library with an image in it, written byte by byte as format.h says: two targets, a function with a
  * version for each and a slot, one with one version, a datum that is relocated, a thread-local variable, an unwind
  * table; the function is offered, and used of another sample; and a table of a kind that nobody knows. */
 
