@@ -2,7 +2,8 @@
 
 /* Private anonymous pages for links that fill many: the ranges of one link lie side by side in a run of pages, which is
  * writable until all are written, and then executable or read-only. The pages were never both, and have no alias. They
- * cost less than those of a memfd (see doc/DESIGN.md), debuggers can set breakpoints there, and a fork copies them.
+ * cost less than those of a memfd, whose alias costs more at the first touch; debuggers can set breakpoints there, and
+ * a fork copies them.
  *
  * Neighbouring runs of a zone are one mapping to the system. Pages of removed objects are writable, and not executable,
  * until a run takes them again. PR_SET_MDWE and SELinux refuse to make such pages executable: then large links are
