@@ -90,12 +90,13 @@ struct tn_gc_anchor {
 
 /* One per thread, in thread-local storage. Its first cache line is all that compiled code touches. */
 struct tn_gc_block {
-    char *bump;    /* where the next object's header will be */
-    char *limit;   /* end of that space; 0 while a stop is requested; written atomically by other threads */
-    uint32_t poll; /* not 0 while a stop is requested; written like `limit` */
-    uint32_t
-        fences; /* not 0: after a change of `top`, a full fence comes before `poll` is read; written like `limit` */
-    struct tn_gc_anchor *top; /* of the innermost level, see tn__gc_enter */
+    char *bump;      /* where the next object's header will be; plain accesses */
+    char *limit;     /* end of that space; 0 while a stop is requested; written atomically by other threads, and loaded
+                      * relaxed */
+    uint32_t poll;   /* not 0 while a stop is requested; written and loaded like `limit` */
+    uint32_t fences; /* not 0: after a change of `top`, a full fence comes before `poll` is read; written like `limit`.
+                      * Entries load it with `poll`, as one word of 64 bits */
+    struct tn_gc_anchor *top; /* of the innermost level, see tn__gc_enter; stored with release order by entries */
     void *pgcstack;           /* get_pgcstack of the IR contract returns the address of this word */
     uint64_t memory;          /* for tn__gc_call_outside_memory: bytes of arguments in memory, a multiple of 8 */
     /* A value is young if its address ^ `young` is less than `young_size`: where objects are allocated, if that is a

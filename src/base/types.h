@@ -24,7 +24,11 @@ enum { TN__DIFFERENCE = 100 };
  * `b`. */
 bool tn__types_differ(const struct tn_type *a, const struct tn_type *b, char text[TN__DIFFERENCE]);
 
-/* ---- bytes (types_bytes.c; doc/GC.md, "Layouts") ---- */
+/* ---- bytes (types_bytes.c; doc/GC.md, "Layouts") ----
+ *
+ * A row for each type, of a multiple of 8 bytes, with numbers of 32 bits: bytes of the row, kind, alignment, 0 or 1 +
+ * number of `offsets`; of 64 bits: size, element, length, references; then the offsets, 32 bits each; then the type's
+ * name and a NUL, padded with zeros. Members are those of struct tn_type. */
 
 /* Into an empty buffer, which stays empty if there are no types. False: out of memory, or a type that the format cannot
  * hold. */
