@@ -2,7 +2,7 @@
 
 /* A cache of compiled code: a compiler (tenon_compiler.h) that looks what a JIT asks of it up in stores, and passes on
  * to another compiler only what is in none of them, which it then keeps. With all of a program in a store, no IR is
- * read and LLVM is not set up. doc/CACHE.md has the format, the key, and whom a cache trusts.
+ * read and LLVM is not set up. doc/CACHE.md has the key, and whom a cache trusts.
  *
  *     struct tn_folder_options folder = {.size = sizeof folder, .path = "/home/me/.cache/app"};
  *     struct tn_store *store;

@@ -208,14 +208,18 @@ struct tn_module_symbol {
     const char *name;
     const char *of;   /* the function that this is an alias of, or NULL */
     const char *body; /* the name of a function's body, where plain names are those of stubs; NULL: not a function */
+    /* 1: weak; 2: hidden. Functions, for tiers (doc/TIERS.md): 4: cannot be compiled twice; 8: called once and with
+     * loops; 16 times the level that the module wants for it, counted from 1. Of modules in one piece: 128: the object
+     * may lack it. */
     uint32_t flags;
     uint32_t managed_registers, managed_stack; /* functions: as in struct tn_lazy_symbol */
 };
 
-/* What a compiler says of a module; doc/CACHE.md ("Descriptions") has the flags. There is at least one part, and each
- * but part 0 begins with a symbol that its object defines. */
+/* What a compiler says of a module. There is at least one part, and each but part 0 begins with a symbol that its
+ * object defines. */
 struct tn_module_description {
-    uint32_t flags, parts;
+    uint32_t flags; /* 1: compiled in one piece; 2: only the object tells what it defines; 4: part 0 has initializers */
+    uint32_t parts;
     size_t count;
     const struct tn_module_symbol *symbols; /* in the order of parts */
     const void *types;                      /* that it was compiled with (doc/GC.md, "Layouts") */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Descriptions of modules: checked and copied, written and read. As bytes: a header of five words, rows of seven words
- * for symbols, texts, and layouts of types. */
+/* Descriptions of modules: checked and copied, written and read. As bytes, with words of 4: a header (magic, flags,
+ * number of parts, number of symbols, bytes of texts), a row for each symbol in the order of parts (part, name, `of`,
+ * body, flags, managed registers, managed words in memory), texts, each with a NUL, and layouts of types. The place of
+ * a text counts from 1; 0: there is none. */
 
 #include "cache/description.h"
 

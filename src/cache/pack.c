@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Packs, byte by byte in doc/CACHE.md: a header, rows, a checksum of these two, and then the bytes that the rows name,
- * each with a checksum of its own. Rows are in order, so an item is found in few steps. */
+/* Packs (doc/CACHE.md): a header, rows, a checksum of these two, and then the items that the rows name, without gaps,
+ * in the order of the rows, up to the end, each with a checksum of its own. Numbers are little-endian, checksums
+ * SHA-256.
+ *
+ *     header  magic (8 bytes), key (32), number of rows (4), zeros (4)
+ *     row     kind (4), part (4), offset of the item in the pack (8), size (8), checksum of kind, part and item (32)
+ *
+ * Rows are in the order of their kinds, and of parts within a kind, so an item is found in few steps; no two are
+ * alike. Kinds are 0, a description; 2, an order; of an object 1, its level << 8, 1 << 12 if it is of a higher tier,
+ * 1 << 16 if it counts its calls. A part's number is 0 for a description. */
 
 #include <stdlib.h>
 

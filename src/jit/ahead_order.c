@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The order in which the parts of a module were needed first, kept as a pack of its own (doc/CACHE.md): it is good for
- * all options, and small. */
+ * all options, and small. The item has 8 bytes for each part, in order: its number, and in how many of the last runs it
+ * was not needed, 0 or 1; a part that was not needed in two runs leaves. */
 
 #include "cache/cache.h"
 #include "jit/ahead.h"
