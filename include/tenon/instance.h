@@ -114,8 +114,9 @@ TN_API int tn_instance_update(struct tn_instance *instance, void *from, void *to
                               struct tn_error *err);
 
 /* Withdraws the code of instances: points them at their generic entries, waits as tn_quiesce does, and lets other code
- * be published. After that no attached thread runs the old code, and it may be freed. tn_tracker_remove does this for
- * all code of a tracker. Only one thread at a time may withdraw an instance. */
+ * be published. Meanwhile an entry that was reached through the old `invoke` still finds its specptr. After that no
+ * attached thread runs the old code, and it may be freed. tn_tracker_remove does this for all code of a tracker. Only
+ * one thread at a time may withdraw an instance. */
 TN_API void tn_instances_withdraw(struct tn_instance *const *instances, size_t count);
 
 /* The right to compile an instance, in memory of the compiling thread; its members are private. */
