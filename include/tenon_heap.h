@@ -18,8 +18,8 @@
  *     tn_managed_begin before the jump, and tn_managed_end after it.
  *
  * Threads: any function may be called from any thread at any time, including by callees of managed code, but none from
- * a signal handler, which must not call managed code either. A handle may be used by only one thread at a time.
- * Functions on another heap than that of the calling thread are safepoints. Errors as in tenon.h.
+ * a signal handler, which may call managed code only as doc/GC.md says ("Signals"). A handle may be used by only one
+ * thread at a time. Functions on another heap than that of the calling thread are safepoints. Errors as in tenon.h.
  *
  * Callbacks. Finalizers and out_of_memory may call everything. The other functions of the client do while the heap is
  * locked:
