@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The checksum of images (doc/IMAGE.md, "Checksum"): quick enough that it is checked at every start, 20 bytes in a
+/* The checksum of images (doc/IMAGE.md, "Format"): quick enough that it is checked at every start, 20 bytes in a
  * cycle. It guards against accidents, not against enemies. The bytes are followed by 1 to 64 zeros, so that they are
  * whole blocks of words; word n belongs to lane n % 8. */
 
