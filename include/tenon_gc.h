@@ -52,25 +52,32 @@
 #define TN_GC_FENCED  2 /* and coming back, the thread executes a full fence before it reads `poll` */
 #define TN_GC_STATE   7 /* these bits, and one that is free */
 
-/* ---- stack maps: sections "tenon_maps" ---- */
+/* ---- stack maps: sections "tenon_maps" ----
+ *
+ * One for each section of code, aligned to 2. Numbers are little-endian; functions follow each other without padding.
+ * Slots are signed distances from the frame pointer, in words of 8 bytes. Each function has one PC-relative relocation,
+ * to a local symbol: a weak function's own may be bound to another module's definition. There are no others. */
 
-/* Function: i32 code, relative to itself; u32 counts; i16 or, in a wide function, i32 roots[]; then its safepoints. */
+/* Function: i32 code, its start relative to this field; u32 counts; i16 roots[], the slots that hold references at
+ * every safepoint, or null: variables in stack memory; then its safepoints, by ascending return address. */
 #define TN_GC_MAP_SAFEPOINTS(counts) ((counts)&0xfffff)
 #define TN_GC_MAP_ROOTS(counts)      ((counts) >> 20 & 0x7ff)
 #define TN_GC_MAP_WIDE               0x80000000u
 #define TN_GC_MAP_MAX_SAFEPOINTS     0xfffff
 #define TN_GC_MAP_MAX_ROOTS          0x7ff
 
-/* Safepoint: u32 return address relative to the function, and flags; u8 bases, u8 derived, i16 base[], {i16 slot, u16
- * base} derived[]; u16 pinned, i16 pinned[] if the flag says so. In a wide function u16 bases, u16 derived and i32, u32
- * throughout. */
+/* Safepoint: u32 return address relative to the function, and flags; u8 bases, u8 derived, i16 base[], slots with
+ * references; {i16 slot, u16 base} derived[], slots with pointers into the object of base[base]; u16 pinned, i16
+ * pinned[] if the flag says so: slots with references to objects that must not move now, or null. A slot is there once
+ * at most. In a wide function, whose frames or counts need larger numbers, slots are i32 (roots too), derived entries
+ * {i32, u32}, and the three counts u16. */
 #define TN_GC_MAP_OFFSET 0x3fffffffu
 #define TN_GC_MAP_ENTRY  0x80000000u /* the caller is unmanaged: continue at the next anchor */
 #define TN_GC_MAP_PINNED 0x40000000u
 
 /* ---- globals that hold references: sections "tenon_roots" ---- */
 
-#define TN_GC_ROOT_RANGE_SIZE 8 /* struct tn_gc_root_range */
+#define TN_GC_ROOT_RANGE_SIZE 8 /* struct tn_gc_root_range; aligned to 4 */
 
 #ifndef __ASSEMBLER__
 

@@ -1,6 +1,6 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-; The bytes of stack maps, as doc/GC.md says, for frames that are known: slots are words from the frame pointer.
+; The bytes of stack maps, as tenon_gc.h says, for frames that are known: slots are words from the frame pointer.
 
 ; RUN: %tenon compile -O2 --cpu x86-64 %s -o %t.o
 ; RUN: llvm-readelf -S -W %t.o | FileCheck %s --check-prefix=SECTIONS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The GC strategy, which tells LLVM which pointers are managed, and the printer of stack maps in the format of
- * doc/GC.md, in place of LLVM's: a third of the size, and position-independent. LLVM gives locations as register and
+ * tenon_gc.h, in place of LLVM's: a third of the size, and position-independent. LLVM gives locations as register and
  * offset; what makes slots of the frame pointer of them is known only while a function is printed, so it is noted
  * then. */
 
