@@ -133,9 +133,12 @@ bool tn__at_exit_add(struct tn__at_exit *what)
     take_lock();
     bool listed = is_listed || enlist();
     if (listed && !what->waits) {
+        struct tn__at_exit **at = &newest;
+        while (what->is_last && *at && !(*at)->is_last)
+            at = &(*at)->next;
         what->waits = true;
-        what->next = newest;
-        newest = what;
+        what->next = *at;
+        *at = what;
     }
     tn__mutex_unlock(&lock);
     return listed;

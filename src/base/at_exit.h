@@ -14,6 +14,7 @@
 
 struct tn__at_exit {
     void (*function)(struct tn__at_exit *what); /* it is registered no more when it is called */
+    bool is_last;                               /* called after those that are not */
     struct tn__at_exit *next;                   /* the rest is for at_exit.c */
     bool waits;
 };

@@ -71,6 +71,18 @@ static void newest_first(void)
     add(&a);
 }
 
+/* Those that are last come after the others, whenever they are added. */
+static void last_ones(void)
+{
+    static struct named d = {{.function = call, .is_last = true}, 'd', NULL},
+                        e = {{.function = call, .is_last = true}, 'e', NULL};
+    add(&a);
+    add(&d);
+    add(&b);
+    add(&e);
+    add(&c);
+}
+
 static void before_objects(void)
 {
     make_object();
@@ -163,6 +175,7 @@ static const struct {
     int status, times;
 } cases[] = {
     {"the newest comes first, once", newest_first, "ba", STATUS, 1},
+    {"those that are last", last_ones, "cbaed", STATUS, 1},
     {"before objects that were made later", before_objects, "a...", STATUS, 1},
     {"what is removed does not run", removed, "ca", STATUS, 1},
     {"nothing is there", never_added, ".", STATUS, 1},

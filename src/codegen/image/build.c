@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/at_exit.h"
 #include "base/os.h"
 #include "codegen/image/build.h"
 #include "codegen/llvm/fatal.h"
@@ -301,6 +302,7 @@ static int build(struct tn__image_build *b, unsigned wanted, const struct tn_ima
     tn__arena_free(&b->arena);
     pthread_cond_destroy(&b->extracted_more);
     tn__mutex_destroy(&b->lock);
+    tn__at_exit_renew();
     if (stats)
         tn__give_stats(stats, sizeof b->stats, &b->stats);
     return code;

@@ -216,6 +216,23 @@ static struct tn_compile_options settings_of(const struct recompiled *f)
                                        .any_threads = 1};
 }
 
+/* `exit` destroys what the compiler has made when it needed it for the first time, such as LLVM's static objects, the
+ * newest first. Functions for exit that were registered before come after that, so for their calls nothing is compiled.
+ */
+static bool is_over; /* atomic */
+
+static void end_compiling(struct tn__at_exit *unused)
+{
+    (void)unused;
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+}
+
+static bool watch_exit(void)
+{
+    static struct tn__at_exit over = {.function = end_compiling, .is_last = true};
+    return __atomic_load_n(&is_over, __ATOMIC_RELAXED) || tn__at_exit_add(&over);
+}
+
 static int compile(const struct recompiled *f, const char *name, const struct tn_buffer *ir, struct tn_buffer *object,
                    struct tn_error *err)
 {
@@ -236,6 +253,8 @@ static int compile(const struct recompiled *f, const char *name, const struct tn
         .size = sizeof request, .name = name, .observer = &observer, .stats = &stats, .opt_level = options.opt_level};
     void *module;
     tn__sha256_of(ir->data, ir->size, digest);
+    if (__atomic_load_n(&is_over, __ATOMIC_RELAXED))
+        return tn__fail(err, TN_ENOTSUP, "%s: the process ends, and its compiler has ended before", name);
     int code = compiler->check ? compiler->check(compiler->context, &options, err) : 0;
     if (code)
         return code;
@@ -428,7 +447,7 @@ static int begin(const struct tn__image_opening *o, const struct tn__image_sourc
     r->fd = -1;
     image->file->recompilation = r;
     image->file->end_recompilation = end;
-    int code = check_tables(o);
+    int code = watch_exit() ? check_tables(o) : tn__no_memory(o->err, tn__image_label(image));
     if (!code)
         code = tn__take_compiler(o->options->compiler, &r->compiler, o->err);
     if (!code)
