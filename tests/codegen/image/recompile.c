@@ -216,17 +216,15 @@ static void *find_in_base(void *context, const char *name)
     return tn__image_entry(context, name);
 }
 
-/* The same edges. */
-static void assert_same_edges(const struct tn_image *a, const struct tn_image *b)
+static void assert_same_edges(const struct tn__image_view *a, const struct tn__image_view *b)
 {
     static const enum tn__image_table tables[] = {TN__IMAGE_EDGE_TABLE, TN__IMAGE_RELIANCE_TABLE, TN__IMAGE_KEPT_TABLE};
     for (size_t i = 0; i < COUNT(tables); i++)
-        assert_int_equal(a->view.tables[tables[i]].count, b->view.tables[tables[i]].count);
-    assert_int_equal(a->view.tables[TN__IMAGE_EDGE_TABLE].count, 2); /* the function and the body of `g` */
-    for (uint32_t i = 0; i < a->view.tables[TN__IMAGE_EDGE_TABLE].count; i++) {
+        assert_int_equal(a->tables[tables[i]].count, b->tables[tables[i]].count);
+    for (uint32_t i = 0; i < a->tables[TN__IMAGE_EDGE_TABLE].count; i++) {
         struct tn__image_item one, two;
-        assert_true(tn__image_item(&a->view, TN__IMAGE_EDGE_TABLE, i, &one));
-        assert_true(tn__image_item(&b->view, TN__IMAGE_EDGE_TABLE, i, &two));
+        assert_true(tn__image_item(a, TN__IMAGE_EDGE_TABLE, i, &one));
+        assert_true(tn__image_item(b, TN__IMAGE_EDGE_TABLE, i, &two));
         assert_int_equal(one.kind, two.kind);
         assert_string_equal(one.name, two.name);
         assert_string_equal(one.text, two.text);
@@ -258,7 +256,8 @@ static void made_by_a_jit(void **state)
     struct tn_buffer file = link_archive(out);
     assert_int_equal(tn_image_open_memory("made", file.data, file.size, &load, &image, &err), 0);
     assert_int_equal(tn_image_open_memory("direct", direct.data, direct.size, &load, &other_way, &err), 0);
-    assert_same_edges(image, other_way);
+    assert_int_equal(image->view.tables[TN__IMAGE_EDGE_TABLE].count, 2); /* the function and the body of `g` */
+    assert_same_edges(&image->view, &other_way->view);
     tn_image_close(other_way);
     tn_image_close(image);
     assert_int_equal(open_again(&file, &image, &err), 0);
@@ -268,6 +267,83 @@ static void made_by_a_jit(void **state)
     tn_buffer_free(&file);
     tn_buffer_free(&direct);
     tn_buffer_free(out);
+}
+
+#define TYPE                                                                                                           \
+    "%type = type { ptr, i32, i32, i64, i64, i64, i64, ptr, i64, ptr, [8 x i8] }\n"                                    \
+    "@name = private unnamed_addr constant [5 x i8] c\"node\\00\"\n"                                                   \
+    "@TYPE = constant %type { ptr @name, i32 1, i32 8, i64 24, i64 0, i64 0, i64 1, ptr null, i64 0, ptr null, "       \
+    "[8 x i8] zeroinitializer }, align 16\n"
+#define FACT "!tenon.facts = !{!0}\n!0 = !{!\"key\", !\"digest\"}\n"
+
+static const char all_offered[] = TYPE FACT BASE(1) "@v = global i32 3\n@t = thread_local global i32 4\n";
+static const char all_used[] = TYPE FACT "@table = external constant [2 x i32]\n"
+                                         "@v = external global i32\n"
+                                         "@t = external thread_local global i32\n"
+                                         "declare i32 @g(i32)\n"
+                                         "declare ptr @llvm.threadlocal.address.p0(ptr)\n"
+                                         "define i32 @f(i32 %x) {\n"
+                                         "  %p = call ptr @llvm.threadlocal.address.p0(ptr @t)\n"
+                                         "  %a = load i32, ptr %p\n"
+                                         "  %b = load i32, ptr @v\n"
+                                         "  %c = load i32, ptr @table\n"
+                                         "  %d = call i32 @g(i32 %a)\n"
+                                         "  %e = add i32 %b, %c\n"
+                                         "  %f = add i32 %d, %e\n"
+                                         "  ret i32 %f\n}\n";
+
+static void read_view(const struct tn_buffer *archive, struct tn__arena *arena, struct tn__image_view *view)
+{
+    const uint8_t *header = memmem(archive->data, archive->size, TN__IMAGE_MAGIC, 8);
+    struct tn_error err;
+    assert_non_null(header);
+    if (tn__image_read("an archive", header, archive->size - (size_t)(header - (const uint8_t *)archive->data), arena,
+                       view, &err))
+        fail_msg("%s", err.text);
+}
+
+/* One edge of each kind, whether a JIT or a file has the IR. No file can be made yet of what uses the thread-local
+ * variable. */
+static void each_kind_of_edge(void **state)
+{
+    (void)state;
+    struct tn_jit_options how = {.size = sizeof how, .keep_ir = 1};
+    struct tn_jit_module module = {
+        .size = sizeof module, .name = "all.ll", .ir = all_used, .length = sizeof all_used - 1};
+    struct tn_image_input input = {"all.ll", all_used, sizeof all_used - 1},
+                          used = {"base.ll", all_offered, sizeof all_offered - 1};
+    struct tn_image *all = open_base(all_offered, sizeof all_offered - 1);
+    struct tn_image_dependency on = {.name = "base"};
+    struct tn_image_options build = options;
+    struct tn_buffer outs[2][TN_IMAGE_OUTPUTS];
+    struct tn__image_view views[2];
+    struct tn__arena arena = {0};
+    struct tn_error err;
+    struct tn_jit *jit;
+    depend_on(&on, all);
+    build.dependencies = &on;
+    build.used = &used;
+    assert_int_equal(tn_jit_create(&how, &jit, &err), 0);
+    assert_int_equal(tn_jit_add_module(jit, NULL, &module, &err), 0);
+    if (tn_jit_build_image(jit, NULL, &build, outs[0], NULL, &err) ||
+        tn_image_build(&input, 1, &build, outs[1], NULL, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < COUNT(outs); i++) {
+        read_view(outs[i], &arena, &views[i]);
+        uint32_t count = views[i].tables[TN__IMAGE_EDGE_TABLE].count, kinds = 0;
+        for (uint32_t row = 0; row < count; row++) {
+            struct tn__image_item item;
+            assert_true(tn__image_item(&views[i], TN__IMAGE_EDGE_TABLE, row, &item));
+            kinds |= UINT32_C(1) << item.kind;
+        }
+        assert_int_equal(kinds, (UINT32_C(1) << TN__ITEMS) - 1);
+    }
+    assert_same_edges(&views[0], &views[1]);
+    for (size_t i = 0; i < COUNT(outs); i++)
+        tn_buffer_free(outs[i]);
+    tn__arena_free(&arena);
+    tn_jit_destroy(jit);
+    tn_image_close(all);
 }
 
 static void without_a_compiler(void **state)
@@ -620,10 +696,18 @@ static void memory_is_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compiled_again), cmocka_unit_test(made_by_a_jit), cmocka_unit_test(without_a_compiler),
-        cmocka_unit_test(failures),       cmocka_unit_test(settings),      cmocka_unit_test(sizes),
-        cmocka_unit_test(threads),        cmocka_unit_test(wrong_tables),  cmocka_unit_test(damaged_tables),
-        cmocka_unit_test(damaged_ir),     cmocka_unit_test(memory_is_out),
+        cmocka_unit_test(compiled_again),
+        cmocka_unit_test(made_by_a_jit),
+        cmocka_unit_test(each_kind_of_edge),
+        cmocka_unit_test(without_a_compiler),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(settings),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(wrong_tables),
+        cmocka_unit_test(damaged_tables),
+        cmocka_unit_test(damaged_ir),
+        cmocka_unit_test(memory_is_out),
     };
     return cmocka_run_group_tests_name("recompile", tests, begin, end);
 }
