@@ -186,6 +186,102 @@ some "the type is named" "$(cd "$work" && "$tenon" image check --type edge shape
 types 1 other
 succeeds "without --type a program has all" "$tenon" image check "$work/shapes"
 
+# Symbols of the program that are stored to words of other images' objects.
+cat >"$work/patched.c" <<'END'
+/* patched save FILE CHANGED NAME...: saves records with an address of the program, and changes of them, which name the
+ * addresses NAME. patched open FILE...: opens them in this order. */
+#include <stdio.h>
+#include <string.h>
+#include "tenon.h"
+#include "tenon_heap.h"
+#include "tenon_save.h"
+enum { RECORDS = 2 };
+int anchors[1 + RECORDS], anchor_one, anchor_two;
+static char **names;
+static const struct tn_type record = {.name = "record", .kind = TN_KIND_LEAF, .alignment = 8, .size = 16};
+static const struct tn_save_word word = {8, TN_SAVE_ADDRESS};
+static const struct tn_save_type row = {.size = sizeof row, .type = &record, .words = &word, .word_count = 1};
+static int name_of(void *context, const void *address, struct tn_save_name *out)
+{
+    size_t index = (size_t)((const int *)address - anchors);
+    (void)context;
+    out->symbol = index ? names[index - 1] : "anchor_one";
+    out->addend = 0;
+    return 0;
+}
+static int save(struct tn_heap *heap, const char *path, struct tn_handle **records, struct tn_image **images,
+                size_t count)
+{
+    struct tn_save_options options = {.size = sizeof options, .name = path, .types = &row, .type_count = 1,
+                                      .images = images, .image_count = count, .name_of = name_of};
+    struct tn_save *to;
+    struct tn_error err;
+    int failed = tn_save_create(heap, &options, &to, &err);
+    for (int i = 0; i < RECORDS && !failed; i++)
+        failed = tn_save_root(to, i ? "second" : "first", records[i], &err);
+    failed = failed || tn_save_take(to, NULL, &err) || tn_save_write(to, path, &err);
+    return failed && puts(err.text);
+}
+static void set(struct tn_handle *handle, const void *address)
+{
+    struct tn_error err;
+    if (tn_handle_write(handle, 8, &address, sizeof address, &err))
+        puts(err.text);
+}
+int main(int argc, char **argv)
+{
+    struct tn_image_load_options options = {.size = sizeof options, .heaps = tn_image_heaps(),
+                                            .resolver = tn_resolve_dlsym};
+    struct tn_image *images[2];
+    struct tn_handle *records[RECORDS];
+    struct tn_error err;
+    options.images = images;
+    if (tn_heap_create(NULL, &options.heap, &err) || tn_heap_attach(options.heap, &err))
+        return puts(err.text), 2;
+    if (strcmp(argv[1], "open") == 0) {
+        for (int i = 2; i < argc; i++, options.image_count++)
+            if (tn_image_open(argv[i], &options, &images[i - 2], &err))
+                return printf("%s: %s\n", tn_error_name(err.code), err.text), 1;
+        return puts("opened"), 0;
+    }
+    names = argv + 4;
+    for (int i = 0; i < RECORDS; i++) {
+        if (tn_handle_new(options.heap, &record, 0, &records[i], &err))
+            return puts(err.text), 2;
+        set(records[i], anchors);
+    }
+    if (save(options.heap, argv[2], records, NULL, 0) || tn_image_open(argv[2], &options, &images[0], &err) ||
+        tn_image_root(images[0], "first", records[0], &err) || tn_image_root(images[0], "second", records[1], &err))
+        return 2;
+    for (int i = 0; i < RECORDS; i++)
+        set(records[i], &anchors[1 + i]);
+    return save(options.heap, argv[3], records, images, 1);
+}
+END
+"$CC" -Wall -Werror -Iinclude "$work/patched.c" "$BUILD/libtenon.a" -rdynamic -lpthread -ldl -o "$work/patched" ||
+    exit 1
+libraries=$(ldd "$work/patched" | grep -o '/[^ ]*')
+# patched STATUS NAME NAME: the second image changes words to the addresses of these symbols.
+patched() {
+    local wanted=$1 status said really
+    shift
+    succeeds "patches to $*: they are saved" bash -c "cd '$work' && ./patched save plain changed $*"
+    said=$(cd "$work" && "$tenon" image check $(printf -- '--program %s ' ./patched $libraries) plain changed)
+    status=$?
+    really=$(cd "$work" && ./patched open plain changed)
+    said=$(sed -n "s/^2 changed: .*/opened/p; s/^- //p" <<<"$said")
+    if [ "$status $said" = "$wanted $really" ]; then
+        echo "ok check of patches to $*"
+    else
+        echo "not ok check of patches to $*: $status $said, not $wanted $really"
+    fi
+}
+patched 0 anchor_two anchor_one
+patched 1 anchor_two nobodys
+patched 1 nobodys nothing
+some "all are named" "$(cd "$work" && "$tenon" image check --program ./patched plain changed |
+    grep -x -- '- TN_EUNDEF: changed: the program does not have: nobodys, nothing')"
+
 # Another runtime, another architecture, and objects that are intended for the same addresses.
 refused() { # STATUS TEXT ARGUMENT...
     local status=$1 text=$2

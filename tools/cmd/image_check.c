@@ -161,14 +161,17 @@ static void list_lacking(struct entry *entry, const char *what, const char *name
         tn__append(&entry->why, ", %s%s", what, name);
 }
 
-/* What its saved objects use of the program: types, and symbols that they have the addresses of. */
-static bool check_objects(const struct check *c, struct entry *entry, const struct tn_image_load_options *options)
+static void need_symbol(struct entry *entry, const struct tn_image_load_options *options, const char *name)
+{
+    if (!tn_image_lookup(entry->image, name) && !tn__image_resolve(entry->image, options, name))
+        list_lacking(entry, "", name);
+}
+
+static void check_types(const struct check *c, struct entry *entry)
 {
     const struct tn__image_view *view = &entry->image->view;
     const struct tn__image_rows *types = &view->tables[TN__IMAGE_TYPE_TABLE];
-    const struct tn__image_rows *bindings = &view->tables[TN__IMAGE_BINDING_TABLE];
-    entry->why = (struct tn_error){.code = 0};
-    for (uint32_t i = 0; i < types->count; i++) {
+    for (uint32_t i = 0; i < types->count && entry->why.code != TN_EFORMAT; i++) {
         const uint8_t *row = tn__image_row(types, i);
         const char *name = tn__image_text(view, row + TN__IMAGE_TYPE_NAME);
         if (!name)
@@ -176,13 +179,48 @@ static bool check_objects(const struct check *c, struct entry *entry, const stru
         else if (tn__get32(row + TN__IMAGE_TYPE_FLAGS) & TN__IMAGE_HOST_TYPE && !has_type(c, name))
             list_lacking(entry, "type ", name);
     }
+}
+
+static void check_bindings(struct entry *entry, const struct tn_image_load_options *options)
+{
+    const struct tn__image_view *view = &entry->image->view;
+    const struct tn__image_rows *bindings = &view->tables[TN__IMAGE_BINDING_TABLE];
     for (uint32_t i = 0; i < bindings->count && entry->why.code != TN_EFORMAT; i++) {
         const char *name = tn__image_text(view, tn__image_row(bindings, i) + TN__IMAGE_BINDING_NAME);
-        if (!name)
+        if (name)
+            need_symbol(entry, options, name);
+        else
             tn__fail(&entry->why, TN_EFORMAT, "%s: binding %u: its name lies outside", entry->file, i);
-        else if (!tn_image_lookup(entry->image, name) && !tn__image_resolve(entry->image, options, name))
-            list_lacking(entry, "", name);
     }
+}
+
+/* What is stored to words of other images' objects. */
+static void check_patches(struct entry *entry, const struct tn_image_load_options *options)
+{
+    const struct tn__image_view *view = &entry->image->view;
+    const struct tn__image_rows *patches = &view->tables[TN__IMAGE_PATCH_TABLE];
+    for (uint32_t i = 0; i < patches->count && entry->why.code != TN_EFORMAT; i++) {
+        const uint8_t *row = tn__image_row(patches, i);
+        const char *name = tn__image_text(view, row + TN__IMAGE_PATCH_INDEX);
+        if (tn__get32(row + TN__IMAGE_PATCH_OF) != TN__PATCH_SYMBOL)
+            continue;
+        if (name)
+            need_symbol(entry, options, name);
+        else
+            tn__fail(&entry->why, TN_EFORMAT, "%s: patch %u: its name lies outside", entry->file, i);
+    }
+}
+
+/* What its saved objects use of the program: types, and symbols that they have the addresses of. Patches come when the
+ * rest is in place. */
+static bool check_objects(const struct check *c, struct entry *entry, const struct tn_image_load_options *options)
+{
+    entry->why = (struct tn_error){.code = 0};
+    check_types(c, entry);
+    if (entry->why.code != TN_EFORMAT)
+        check_bindings(entry, options);
+    if (!entry->why.code)
+        check_patches(entry, options);
     return !entry->why.code || reject(entry);
 }
 

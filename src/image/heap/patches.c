@@ -201,7 +201,7 @@ static int find_words(struct tn__patching *p, const struct tn_image_load_options
         if (undefined)
             tn__append(err, ", %s", symbol_of(image, &patch));
         else
-            tn__fail(err, TN_EUNDEF, "%s: the program does not have: %s", tn__image_name(&image->view),
+            tn__fail(err, TN_EUNDEF, "%s: the program does not have: %s", tn__image_label(image),
                      symbol_of(image, &patch));
         undefined = true;
     }
