@@ -404,6 +404,10 @@ TN_API int tn_observe_managed_code(struct tn_session *session, struct tn_error *
  * TN_ENOMEM. */
 TN_API int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err);
 
+/* Both: tn_observe_managed_code of the library's session, so once per session, and tn_define_managed_runtime. For
+ * tn_jit_options.managed. After an error the library has none of the symbols; the session may be observed. */
+TN_API int tn_enable_managed_code(struct tn_library *library, struct tn_error *err);
+
 /* The collector, for tn_image_open of files that contain managed code: `managed` of its options (tenon_image.h).
  * Callable from any thread. */
 TN_API const struct tn_managed_runtime *tn_managed_runtime(void);

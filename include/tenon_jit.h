@@ -57,10 +57,15 @@ struct tn_jit_options {
     /* Not 0: code that has given way to a higher tier is freed, where that can be done (doc/TIERS.md), when attached
      * threads have been quiescent. So all threads that run code of the JIT have to be attached. */
     int retire_bodies;
+    uint64_t session_flags; /* TN_SESSION_..., of the session that the JIT creates */
+    /* tn_enable_managed_code of tenon_heap.h: modules may contain managed code. Called with the main library of the
+     * session that the JIT creates. NULL: modules contain none, or the client has enabled it in the session. */
+    int (*managed)(struct tn_library *library, struct tn_error *err);
 };
 
-/* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; options of compilations that are out of range: what
- * only the compiler knows, like names of CPUs, it says when a module is added), and the errors of tn_session_create.
+/* Creates a JIT. TN_EINVAL (no compiler; lazy without on_failure; a session, and what belongs to one; options of
+ * compilations that are out of range: what only the compiler knows, like names of CPUs, it says when a module is
+ * added), and the errors of tn_session_create and of `managed`.
  * With tenon_codegen.h, `options` may be NULL or name no compiler: then it is LLVM in this process. */
 TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
 

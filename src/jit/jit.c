@@ -53,8 +53,9 @@ static int take_options(const struct tn_jit_options *given, struct tn_jit_option
         return tn__fail(err, TN_EINVAL, "tiers need a lazy JIT, the tiers, and tn_jit_tiering()");
     if (options->lazy && !options->on_failure)
         return tn__fail(err, TN_EINVAL, "a lazy JIT needs on_failure");
-    if (options->session && (options->threads || options->on_error))
-        return tn__fail(err, TN_EINVAL, "threads and on_error belong to the session, which is given");
+    if (options->session && (options->threads || options->on_error || options->session_flags || options->managed))
+        return tn__fail(err, TN_EINVAL,
+                        "threads, on_error, session_flags and managed belong to the session, which is given");
     return take_compiler(options->compiler, jit, err);
 }
 
@@ -62,6 +63,7 @@ static int open_session(struct tn_jit *jit, const struct tn_jit_options *options
 {
     struct tn_session_options session = {.size = sizeof session,
                                          .context = options->context,
+                                         .flags = options->session_flags,
                                          .on_error = options->on_error,
                                          .threads = options->threads};
     jit->session = options->session;
@@ -73,6 +75,8 @@ static int open_session(struct tn_jit *jit, const struct tn_jit_options *options
         code = tn_library_create(jit->session, "main", &jit->library, err);
     if (!code && options->resolver)
         code = tn_add_resolver(jit->library, options->resolver, options->resolver_context, err);
+    if (!code && options->managed)
+        code = options->managed(jit->library, err);
     return code;
 }
 

@@ -113,6 +113,7 @@ static void test_cpu_heap_image(void **state)
     REFUSED(tn_roots_add(NULL, 0, &err));
     REFUSED(tn_observe_managed_code(NULL, &err));
     REFUSED(tn_define_managed_runtime(NULL, &err));
+    REFUSED(tn_enable_managed_code(NULL, &err));
     REFUSED(tn_image_open_linked(NULL, NULL, NULL, &err));
     REFUSED(tn_image_open(NULL, NULL, NULL, &err));
     REFUSED(tn_image_open_memory(NULL, NULL, 0, NULL, NULL, &err));

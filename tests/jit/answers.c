@@ -482,6 +482,7 @@ static int close_opened(struct world *w)
     X(tn_tracker_retire_start, tn_tracker_retire_start(w->tracker, removed, &w->count, &err), !IN("tracked"), 0,       \
       TN_EREMOVED)                                                                                                     \
     X(tn_define_managed_runtime, tn_define_managed_runtime(w->library, &err), IN("tn__gc_block"), 0, TN_EREMOVED)      \
+    X(tn_enable_managed_code, tn_enable_managed_code(w->library, &err), IN("tn__gc_block"), TN_ENOTSUP, TN_EREMOVED)   \
     X(tn_jit_add_module, add_module(w), IN("first"), 0, TN_EREMOVED)                                                   \
     X(tn_jit_replace, replace_module(w), IN("first"), TN_ENOTSUP, TN_EREMOVED)                                         \
     X(tn_jit_link, tn_jit_link(w->jit, w->library, NULL, 0, &err), is_ready(w->library, "object"), 0, TN_EREMOVED)     \

@@ -2,6 +2,7 @@
 
 /* The JIT with a compiler that is not LLVM, with a cache in front of it, and with a cache alone. */
 
+#include "link/model/session.h"
 #include "toy.h"
 
 static struct toy toy;
@@ -90,6 +91,51 @@ static void compilers_that_are_refused(void **state)
     toy.refuses = TN_ENOTSUP;
     assert_int_equal(create(&jit, &compiler, false, &err), TN_ENOTSUP);
     assert_null(jit);
+}
+
+/* ---- sessions ---- */
+
+static struct tn_library *enabled;
+static int enables;
+
+static int enable(struct tn_library *library, struct tn_error *err)
+{
+    enabled = library;
+    return err->code = enables;
+}
+
+/* Its own session has what the options say; one that it was given has what its creator said. */
+static void options_of_the_session(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct tn_jit *jit;
+    struct tn_session *session;
+    const struct tn_jit_options with[] = {{.threads = 1},
+                                          {.on_error = toy_options(&compiler, false).on_error},
+                                          {.session_flags = TN_SESSION_TIMINGS},
+                                          {.managed = enable}};
+    struct tn_jit_options options = toy_options(&compiler, false);
+    options.session_flags = TN_SESSION_OWN_THREADS;
+    options.managed = enable;
+    check(tn_jit_create(&options, &jit, &err), &err);
+    assert_true(enabled == tn_jit_library(jit) && !tn_jit_session(jit)->any_threads);
+    tn_jit_destroy(jit);
+    enables = TN_ENOTSUP;
+    assert_int_equal(tn_jit_create(&options, &jit, &err), TN_ENOTSUP);
+    assert_null(jit);
+    options.session_flags = UINT64_C(1) << 63;
+    assert_int_equal(tn_jit_create(&options, &jit, &err), TN_EINVAL);
+    check(tn_session_create(NULL, &session, &err), &err);
+    for (size_t i = 0; i < sizeof with / sizeof with[0]; i++) {
+        options = with[i];
+        options.size = sizeof options;
+        options.compiler = &compiler;
+        options.session = session;
+        assert_int_equal(tn_jit_create(&options, &jit, &err), TN_EINVAL);
+        assert_non_null(strstr(err.text, "belong to the session"));
+    }
+    tn_session_destroy(session);
 }
 
 /* One compiled with a header that had no `check` and no `write`. */
@@ -359,6 +405,7 @@ int main(void)
         cmocka_unit_test_setup(function_by_function, prepare),
         cmocka_unit_test_setup(in_one_piece, prepare),
         cmocka_unit_test_setup(compilers_that_are_refused, prepare),
+        cmocka_unit_test_setup(options_of_the_session, prepare),
         cmocka_unit_test_setup(older_compilers, prepare),
         cmocka_unit_test_setup(modules_in_memory, prepare),
         cmocka_unit_test_setup(failures, prepare),

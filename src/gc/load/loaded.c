@@ -223,3 +223,11 @@ int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
         TN_SYMBOL_THREAD_LOCAL};
     return tn_define_all(library, definitions, TN_COUNT(definitions), NULL, err);
 }
+
+int tn_enable_managed_code(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__no_argument(err);
+    int code = tn_observe_managed_code(library->session, err);
+    return code ? code : tn_define_managed_runtime(library, err);
+}

@@ -135,8 +135,11 @@ static struct world begin(const struct way *way)
 {
     static const struct tn_tier tiers[] = {{0, 20, 10}, {2, 0, 0}};
     struct world w = {.way = way};
-    struct tn_jit_options options = {
-        .size = sizeof options, .lazy = way->lazy, .on_failure = failed, .compiler = tn_codegen_compiler()};
+    struct tn_jit_options options = {.size = sizeof options,
+                                     .lazy = way->lazy,
+                                     .on_failure = failed,
+                                     .compiler = tn_codegen_compiler(),
+                                     .managed = tn_enable_managed_code};
     if (way->tiers) {
         options.tiers = tiers;
         options.tier_count = 2;
@@ -151,8 +154,6 @@ static struct world begin(const struct way *way)
         options.compiler = w.cache;
     }
     DO(tn_jit_create(&options, &w.jit, &err));
-    DO(tn_observe_managed_code(tn_jit_session(w.jit), &err));
-    DO(tn_define_managed_runtime(tn_jit_library(w.jit), &err));
     return w;
 }
 
