@@ -73,6 +73,10 @@ share/doc/tenon/doc/figures.svg
 share/doc/tenon/doc/tutorial/1-plugin.md
 share/doc/tenon/doc/tutorial/2-reload.md
 share/doc/tenon/doc/tutorial/3-compile.md
+share/doc/tenon/doc/tutorial/4-tiers.md
+share/doc/tenon/doc/tutorial/5-collected.md
+share/doc/tenon/doc/tutorial/6-image.md
+share/doc/tenon/doc/tutorial/7-packages.md
 share/doc/tenon/doc/tutorial/8-dowel.md
 share/doc/tenon/examples/formulas/Makefile
 share/doc/tenon/examples/formulas/formulas.c

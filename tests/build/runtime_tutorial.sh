@@ -4,5 +4,7 @@
 
 . tests/build/tutorial_page
 
+unset LLVM_LINK
+install_tree tools/build/install.sh install
 chapter 1-plugin
 chapter 2-reload

@@ -4,7 +4,10 @@
 
 . tests/build/tutorial_page
 
-chapter 3-compile
+install_tree make --no-print-directory install
+for name in 3-compile 4-tiers 5-collected 6-image 7-packages; do
+    chapter $name
+done
 if echo '#include <editline/readline.h>' | $CC -include stdio.h -fsyntax-only -xc - 2>/dev/null; then
     chapter 8-dowel
 else
