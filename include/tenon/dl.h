@@ -11,14 +11,14 @@
  *     struct tn_dl_options options = {.size = sizeof options, .load = load};
  *     tn_dl_offer(session, &options, &err);    // from now on loaded code may call dlopen("plugin.o", RTLD_NOW)
  *
- * A library is open as long as a client has not closed it as often as it has opened it, or an open library needs it:
- * by its search order, or because it re-exports symbols from there. A library that is no longer open is closed: its
- * exit handlers and finalizers run, before those of the libraries that it needs, and then it is removed. So is a
- * circle of libraries, all at once, those that were made last first. Libraries that a client has made and never
- * opened are not open, even if an open one needs them: they stay until it removes them, and so does what they need.
- * An open library, and one that is being closed, cannot be removed or cleared in another way, nor can what its own
- * tracker (tn_library_tracker) owns. At exit nothing is closed: a client closes what it has opened before, or runs
- * finalizers. */
+ * A library is open as long as a client has not closed it as often as it has opened it, or an open library needs it: by
+ * its search order, or because it re-exports symbols from there. A library that is no longer open is closed: its exit
+ * handlers and finalizers run, before those of the libraries that it needs, and then it is removed. So is a circle of
+ * libraries, all at once, those that were made last first. Libraries that a client has made and never opened are not
+ * open, even if an open one needs them: they stay until it removes them, and so does what they need. An open library,
+ * and one that is being closed, cannot be removed or cleared in another way, nor can what its own tracker
+ * (tn_library_tracker) owns: TN_EINVAL, and the text says what keeps it open. At exit nothing is closed: a client
+ * closes what it has opened before, or runs finalizers. */
 
 #ifndef TENON_API_DL_H
 #define TENON_API_DL_H

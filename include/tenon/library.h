@@ -89,12 +89,13 @@ TN_API int tn_library_each_symbol(struct tn_library *library,
                                   struct tn_error *err);
 
 /* Removes the library's contents, as tn_tracker_remove does: objects, definitions, promises, archives. Trackers,
- * resolvers, generators and the search order stay. TN_EREMOVED, TN_ENOMEM (as with tn_tracker_remove). */
+ * resolvers, generators and the search order stay. TN_EINVAL (it is open: tenon/dl.h), TN_EREMOVED, TN_ENOMEM (as with
+ * tn_tracker_remove). */
 TN_API int tn_library_clear(struct tn_library *library, struct tn_error *err);
 
 /* Clears the library and closes it for good: other libraries no longer find anything in it. Its handle and those of its
  * trackers stay valid until it or the session is destroyed, but every call with them fails with TN_EREMOVED, except
- * that trackers can still be destroyed. TN_EREMOVED (it was removed before). */
+ * that trackers can still be destroyed. Errors as for tn_library_clear. */
 TN_API int tn_library_remove(struct tn_library *library, struct tn_error *err);
 
 /* Removes the library as tn_tracker_retire_start retires a tracker: attached threads may be running its code. When the

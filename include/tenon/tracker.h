@@ -41,10 +41,10 @@ TN_API int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, s
  * (otherwise use tn_tracker_retire), and nothing may refer to it: objects that were linked against it keep the old
  * addresses. Objects not yet linked fall back on their own weak or common definitions and COMDAT groups that had given
  * way to what is removed. Code published through code instances is withdrawn first; if there was any, the call then
- * waits as tn_quiesce does, so attached threads may be running such code. TN_EREMOVED, TN_ENOMEM (nothing was removed,
- * but instances may have been withdrawn, and finalizers have run). If threads have yet to run destructors of the code's
- * thread_local objects, its memory stays until they have (doc/SESSION.md); so it is with every way of removing code.
- * The caller's own run now. */
+ * waits as tn_quiesce does, so attached threads may be running such code. TN_EINVAL (it is the own tracker of an open
+ * library: tenon/dl.h), TN_EREMOVED, TN_ENOMEM (nothing was removed, but instances may have been withdrawn, and
+ * finalizers have run). If threads have yet to run destructors of the code's thread_local objects, its memory stays
+ * until they have (doc/SESSION.md); so it is with every way of removing code. The caller's own run now. */
 TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Removes what the tracker owns while attached threads may still be running it. First the code becomes unreachable:
@@ -53,7 +53,7 @@ TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
  * without on_failure must be redirected beforehand.) Then the call waits as tn_quiesce does, by the same rules. Only
  * after that are finalizers run, and unwind tables and memory released. Anything added to the tracker in the meantime
  * stays, but code published for it through instances in the meantime is withdrawn. As with tn_tracker_remove, no object
- * that stays may refer to the code. TN_EREMOVED, TN_ENOMEM (nothing was removed). */
+ * that stays may refer to the code. TN_EINVAL (as above), TN_EREMOVED, TN_ENOMEM (nothing was removed). */
 TN_API int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Called once, without a lock, when a removal that does not wait has ended: by a thread of the session's own, and in
