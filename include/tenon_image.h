@@ -56,7 +56,7 @@ struct tn_image_unique {
 
 struct tn_image_load_options {
     size_t size;                    /* sizeof(struct tn_image_load_options) */
-    const struct tn_cpu *cpu;       /* the CPU to choose a target for; NULL: this machine */
+    const struct tn_cpu *cpu;       /* the CPU to choose a target for; NULL: this machine, examined at each opening */
     tn_resolver *resolver;          /* for symbols a file needs, such as tn_resolve_dlsym; NULL: none */
     void *context;                  /* its first argument */
     uint64_t flags;                 /* TN_IMAGE_... */

@@ -3,7 +3,7 @@
 /* Threads: which of them may still be using removed code, and where thread-local variables of loaded objects live.
  *
  * A thread that runs code which others may remove attaches, and reports from time to time that it holds no references
- * to such code. A removal waits until all attached threads have done so.
+ * to such code. A removal waits until all attached threads have done so (quiescent-state-based reclamation, QSBR).
  *
  *     tn_thread_attach();
  *     while (next(&work)) {

@@ -98,7 +98,7 @@ enum {
 
 /* A row of the function table. Row n is the function of slot n; those with a slot are followed by public functions with
  * one version, and opaque ones. Both parts are sorted by name, in strcmp's order, without duplicates. The set of a
- * function with a slot has every target with TN_CPU_CLONE_ALL; that of one without a slot is 1. */
+ * function with a slot has target 0 and every target with TN_CPU_CLONE_ALL; that of one without a slot is 1. */
 enum {
     TN__IMAGE_FUNCTION_NAME = 0,
     TN__IMAGE_FUNCTION_VERSIONS =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Sections of the module that the collector reads, in the form of doc/GC.md: the version of the runtime ABI, types, and
- * tables of the references that globals hold. A table is linked to its global, so that a linker takes both or
- * neither. */
+/* Sections of the module that the collector reads (doc/GC.md, "Sections of compiled code"): the version of the runtime
+ * ABI, types, and tables of the references that globals hold. A table is linked to its global, so that a linker takes
+ * both or neither. */
 
 #include <llvm-c/Comdat.h>
 
