@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Handlers of signals that are managed code: one allocates, and one is a leaf that reads an object. They run while their
- * thread waits in native code, as doc/GC.md ("Signals") permits, and others allocate. What the thread keeps, and what a
- * handler has made, is there afterwards. */
+/* Handlers of signals that are managed code: one allocates, and one is a leaf that reads an object. They run while
+ * their thread waits in native code, as doc/GC.md ("Signals") permits, and others allocate. What the thread keeps, and
+ * what a handler has made, is there afterwards. */
 
 #define _GNU_SOURCE
 #include <poll.h>
