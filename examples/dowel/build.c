@@ -4,10 +4,9 @@
  * stands beside functions has run before, here; the executable begins with main(). It needs no compiler, no linker and
  * no other file.
  *
- * Its own start is a C function main, written as IR: it fills in the global variables, whose values are constants by
+ * Its own start is a C function main: it fills in the global variables, whose values are constants by
  * now or saved objects, and calls the main of the program. */
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +36,10 @@ static const struct {
 struct program {
     struct session *session;
     struct tn_save *save;
-    FILE *start; /* IR */
     struct tn_image_value values[ROWS];
     struct tn_save_type types[ROWS];
     size_t value_count, type_count;
 };
-
-static int out_of_memory(struct tn_error *err)
-{
-    snprintf(err->text, sizeof err->text, "out of memory");
-    return err->code = TN_ENOMEM;
-}
 
 /* ---- objects ---- */
 
@@ -58,10 +50,10 @@ static int name_of(void *context, const void *address, struct tn_save_name *out)
     struct tn_place place = {.size = sizeof place};
     struct tn_error err;
     struct compiler *c = &program->session->compiler;
-    if (tn_symbolize(program->session->session, address, &place, &err) || !place.function)
+    if (tn_symbolize(tn_jit_session(program->session->jit), address, &place, &err) || !place.function)
         return 1;
-    out->symbol = try_text(c, "%.*s", (int)strcspn(place.function, "@$"), place.function);
-    return !out->symbol;
+    out->symbol = keep_text(c, "%.*s", (int)strcspn(place.function, "@$"), place.function);
+    return 0;
 }
 
 /* The first word of a closure is an address of code. */
@@ -80,14 +72,13 @@ static int add_closure_types(struct program *program, struct tn_error *err)
     return 0;
 }
 
-/* A global variable that refers to an object: the object becomes a root of the save. */
-static int save_object(struct program *program, const struct variable *global, void *object, struct tn_error *err)
+/* An object that a global variable refers to becomes a root of the save. *value: its address in the image. */
+static int save_object(struct program *program, const struct variable *global, void *object, LLVMValueRef *value,
+                       struct tn_error *err)
 {
     struct tn_handle *handle;
     struct compiler *c = &program->session->compiler;
-    const char *symbol = try_text(c, "object.%s", global->symbol);
-    if (!symbol)
-        return out_of_memory(err);
+    const char *symbol = keep_text(c, "object.%s", global->symbol);
     if (program->value_count == ROWS)
         return err->code = (snprintf(err->text, sizeof err->text, "there are too many global variables"), TN_ERANGE);
     tn_managed_begin();
@@ -97,55 +88,57 @@ static int save_object(struct program *program, const struct variable *global, v
         return err->code;
     program->values[program->value_count++] =
         (struct tn_image_value){.symbol = symbol, .name = global->symbol, .of = TN_IMAGE_VALUE_ROOT};
-    fprintf(program->start, "  store ptr addrspace(10) addrspacecast (ptr @%s to ptr addrspace(10)), ptr @%s\n", symbol,
-            global->symbol);
-    return 0;
-}
-
-static int save_global(struct program *program, const struct variable *global, struct tn_error *err)
-{
-    void *place;
-    uint64_t word = 0;
-    if (tn_jit_lookup(program->session->jit, global->symbol, &place, err))
-        return err->code;
-    memcpy(&word, place, global->type->kind == BOOL ? 1 : sizeof word);
-    if (!word)
-        return 0;
-    if (is_reference(global->type))
-        return save_object(program, global, *(void **)place, err);
-    fprintf(program->start, "  store i%d %" PRIu64 ", ptr @%s\n", global->type->kind == BOOL ? 8 : 64, word,
-            global->symbol);
+    *value =
+        LLVMConstAddrSpaceCast(ir_global(c, LLVMInt8TypeInContext(c->llvm), symbol, NULL), ir_type(c, global->type));
     return 0;
 }
 
 /* ---- the start ---- */
 
+/* Stores the value that a global variable has now. */
+static int save_global(struct program *program, const struct variable *global, LLVMBuilderRef builder,
+                       struct tn_error *err)
+{
+    struct compiler *c = &program->session->compiler;
+    LLVMTypeRef type = ir_type(c, global->type),
+                word = LLVMIntTypeInContext(c->llvm, global->type->kind == BOOL ? 8 : 64);
+    void *place;
+    uint64_t bits = 0;
+    if (tn_jit_lookup(program->session->jit, global->symbol, &place, err))
+        return err->code;
+    memcpy(&bits, place, global->type->kind == BOOL ? 1 : sizeof bits);
+    LLVMValueRef value = LLVMConstInt(word, bits, false);
+    if (bits && is_reference(global->type) && save_object(program, global, (void *)bits, &value, err))
+        return err->code;
+    if (bits)
+        LLVMBuildStore(builder, value, ir_global(c, type, global->symbol, NULL));
+    return 0;
+}
+
+/* The C function main. `calls_main` is compiled code that calls that of the program. */
 static int add_start(struct program *program, const char *calls_main, struct tn_error *err)
 {
-    char *ir = NULL;
-    struct tn_jit_module module = {.size = sizeof module, .name = "start", .whole = 1};
+    struct compiler *c = &program->session->compiler;
+    LLVMTypeRef result = LLVMInt32TypeInContext(c->llvm), status = LLVMInt64TypeInContext(c->llvm);
+    LLVMTypeRef type = LLVMFunctionType(result, NULL, 0, false), called = LLVMFunctionType(status, NULL, 0, false);
     int code = 0;
-    program->start = open_memstream(&ir, &module.length);
-    if (!program->start)
-        return out_of_memory(err);
-    fprintf(program->start, "define i32 @main(i32 %%count, ptr %%arguments) {\n");
-    for (const struct variable *global = program->session->compiler.globals; global && !code; global = global->next)
-        code = save_global(program, global, err);
-    fprintf(program->start,
-            "  %%failed = call i64 @%s()\n  %%status = trunc i64 %%failed to i32\n  ret i32 %%status\n}\n", calls_main);
-    fprintf(program->start, "declare i64 @%s()\n", calls_main);
-    for (const struct variable *global = program->session->compiler.globals; global; global = global->next)
-        fprintf(program->start, "@%s = external global %s\n@object.%s = external global i8\n", global->symbol,
-                is_reference(global->type)     ? "ptr addrspace(10)"
-                : global->type->kind == DOUBLE ? "double"
-                : global->type->kind == BOOL   ? "i1"
-                                               : "i64",
-                global->symbol);
-    fclose(program->start);
-    module.ir = ir;
+    c->last = &c->pending;
+    begin_module(c);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(c->llvm);
+    LLVMValueRef main = LLVMAddFunction(c->module.ir, "main", type);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(c->llvm, main, ""));
+    for (const struct variable *global = c->globals; global && !code; global = global->next)
+        code = save_global(program, global, builder, err);
+    LLVMValueRef failed =
+        LLVMBuildCall2(builder, called, LLVMAddFunction(c->module.ir, calls_main, called), NULL, 0, "");
+    LLVMBuildRet(builder, LLVMBuildTrunc(builder, failed, result, ""));
+    LLVMDisposeBuilder(builder);
+    end_module(c, "main", DEFINES);
+    const struct tn_jit_module module = {
+        .size = sizeof module, .name = "start", .llvm_module = c->pending->module, .whole = 1};
     if (!code)
         code = tn_jit_add_module(program->session->jit, NULL, &module, err);
-    free(ir);
+    LLVMDisposeModule(module.llvm_module);
     return code;
 }
 

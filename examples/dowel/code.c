@@ -71,8 +71,7 @@ void end_module(struct compiler *c, const char *name, enum pending_kind kind)
     c->module = *c->module.around;
 }
 
-/* A global variable of the module that is made; or one of another module, if it has no value. */
-static LLVMValueRef ir_global(struct compiler *c, LLVMTypeRef type, const char *name, LLVMValueRef value)
+LLVMValueRef ir_global(struct compiler *c, LLVMTypeRef type, const char *name, LLVMValueRef value)
 {
     LLVMValueRef global = LLVMGetNamedGlobal(c->module.ir, name);
     if (!global)
@@ -376,10 +375,8 @@ LLVMValueRef element_place(struct compiler *c, struct value object, LLVMValueRef
 
 struct value text_of(struct compiler *c, struct value value)
 {
-    static const char *const functions[] = {[I64] = "dowel_text_of_i64",
-                                            [DOUBLE] = "dowel_text_of_double",
-                                            [BOOL] = "dowel_text_of_bool",
-                                            [FUNCTION] = NULL};
+    static const char *const functions[] = {
+        [I64] = "dowel_text_of_i64", [DOUBLE] = "dowel_text_of_double", [BOOL] = "dowel_text_of_bool", [MAP] = NULL};
     if (value.type->kind == TEXT)
         return value;
     if (!functions[value.type->kind])

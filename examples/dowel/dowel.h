@@ -15,9 +15,14 @@
  *     code.c     functions, variables, objects: what becomes which instructions, by LLVM's C interface
  *     expression.c, statement.c    the grammar: what is read is checked, and becomes instructions at once
  *     session.c  the JIT: adds modules, replaces functions, runs lines, shows code
+ *     crash.c    what is said of a program that ends early
  *     build.c    writes executables
  *     main.c     the command, and the prompt
- *     runtime.c  what compiled code calls, in collected C */
+ *     runtime.c  what compiled code calls, in collected C
+ *
+ * And what can be left out:
+ *
+ *     map.c, map_runtime.c    maps */
 
 #ifndef DOWEL_H
 #define DOWEL_H
@@ -49,7 +54,7 @@ struct token {
 /* ---- types and values ---- */
 
 /* C_INT is only there in declarations of C functions; NULL_REFERENCE is the type of `null`. */
-enum kind { NOTHING, I64, DOUBLE, BOOL, TEXT, NULL_REFERENCE, C_INT, ARRAY, STRUCT, FUNCTION };
+enum kind { NOTHING, I64, DOUBLE, BOOL, TEXT, NULL_REFERENCE, C_INT, ARRAY, STRUCT, FUNCTION, MAP };
 
 struct field {
     const char *name;
@@ -60,8 +65,8 @@ struct field {
 struct type {
     enum kind kind;
     const char *name;          /* as programs write it: "[i64]", "fn(i64, double): bool" */
-    const struct type *result; /* of a function; of an array, that of its elements */
-    struct field *fields;      /* of a struct; of a function, its parameters */
+    const struct type *result; /* of a function; of an array or a map, that of its elements */
+    struct field *fields;      /* of a struct; of a function, its parameters; of a map, its key */
     int count;
     struct type *next;
 };
@@ -146,12 +151,10 @@ struct compiler {
     struct pending *pending, **last;
 };
 
-/* Memory until the compiler is destroyed; zeroed. */
+/* Memory until the compiler is destroyed; zeroed. If there is none, the process ends. */
 void *keep(struct compiler *c, size_t size);
 void forget(struct compiler *c); /* all of it */
 const char *keep_text(struct compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same where nothing is compiled, and nothing can fail(): NULL if memory is out. */
-const char *try_text(struct compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The first mistake ends the compilation. */
 _Noreturn void fail(struct compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -174,9 +177,11 @@ _Noreturn void fail_at(struct compiler *c, const struct token *token, const char
 const struct type *simple_type(struct compiler *c, enum kind kind);
 const struct type *array_of(struct compiler *c, const struct type *element);
 const struct type *function_type(struct compiler *c, const struct type *result, struct field *fields, int count);
+const struct type *new_map_type(struct compiler *c, const struct type *key, const struct type *value);
 struct type *new_struct(struct compiler *c, const char *name);
 struct type *find_type(struct compiler *c, const char *name);
 bool is_reference(const struct type *type);
+bool may_be_null(const struct type *type);
 LLVMTypeRef ir_type(struct compiler *c, const struct type *type);
 
 const struct type *take_type(struct compiler *c);
@@ -192,6 +197,8 @@ void begin_module(struct compiler *c);
 void end_module(struct compiler *c, const char *name, enum pending_kind kind);
 void define_object_type(struct compiler *c, const char *name, const struct type *const *words, int count);
 void define_global(struct compiler *c, struct variable *global);
+/* A global variable of the module that is made; or one of another module, if it has no value. */
+LLVMValueRef ir_global(struct compiler *c, LLVMTypeRef type, const char *name, LLVMValueRef value);
 
 #define SYMBOL_PREFIX "dowel."
 const char *symbol_of(struct compiler *c, const char *function); /* that is not C's */
@@ -237,6 +244,18 @@ bool is_builtin(const char *name);       /* a function that every program has */
 bool has_try(const struct token *token); /* in the block, or the statements beside definitions, that begin there */
 void block(struct compiler *c);
 
+/* ---- maps (map.c) ---- */
+
+const struct type *map_type(struct compiler *c, const struct type *key, const struct type *value,
+                            const struct token *token);
+struct value map_element(struct compiler *c, struct value map);
+LLVMValueRef map_length(struct compiler *c, struct value map);
+struct value new_map(struct compiler *c);
+struct value call_has(struct compiler *c);
+struct value call_keys(struct compiler *c);
+
+/* ---- the compiler (statement.c) ---- */
+
 void begin_compiler(struct compiler *c);
 void end_compiler(struct compiler *c);
 /* Compiles a text: c->pending has its modules, which the caller disposes of. False: c->mistake says why, and the text
@@ -246,7 +265,6 @@ bool compile(struct compiler *c, const char *file, const char *text);
 /* ---- the JIT (session.c) ---- */
 
 struct session {
-    struct tn_session *session;
     struct tn_jit *jit;
     struct tn_heap *heap;
     struct tn_store *store;
@@ -256,7 +274,10 @@ struct session {
 
 struct session_options {
     const char *cache; /* a folder, or NULL */
-    bool gdb, perf;
+    const char *perf;  /* the same, for its files */
+    bool gdb;
+    uint64_t bytes;   /* that the heap may have; 0: by the machine */
+    unsigned seconds; /* of processors that the program may take; 0: any number */
 };
 
 bool open_session(struct session *s, const struct session_options *options, struct tn_error *err);
@@ -266,9 +287,14 @@ void close_session(struct session *s);
 bool run_pending(struct session *s);
 bool run_text(struct session *s, const char *file, const char *text);
 
+const char *plain(const char *symbol); /* a function as programs call it */
 void show_code(struct session *s, const char *function, enum tn_emit emit);
-void show_tiers(struct session *s, const char *function);
+void show_tiers(struct session *s, const char *function); /* "": of all */
 void show_heap(struct session *s);
+
+/* ---- what ends a program early (crash.c) ---- */
+
+int watch(struct session *s, unsigned seconds, struct tn_error *err);
 
 /* ---- executables (build.c) ---- */
 

@@ -67,7 +67,7 @@ static bool find_value(struct compiler *c, const char *name, struct value *value
         return false;
     *value = load(c, variable->type, global_place(c, variable));
     bool is_assigned = is(c->at, "="); /* it gets one */
-    if (!is_assigned && (variable->type->kind == TEXT || variable->type->kind == ARRAY))
+    if (!is_assigned && is_reference(variable->type) && !may_be_null(variable->type))
         throw_if(c, LLVMBuildIsNull(c->code->builder, value->ir, ""), keep_text(c, "'%s' has no value yet", name));
     return true;
 }
@@ -119,6 +119,8 @@ static struct value call_len(struct compiler *c)
 {
     const struct token *token = c->at;
     struct value value = expression(c);
+    if (value.type->kind == MAP)
+        return value_of(simple_type(c, I64), map_length(c, value));
     if (value.type->kind != TEXT && value.type->kind != ARRAY)
         fail_at(c, token, keep_text(c, "%s has no length", value.type->name));
     return value_of(simple_type(c, I64), length_of(c, value));
@@ -162,8 +164,9 @@ static struct value call_double(struct compiler *c)
 static const struct builtin {
     const char *name;
     struct value (*call)(struct compiler *c);
-} builtins[] = {{"print", call_print}, {"text", call_text}, {"len", call_len},      {"array", call_array},
-                {"sub", call_sub},     {"i64", call_i64},   {"double", call_double}};
+} builtins[] = {{"print", call_print},   {"text", call_text}, {"len", call_len},
+                {"array", call_array},   {"sub", call_sub},   {"i64", call_i64},
+                {"double", call_double}, {"has", call_has},   {"keys", call_keys}};
 
 static const struct builtin *find_builtin(const char *name)
 {
@@ -250,6 +253,8 @@ static struct value number(struct compiler *c)
 static struct value list(struct compiler *c)
 {
     const struct token *token = c->at - 1;
+    if (c->at->kind == NAME && is(c->at + 1, ":"))
+        return new_map(c);
     if (is(c->at, "]"))
         fail_at(c, token, "the elements have no type: write array(0, VALUE)");
     struct value values[1000] = {expression(c)};
@@ -354,6 +359,8 @@ static struct value field(struct compiler *c, struct value object)
 /* Elements of arrays; of strings, their bytes as numbers. */
 static struct value element(struct compiler *c, struct value object)
 {
+    if (object.type->kind == MAP)
+        return map_element(c, object);
     LLVMValueRef index = expression_of(c, simple_type(c, I64));
     expect(c, "]");
     if (object.type->kind == ARRAY)

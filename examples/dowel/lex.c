@@ -17,22 +17,16 @@ struct memory {
     max_align_t bytes[];
 };
 
-static void *try_keep(struct compiler *c, size_t size)
+void *keep(struct compiler *c, size_t size)
 {
     struct memory *memory = calloc(1, sizeof *memory + size);
-    if (!memory)
-        return NULL;
+    if (!memory) {
+        fprintf(stderr, "dowel: out of memory\n");
+        exit(1);
+    }
     memory->next = c->memory;
     c->memory = memory;
     return memory->bytes;
-}
-
-void *keep(struct compiler *c, size_t size)
-{
-    void *memory = try_keep(c, size);
-    if (!memory)
-        fail(c, "out of memory");
-    return memory;
 }
 
 void forget(struct compiler *c)
@@ -43,35 +37,16 @@ void forget(struct compiler *c)
     }
 }
 
-static const char *try_list(struct compiler *c, const char *format, va_list list)
-{
-    va_list again;
-    va_copy(again, list);
-    int length = vsnprintf(NULL, 0, format, list);
-    char *text = try_keep(c, (size_t)length + 1);
-    if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    return text;
-}
-
-const char *try_text(struct compiler *c, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    const char *text = try_list(c, format, list);
-    va_end(list);
-    return text;
-}
-
 const char *keep_text(struct compiler *c, const char *format, ...)
 {
-    va_list list;
+    va_list list, again;
     va_start(list, format);
-    const char *text = try_list(c, format, list);
+    va_copy(again, list);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, list) + 1;
+    char *text = keep(c, size);
+    vsnprintf(text, size, format, again);
+    va_end(again);
     va_end(list);
-    if (!text)
-        fail(c, "out of memory");
     return text;
 }
 
@@ -214,7 +189,7 @@ static const char *next(struct lexer *l)
         l->at += length + 1 - token->length;
     } else if (strchr("()[]{},:.=<>+-*/%!", *l->at)) {
         token->length = 2;
-        token->length = is_one_of(token, pairs) ? 2 : 1;
+        token->length -= !is_one_of(token, pairs);
         mistake = *l->at == '!' && token->length == 1 ? "this letter means nothing here" : count_bracket(l, *l->at);
     } else {
         mistake = "this letter means nothing here";

@@ -15,8 +15,9 @@
 
 #include "dowel.h"
 
-static const char usage[] = "usage: dowel [--cache FOLDER] [--gdb] [--perf] [FILE]\n"
-                            "       dowel build FILE -o PROGRAM\n";
+static const char usage[] = "usage: dowel [--cache FOLDER] [--gdb] [--perf FOLDER] [--limit LIMIT] [FILE]\n"
+                            "       dowel build FILE -o PROGRAM\n"
+                            "LIMIT is of memory, as 100M, or of time, as 5s\n";
 
 static char *read_file(const char *path)
 {
@@ -103,18 +104,24 @@ static void command(struct session *s, const char *line)
     else if (strcmp(word, ":tier") == 0)
         show_tiers(s, rest);
     else
-        puts(":ir FUNCTION, :asm FUNCTION, :tier FUNCTION, :time STATEMENT, :gc");
+        puts(":ir FUNCTION, :asm FUNCTION, :tier [FUNCTION], :time STATEMENT, :gc");
 }
 
 static bool run_prompt(struct session *s)
 {
     bool good = true;
+    char history[4096];
+    snprintf(history, sizeof history, "%s/.dowel_history", getenv("HOME") ? getenv("HOME") : ".");
+    if (isatty(0))
+        read_history(history);
     s->compiler.shows_values = true;
     for (char *text; (text = read_text()); free(text))
         if (text[0] == ':')
             command(s, text);
         else
             good &= run_text(s, "prompt", text);
+    if (isatty(0))
+        write_history(history);
     return good || isatty(0);
 }
 
@@ -126,23 +133,47 @@ struct arguments {
     bool builds;
 };
 
+/* "100M": bytes; "5s": seconds. */
+static bool read_limit(const char *text, struct session_options *options)
+{
+    char *unit;
+    unsigned long number = strtoul(text, &unit, 10);
+    if (!number || number > 1 << 20 || !*unit || unit[1])
+        return false;
+    if (*unit == 's')
+        options->seconds = (unsigned)number;
+    else if (*unit == 'M')
+        options->bytes = (uint64_t)number << 20;
+    return *unit == 's' || *unit == 'M';
+}
+
+/* An option that has a value. */
+static bool read_option(const char *name, const char *value, struct arguments *arguments)
+{
+    if (strcmp(name, "--cache") == 0)
+        arguments->session.cache = value;
+    else if (strcmp(name, "--perf") == 0)
+        arguments->session.perf = value;
+    else if (strcmp(name, "-o") == 0)
+        arguments->out = value;
+    else
+        return strcmp(name, "--limit") == 0 && read_limit(value, &arguments->session);
+    return true;
+}
+
 static bool read_arguments(int argc, char **argv, struct arguments *arguments)
 {
     *arguments = (struct arguments){0};
     arguments->builds = argc > 1 && strcmp(argv[1], "build") == 0;
     for (int i = 1 + arguments->builds; i < argc; i++)
-        if (strcmp(argv[i], "--gdb") == 0)
+        if (argv[i][0] != '-' && !arguments->file)
+            arguments->file = argv[i];
+        else if (strcmp(argv[i], "--gdb") == 0)
             arguments->session.gdb = true;
-        else if (strcmp(argv[i], "--perf") == 0)
-            arguments->session.perf = true;
-        else if (strcmp(argv[i], "--cache") == 0 && i + 1 < argc)
-            arguments->session.cache = argv[++i];
-        else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
-            arguments->out = argv[++i];
-        else if (argv[i][0] == '-' || arguments->file)
+        else if (i + 1 == argc || !read_option(argv[i], argv[i + 1], arguments))
             return false;
         else
-            arguments->file = argv[i];
+            i++;
     return arguments->builds == (arguments->out != NULL) && (arguments->file || !arguments->builds);
 }
 

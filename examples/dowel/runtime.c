@@ -139,6 +139,8 @@ struct text tn_ref *dowel_bad_index(long index, long length)
     return dowel_text(bytes, (size_t)snprintf(bytes, sizeof bytes, "there is no element %ld of %ld", index, length));
 }
 
+#include "map_runtime.c"
+
 /* ---- errors ---- */
 
 /* A handler is a buffer in the frame of its function (doc/IR.md, "Handlers"), which begins with a sigjmp_buf and ends

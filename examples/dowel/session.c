@@ -4,6 +4,7 @@
  * defined again replaces the old one under its callers. */
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ TN_EXPORT(floor);
 TN_EXPORT(puts);
 TN_EXPORT(abs);
 TN_EXPORT(getenv);
+TN_EXPORT(raise);
 
 /* And those that runtime.c calls. */
 TN_EXPORT(printf);
@@ -73,35 +75,21 @@ static void corrupt(void *context, const char *what)
     abort();
 }
 
-/* A function as programs call it. */
-static const char *plain(const char *symbol)
+const char *plain(const char *symbol)
 {
     size_t length = strlen(SYMBOL_PREFIX);
     return strncmp(symbol, SYMBOL_PREFIX, length) == 0 ? symbol + length : symbol;
 }
 
-/* In a signal handler. */
-static void stack_overflow(void *context, const struct tn_stack_overflow *overflow)
-{
-    struct tn_place place = {.size = sizeof place};
-    struct tn_error err;
-    char text[200];
-    bool found = tn_symbolize(tn_jit_session(context), overflow->code, &place, &err) == 0 && place.function;
-    int length = snprintf(text, sizeof text, "dowel: the stack is full in '%.100s', with %llu functions on it\n",
-                          found ? plain(place.function) : "?", (unsigned long long)overflow->depth);
-    if (write(2, text, (size_t)length) < 0)
-        _exit(1);
-    _exit(1);
-}
-
 /* ---- begin and end ---- */
 
-static int open_heap(struct session *s, struct tn_error *err)
+static int open_heap(struct session *s, uint64_t limit, struct tn_error *err)
 {
     struct tn_heap_options options;
     int code = tn_heap_options_from_environment(&options, err);
     options.out_of_memory = out_of_memory;
     options.on_corruption = corrupt;
+    options.limit = limit ? limit : options.limit;
     if (!code)
         code = tn_heap_create(&options, &s->heap, err);
     if (!code)
@@ -118,18 +106,29 @@ static int open_cache(struct session *s, const char *path, struct tn_error *err)
     return code ? code : tn_cache_create(&options, &s->cache, err);
 }
 
-static int observe(struct session *s, const struct session_options *options, struct tn_error *err)
+static int open_jit(struct session *s, const struct session_options *options, struct tn_error *err)
 {
-    int code = options->gdb ? tn_observe_gdb(s->session, err) : 0;
+    const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = options->gdb ? 0 : 2};
+    /* gdb looks for the lines of breakpoints in what is compiled. */
+    const struct tn_jit_options jit = {.size = sizeof jit,
+                                       .compile = &compile,
+                                       .lazy = !options->gdb,
+                                       .keep_ir = 1,
+                                       .on_failure = no_function,
+                                       .on_error = report,
+                                       .resolver = tn_resolve_exports,
+                                       .compiler = s->cache,
+                                       .tiers = tiers,
+                                       .tier_count = options->gdb ? 0 : sizeof tiers / sizeof *tiers,
+                                       .tiering = tn_jit_tiering(),
+                                       .session_flags = TN_SESSION_OWN_THREADS,
+                                       .managed = tn_enable_managed_code};
+    int code = tn_jit_create(&jit, &s->jit, err);
+    if (!code && options->gdb)
+        code = tn_observe_gdb(tn_jit_session(s->jit), err);
     if (!code && options->perf)
-        code = tn_observe_perf(s->session, TN_PERF_JITDUMP, NULL, err);
-    if (!code)
-        code = tn_observe_functions(s->session, err);
-    if (!code)
-        code = tn_observe_managed_code(s->session, err);
-    if (!code)
-        code = tn_define_managed_runtime(tn_jit_library(s->jit), err);
-    return code ? code : tn_report_stack_overflow(stack_overflow, s->jit, err);
+        code = tn_observe_perf(tn_jit_session(s->jit), TN_PERF_JITDUMP, options->perf, err);
+    return code;
 }
 
 /* In one piece: handlers are no functions to be looked up while they are entered. */
@@ -146,35 +145,15 @@ static int add_runtime(struct session *s, struct tn_error *err)
 
 bool open_session(struct session *s, const struct session_options *options, struct tn_error *err)
 {
-    const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = options->gdb ? 0 : 2};
-    /* The program has one thread that runs code: this one. */
-    const struct tn_session_options own = {.size = sizeof own, .flags = TN_SESSION_OWN_THREADS, .on_error = report};
-    struct tn_jit_options jit = {.size = sizeof jit,
-                                 .compile = &compile,
-                                 .lazy = 1,
-                                 .keep_ir = 1,
-                                 .on_failure = no_function,
-                                 .resolver = tn_resolve_exports,
-                                 .tiers = tiers,
-                                 .tier_count = sizeof tiers / sizeof *tiers,
-                                 .tiering = tn_jit_tiering()};
-    if (options->gdb) { /* it looks for the lines of breakpoints in what is compiled */
-        jit.lazy = 0;
-        jit.tier_count = 0;
-    }
     *s = (struct session){0};
     begin_compiler(&s->compiler);
-    int code = open_heap(s, err);
+    int code = open_heap(s, options->bytes, err);
     if (!code && options->cache)
         code = open_cache(s, options->cache, err);
-    jit.compiler = s->cache;
     if (!code)
-        code = tn_session_create(&own, &s->session, err);
-    jit.session = s->session;
+        code = open_jit(s, options, err);
     if (!code)
-        code = tn_jit_create(&jit, &s->jit, err);
-    if (!code)
-        code = observe(s, options, err);
+        code = watch(s, options->seconds, err);
     if (!code)
         code = add_runtime(s, err);
     return code == 0;
@@ -184,7 +163,6 @@ void close_session(struct session *s)
 {
     tn_heap_detach();
     tn_jit_destroy(s->jit);
-    tn_session_destroy(s->session);
     tn_heap_destroy(s->heap);
     tn_cache_destroy(s->cache);
     tn_store_close_folder(s->store);
@@ -248,8 +226,7 @@ static void print_plain(FILE *out, const char *text, size_t size)
 void show_code(struct session *s, const char *function, enum tn_emit emit)
 {
     char symbol[1024];
-    const struct tn_jit_view_options options = {
-        .size = sizeof options, .emit = emit, .no_debug_info = 1, .unoptimized = 0};
+    const struct tn_jit_view_options options = {.size = sizeof options, .emit = emit, .no_debug_info = 1};
     struct tn_buffer text = {0};
     struct tn_error err;
     snprintf(symbol, sizeof symbol, SYMBOL_PREFIX "%s", function);
@@ -265,9 +242,16 @@ void show_code(struct session *s, const char *function, enum tn_emit emit)
 
 static int show_tier(void *name, const struct tn_jit_function *function)
 {
-    if (strcmp(plain(function->name), name) == 0)
-        printf("%s: tier %d (-O%d), at least %llu calls\n", plain(function->name), function->tier, function->opt_level,
-               (unsigned long long)function->calls);
+    const char *word = plain(function->name), *wanted = name;
+    if (*wanted && strcmp(word, wanted) != 0)
+        return 0;
+    if (function->name == word || strstr(word, "..")) /* the runtime, lines, closures */
+        return 0;
+    if (!function->tiers[0].bytes && !function->tiers[1].bytes)
+        printf("%s: not compiled\n", word);
+    else
+        printf("%s: tier %d (-O%d), at least %llu calls%s\n", word, function->tier, function->opt_level,
+               (unsigned long long)function->calls, function->tiers[0].was_cached ? ", from the cache" : "");
     return 0;
 }
 

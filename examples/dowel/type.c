@@ -2,7 +2,7 @@
 
 /* Types. Each exists once: types are the same if their names are.
  *
- *     type        NAME | [ type ] | fn ( [type {, type}] ) [: type]
+ *     type        NAME | [ type ] | [ type : type ] | fn ( [type {, type}] ) [: type]
  *     signature   ( fields ) [: type]
  *     fields      [NAME : type {, NAME : type}] */
 
@@ -53,13 +53,22 @@ const struct type *function_type(struct compiler *c, const struct type *result, 
     return type;
 }
 
+const struct type *new_map_type(struct compiler *c, const struct type *key, const struct type *value)
+{
+    struct type *type = named_type(c, MAP, keep_text(c, "[%s: %s]", key->name, value->name));
+    type->fields = keep(c, sizeof *type->fields);
+    type->fields->type = key;
+    type->result = value;
+    return type;
+}
+
 struct type *new_struct(struct compiler *c, const char *name)
 {
     return named_type(c, STRUCT, name);
 }
 
 /* Strings and arrays always have a value. */
-static bool may_be_null(const struct type *type)
+bool may_be_null(const struct type *type)
 {
     return type->kind == STRUCT || type->kind == FUNCTION;
 }
@@ -102,14 +111,15 @@ static const struct type *take_function_type(struct compiler *c)
 
 static const struct type *take_type_inside(struct compiler *c)
 {
+    const struct token *token = c->at;
     if (accept(c, "[")) {
         const struct type *element = take_type(c);
+        const struct type *type = accept(c, ":") ? map_type(c, element, take_type(c), token + 1) : array_of(c, element);
         expect(c, "]");
-        return array_of(c, element);
+        return type;
     }
     if (accept(c, "fn"))
         return take_function_type(c);
-    const struct token *token = c->at;
     const char *word = take_name(c);
     const struct type *found = find_type(c, word);
     if (found && found->kind == C_INT && !c->is_c)

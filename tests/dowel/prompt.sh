@@ -83,6 +83,16 @@ none "and shows no others" "$(printf '%s\n' 'fn g(): i64 { return 7 }' 'fn f(): 
     says | grep 'dowel\.')"
 some ":gc shows the heap" "$(echo ':gc' | says | grep '1 collections')"
 some ":time shows a time" "$(echo ':time 1 + 1' | says | grep ' ms$')"
+answers "functions are compiled when they are called" "f: tier 0 (-O0), at least 0 calls
+g: not compiled" says <<'END'
+fn f(): i64 { return 1 }
+fn g(): i64 { return 2 }
+let x = f()
+:tier f
+:tier g
+END
+answers "lines that were typed, also in the session before" "they come back" \
+    env HOME="$work" python3 tests/dowel/history.py "$dowel"
 some "functions that are called often reach the second tier" "$(says <<'END' | grep 'fib: tier 1 (-O2)'
 fn fib(n: i64): i64 {
     if n < 2 { return n }
@@ -115,3 +125,15 @@ END
 else
     echo "ok gdb # SKIP there is no gdb"
 fi
+
+mkdir -m 700 "$work/cache" "$work/perf"
+program='fn half(n: i64): i64 { return n / 2 }
+half(42)
+:tier half'
+answers "without a cache, code is compiled" "21
+half: tier 0 (-O0), at least 0 calls" bash -c "echo '$program' | '$dowel' --cache '$work/cache'"
+answers "the next time it comes from there" "21
+half: tier 0 (-O0), at least 0 calls, from the cache" bash -c "echo '$program' | '$dowel' --cache '$work/cache'"
+answers "perf gets functions" 21 bash -c "echo '${program%:*}' | '$dowel' --perf '$work/perf'"
+some "by their names, with their lines" "$(strings "$work"/perf/jit-*.dump | grep -x 'dowel\.half[$.@a-z0-9]*')"
+some "and files" "$(strings "$work"/perf/jit-*.dump | grep -x '.*prompt')"
