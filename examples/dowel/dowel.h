@@ -276,6 +276,7 @@ struct session_options {
     const char *cache; /* a folder, or NULL */
     const char *perf;  /* the same, for its files */
     bool gdb;
+    bool builds;      /* an executable */
     uint64_t bytes;   /* that the heap may have; 0: by the machine */
     unsigned seconds; /* of processors that the program may take; 0: any number */
 };

@@ -130,7 +130,6 @@ static bool run_prompt(struct session *s)
 struct arguments {
     struct session_options session;
     const char *file, *out;
-    bool builds;
 };
 
 /* "100M": bytes; "5s": seconds. */
@@ -164,8 +163,8 @@ static bool read_option(const char *name, const char *value, struct arguments *a
 static bool read_arguments(int argc, char **argv, struct arguments *arguments)
 {
     *arguments = (struct arguments){0};
-    arguments->builds = argc > 1 && strcmp(argv[1], "build") == 0;
-    for (int i = 1 + arguments->builds; i < argc; i++)
+    arguments->session.builds = argc > 1 && strcmp(argv[1], "build") == 0;
+    for (int i = 1 + arguments->session.builds; i < argc; i++)
         if (argv[i][0] != '-' && !arguments->file)
             arguments->file = argv[i];
         else if (strcmp(argv[i], "--gdb") == 0)
@@ -174,7 +173,7 @@ static bool read_arguments(int argc, char **argv, struct arguments *arguments)
             return false;
         else
             i++;
-    return arguments->builds == (arguments->out != NULL) && (arguments->file || !arguments->builds);
+    return arguments->session.builds == (arguments->out != NULL) && (arguments->file || !arguments->session.builds);
 }
 
 int main(int argc, char **argv)
@@ -188,7 +187,7 @@ int main(int argc, char **argv)
     if (!open_session(&session, &arguments.session, &err))
         return fprintf(stderr, "dowel: %s\n", err.text), 1;
     bool good = arguments.file ? run_file(&session, arguments.file) : run_prompt(&session);
-    if (good && arguments.builds)
+    if (good && arguments.session.builds)
         good = build(&session, arguments.file, arguments.out);
     else if (good && arguments.file && find_function(&session.compiler, "main"))
         good = run_text(&session, arguments.file, "main()");

@@ -27,7 +27,32 @@ TN_EXPORT(abs);
 TN_EXPORT(getenv);
 TN_EXPORT(raise);
 
-/* And those that runtime.c calls. */
+/* runtime.c, compiled into this program. */
+#define RUNTIME_EXPORT(name)                                                                                           \
+    extern const char name[];                                                                                          \
+    TN_EXPORT(name)
+RUNTIME_EXPORT(dowel_text);
+RUNTIME_EXPORT(dowel_text_of_i64);
+RUNTIME_EXPORT(dowel_text_of_double);
+RUNTIME_EXPORT(dowel_text_of_bool);
+RUNTIME_EXPORT(dowel_join);
+RUNTIME_EXPORT(dowel_sub);
+RUNTIME_EXPORT(dowel_equal);
+RUNTIME_EXPORT(dowel_print);
+RUNTIME_EXPORT(dowel_words);
+RUNTIME_EXPORT(dowel_references);
+RUNTIME_EXPORT(dowel_bad_index);
+RUNTIME_EXPORT(tenon_enter_handler);
+RUNTIME_EXPORT(tenon_pop_handler);
+RUNTIME_EXPORT(dowel_throw);
+RUNTIME_EXPORT(dowel_caught);
+RUNTIME_EXPORT(dowel_report);
+RUNTIME_EXPORT(dowel_map);
+RUNTIME_EXPORT(dowel_map_string);
+RUNTIME_EXPORT(dowel_map_i64);
+RUNTIME_EXPORT(dowel_map_keys);
+
+/* The C functions that it calls, and code with handlers. */
 TN_EXPORT(printf);
 TN_EXPORT(snprintf);
 TN_EXPORT(dprintf);
@@ -38,7 +63,7 @@ TN_EXPORT(memset);
 TN_EXPORT(__sigsetjmp);
 TN_EXPORT(siglongjmp);
 
-/* runtime.c as bitcode. */
+/* runtime.c as bitcode, for executables. */
 extern const char dowel_runtime[], dowel_runtime_end[];
 __asm__(".section .rodata\n"
         ".globl dowel_runtime, dowel_runtime_end\n"
@@ -131,7 +156,7 @@ static int open_jit(struct session *s, const struct session_options *options, st
     return code;
 }
 
-/* In one piece: handlers are no functions to be looked up while they are entered. */
+/* Executables have it from the JIT. In one piece: handlers are no functions to be looked up while they are entered. */
 static int add_runtime(struct session *s, struct tn_error *err)
 {
     const struct tn_jit_module module = {.size = sizeof module,
@@ -154,7 +179,7 @@ bool open_session(struct session *s, const struct session_options *options, stru
         code = open_jit(s, options, err);
     if (!code)
         code = watch(s, options->seconds, err);
-    if (!code)
+    if (!code && options->builds)
         code = add_runtime(s, err);
     return code == 0;
 }

@@ -253,7 +253,7 @@ rm -rf "$collected/out"
 if echo '#include <editline/readline.h>' | $CC -include stdio.h -fsyntax-only -xc - 2>/dev/null; then
     dowel=$root/share/doc/tenon/examples/dowel
     answers "dowel runs from there" "832040" \
-        make -s -C "$dowel" run CC="$CC" CLANG="$LLVM_BIN/clang"
+        env PATH="$root/bin:$PATH" make -s -C "$dowel" run CC="$CC" CLANG="$LLVM_BIN/clang"
     echo 'fn main() { print("built") }' >"$work/built.dowel"
     succeeds "it builds an executable there" "$dowel/out/dowel" build "$work/built.dowel" -o "$work/built"
     answers "which runs" "built" "$work/built"
