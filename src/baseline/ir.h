@@ -105,6 +105,7 @@ enum {
     TN__FLAT_SIGN_EXTEND = 32,
     TN__FLAT_BY_VALUE = 64, /* a pointer to so many bytes, which are copied into the arguments' memory */
     TN__FLAT_STRUCT = 128,  /* of arguments of the function: the pointer that it returns too (sret) */
+    TN__FLAT_NEST = 128,    /* of arguments of a call of a symbol: a pointer in the register for environments (nest) */
     /* Both: of an I64, that it and the next one are an i128, which is not divided between registers and memory; of what
      * is copied, that it is. In memory, they are aligned to 16 bytes. */
     TN__FLAT_WHOLE = TN__FLAT_ZERO_EXTEND | TN__FLAT_SIGN_EXTEND
@@ -118,6 +119,11 @@ enum {
     TN__FLAT_CLEANUP,     /* all exceptions; there is no type */
     TN__FLAT_LANDING_KINDS
 };
+
+/* What an operand of a safepoint is: the number, among these operands, of the reference from which it was derived,
+ * which is its own number if it is one; or memory of the frame that holds a reference so many words behind it, which is
+ * null or to an object, and of the last kind to one that must not move. */
+enum { TN__FLAT_OF_MEMORY = 1u << 30, TN__FLAT_OF_PINNED = 2u << 30, TN__FLAT_ROOT_KIND = 3u << 30 };
 
 /* In `flags` of calls. */
 enum { TN__FLAT_VARIADIC = 1 };
@@ -214,6 +220,7 @@ static inline struct tn__flat_places tn__flat_places(unsigned op)
     case TN__FLAT_PHI:
     case TN__FLAT_RETURN:
     case TN__FLAT_LANDING:
+    case TN__FLAT_SAFEPOINT:
         return (struct tn__flat_places){0, 2};
     case TN__FLAT_ADDRESS:
         return (struct tn__flat_places){1, 2};

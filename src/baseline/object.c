@@ -13,7 +13,7 @@
 #define SHT_X86_64_UNWIND 0x70000001
 #endif
 
-enum { NEW_SECTIONS = 9, OWN_SECTIONS = 3, FEWEST_SECTIONS = 3, TEXT_ALIGNMENT = 16, MOST_SECTIONS = 0xff00 };
+enum { NEW_SECTIONS = 11, OWN_SECTIONS = 5, FEWEST_SECTIONS = 3, TEXT_ALIGNMENT = 16, MOST_SECTIONS = 0xff00 };
 
 struct entry {
     Elf64_Sym symbol;
@@ -238,6 +238,15 @@ static void place_functions(struct writing *w)
     }
 }
 
+/* Whether a function that has no section of its own has a stack map. */
+static bool has_shared_maps(const struct writing *w)
+{
+    for (size_t i = 0; i < w->object->code.function_count; i++)
+        if (w->object->code.functions[i].map_size && !has_own_section(&w->object->definitions[i]))
+            return true;
+    return false;
+}
+
 /* Sections follow each other as add_text adds them. */
 static void number_sections(struct writing *w)
 {
@@ -251,8 +260,9 @@ static void number_sections(struct writing *w)
         if (w->object->definitions[i].group)
             place->group = next++;
         place->section = next++;
-        next += place->relocs != 0;
+        next += (place->relocs != 0) + 2 * (w->object->code.functions[i].map_size != 0);
     }
+    next += 2 * has_shared_maps(w);
     w->tables = next + 2;
     w->pointers = next + 4;
 }
@@ -449,6 +459,38 @@ static Elf64_Rela *put_relocs(const struct writing *w, uint32_t function, Elf64_
     return to;
 }
 
+static Elf64_Rela distance_to(const struct writing *w, uint64_t at, uint32_t symbol, int64_t addend)
+{
+    return (Elf64_Rela){at, ELF64_R_INFO((uint64_t)w->entries[symbol].number, R_X86_64_PC32), addend};
+}
+
+/* The stack maps of those of some functions whose code is in a section. */
+static void add_maps(struct writing *w, uint32_t text, uint32_t first, uint32_t last)
+{
+    const struct tn__code *code = &w->object->code;
+    Elf64_Rela *relocs = array(w, last - first, sizeof *relocs), *end = relocs;
+    uint64_t at = append(w, NULL, 0, 2);
+    for (uint32_t i = first; i < last && !w->failed; i++) {
+        const struct tn__code_function *f = &code->functions[i];
+        const struct place *place = &w->places[i];
+        if (place->section != text || !f->map_size)
+            continue;
+        uint64_t map = append(w, code->maps + f->map, f->map_size, 1);
+        *end++ = distance_to(w, map - at, place->section_symbol, place->offset);
+    }
+    if (w->failed || end == relocs)
+        return;
+    uint32_t section =
+        add_section(w, "tenon_maps",
+                    (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                 .sh_flags = SHF_ALLOC | SHF_LINK_ORDER | (w->sections[text].sh_flags & SHF_GROUP),
+                                 .sh_offset = at,
+                                 .sh_size = w->size - at,
+                                 .sh_link = text,
+                                 .sh_addralign = 2});
+    add_relocs(w, ".relatenon_maps", relocs, (size_t)(end - relocs), section);
+}
+
 static void add_shared_text(struct writing *w)
 {
     const struct tn__code *code = &w->object->code;
@@ -468,10 +510,11 @@ static void add_shared_text(struct writing *w)
         add_relocs(w, ".rela.text", relocs, (size_t)(end - relocs), w->text);
 }
 
-static void add_group(struct writing *w, const struct place *place)
+/* The sections of a function with a group follow each other: code, and perhaps relocations, a map and those of it. */
+static void add_group(struct writing *w, const struct place *place, bool has_map)
 {
-    const uint32_t members[] = {GRP_COMDAT, place->section, place->section + 1};
-    uint64_t size = place->relocs ? sizeof members : sizeof members - sizeof *members;
+    const uint32_t members[] = {GRP_COMDAT, place->section, place->section + 1, place->section + 2, place->section + 3};
+    uint64_t size = (2 + (place->relocs != 0) + 2 * has_map) * sizeof *members;
     uint64_t at = append(w, members, size, 4);
     add_section(w, ".group",
                 (Elf64_Shdr){.sh_type = SHT_GROUP,
@@ -507,13 +550,17 @@ static void add_own_text(struct writing *w, uint32_t function)
     if (w->failed)
         return;
     if (place->group)
-        add_group(w, place);
+        add_group(w, place, f->map_size);
     uint64_t at = append(w, w->object->code.bytes + f->offset, f->size, TEXT_ALIGNMENT);
     uint32_t section = add_code_section(w, name, at, f->size, place->group ? SHF_GROUP : 0);
-    if (w->failed || !place->relocs)
+    if (w->failed)
         return;
-    put_relocs(w, function, relocs);
-    add_relocs(w, ".rela.text", relocs, place->relocs, section);
+    if (place->relocs) {
+        put_relocs(w, function, relocs);
+        add_relocs(w, ".rela.text", relocs, place->relocs, section);
+    }
+    if (f->map_size)
+        add_maps(w, section, function, function + 1);
 }
 
 static void add_text(struct writing *w)
@@ -522,6 +569,8 @@ static void add_text(struct writing *w)
     for (uint32_t i = 0; i < w->object->code.function_count && !w->failed; i++)
         if (w->places[i].section != w->text)
             add_own_text(w, i);
+    if (!w->failed)
+        add_maps(w, w->text, 0, (uint32_t)w->object->code.function_count);
 }
 
 /* ---- frames ---- */
@@ -534,11 +583,6 @@ static const uint8_t cie[] = {20, 0,    0,    0, 0,    0,    0, 0, 1,    'z', 'R
 static const uint8_t cie_with_table[] = {28,   0, 0,    0, 0, 0, 0, 0,    1,    'z',  'P', 'L', 'R',  0, 1, 0x78,
                                          0x10, 7, 0x9b, 0, 0, 0, 0, 0x1b, 0x1b, 0x0c, 7,   8,   0x90, 1, 0, 0};
 enum { PERSONALITY = 19 };
-
-static Elf64_Rela distance_to(const struct writing *w, uint64_t at, uint32_t symbol, int64_t addend)
-{
-    return (Elf64_Rela){at, ELF64_R_INFO((uint64_t)w->entries[symbol].number, R_X86_64_PC32), addend};
-}
 
 /* A description begins with its size and the distance back to its head. Returns the end of its relocations. */
 static Elf64_Rela *put_frame(const struct writing *w, uint32_t function, uint8_t *section, uint64_t heads,
@@ -741,6 +785,7 @@ void tn__code_free(struct tn__code *code)
     tn__free(NULL, code->bytes);
     tn__free(NULL, code->frames);
     tn__free(NULL, code->tables);
+    tn__free(NULL, code->maps);
     tn__free(NULL, code->relocs);
     tn__free(NULL, code->type_relocs);
     tn__free(NULL, code->functions);

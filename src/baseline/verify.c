@@ -181,13 +181,32 @@ static int check_result(const struct check *c)
     return follows && (is_call || is_flag) ? 0 : refuse(c, "it has no origin");
 }
 
+static bool is_symbol(const struct check *c, uint32_t k)
+{
+    uint32_t operand = c->flat->operands[c->inst->first + k];
+    return (operand & TN__FLAT_KIND) == TN__FLAT_SYMBOL && !c->flat->addresses[tn__flat_index(operand)].addend;
+}
+
+/* An argument in a register of its own: one, and the callee is in no register. */
+static int check_nest(const struct check *c, uint32_t kind, uint32_t *nests)
+{
+    if (!(kind & TN__FLAT_NEST))
+        return 0;
+    return kind == (TN__FLAT_NEST | TN__FLAT_PTR) && is_symbol(c, 0) && !(*nests)++
+               ? 0
+               : refuse(c, "it has two environments, or calls no symbol");
+}
+
 static int check_call(const struct check *c)
 {
     const uint32_t *operands = c->flat->operands + c->inst->first;
     uint64_t bytes = 0;
+    uint32_t nests = 0;
     int code = 0;
     for (uint32_t k = 1; !code && k < c->inst->count; k += 3, bytes += LARGEST_ARGUMENT) {
         code = check_kind(c, operands[k + 1], operands[k + 2]);
+        if (!code)
+            code = check_nest(c, operands[k + 1], &nests);
         if (!code)
             code = check_halves(c, operands[k + 1], k + 4 < c->inst->count ? operands[k + 4] : 0);
         bytes += operands[k + 2];
@@ -294,17 +313,31 @@ static int check_address(const struct check *c)
     return 0;
 }
 
-static bool is_symbol(const struct check *c, uint32_t k)
-{
-    uint32_t operand = c->flat->operands[c->inst->first + k];
-    return (operand & TN__FLAT_KIND) == TN__FLAT_SYMBOL && !c->flat->addresses[tn__flat_index(operand)].addend;
-}
-
 static int check_thread(const struct check *c)
 {
     bool calls = c->inst->sub == TN__FLAT_DYNAMIC;
     bool good = c->inst->sub < TN__FLAT_MODELS && is_symbol(c, 0) && (!calls || is_symbol(c, 1));
     return good ? 0 : refuse(c, "it names no thread-local variable");
+}
+
+/* The call is the next instruction; what is derived has a reference. */
+static int check_safepoint(const struct check *c)
+{
+    const uint32_t *operands = c->flat->operands + c->inst->first;
+    uint32_t pairs = c->inst->count / 2;
+    bool is_last = (uint32_t)(c->inst - c->flat->insts) + 1 == c->flat->blocks[c->block].end;
+    if (is_last || c->inst[1].op != TN__FLAT_CALL || c->inst->sub > 1)
+        return refuse(c, "no call follows it");
+    for (uint32_t k = 0; k < c->inst->count; k += 2) {
+        uint32_t what = operands[k + 1], kind = what & TN__FLAT_ROOT_KIND;
+        if (!tn__flat_is_value(operands[k]) || kind == TN__FLAT_ROOT_KIND)
+            return refuse(c, "an operand is no value, or nothing that a collector knows");
+        bool is_good = kind ? (what & ~(uint32_t)TN__FLAT_ROOT_KIND) <= LARGEST_FRAME / 8
+                            : what < pairs && operands[2 * what + 1] == what;
+        if (!is_good)
+            return refuse(c, "a pointer has no reference, or a reference is not in the frame");
+    }
+    return 0;
 }
 
 /* Of an instruction with a second value. */
@@ -344,6 +377,8 @@ static int check_one(const struct check *c)
         return check_address(c);
     case TN__FLAT_PHI:
         return check_phi(c);
+    case TN__FLAT_SAFEPOINT:
+        return check_safepoint(c);
     case TN__FLAT_CALL:
         return check_call(c);
     case TN__FLAT_RESULT:

@@ -146,6 +146,31 @@ static const struct function precise = {
     {1, 1, 2},
 };
 
+/* A reference, what is derived from it, one in memory and one that does not move live at a call. */
+static const struct function managed = {
+    "managed",
+    {ARGUMENT(TN__FLAT_PTR), ARGUMENT(TN__FLAT_I64)},
+    2,
+    9,
+    {
+        /* 2 */ {TN__FLAT_ALLOCA, TN__FLAT_PTR, 3, 24, {END}},
+        /* 3 */ {TN__FLAT_STORE, TN__FLAT_PTR, 0, 0, {V(0), V(2), END}},
+        /* 4 */ {TN__FLAT_ADDRESS, TN__FLAT_PTR, 0, 8, {V(0), V(1), 8, END}},
+        /* 5 */
+        {TN__FLAT_SAFEPOINT,
+         0,
+         1,
+         0,
+         {V(0), 0, V(4), 0, V(2), TN__FLAT_OF_MEMORY | 0, V(2), TN__FLAT_OF_PINNED | 2, END}},
+        /* 6 */ {TN__FLAT_CALL, TN__FLAT_PTR, 0, 0, {S(1), V(2), TN__FLAT_NEST | TN__FLAT_PTR, 0, END}},
+        /* 7 */ {TN__FLAT_STORE, TN__FLAT_PTR, 0, 0, {V(0), V(4), END}},
+        /* 8 */ {TN__FLAT_FRAME, TN__FLAT_PTR, 0, 0, {END}},
+        /* 9 */ {TN__FLAT_STORE, TN__FLAT_PTR, 0, 0, {V(8), V(6), END}},
+        /* 10 */ {TN__FLAT_RETURN, 0, 0, 0, {END}},
+    },
+    {0},
+};
+
 #define APPEND(flat, items, count, room, ...)                                                                          \
     do {                                                                                                               \
         assert_true(tn__grow(NULL, &(flat)->items, &(flat)->room, (flat)->count + 1, sizeof *(flat)->items));          \
@@ -294,7 +319,7 @@ static void test_calls(void **state)
 /* One word of the form changes; what is not refused can be compiled. */
 static void test_mutants(void **state)
 {
-    static const struct function *const functions[] = {&sum, &walk, &guarded, &precise};
+    static const struct function *const functions[] = {&sum, &walk, &guarded, &precise, &managed};
     uint64_t random = 88172645463325252u;
     unsigned refused = 0, accepted = 0;
     (void)state;
@@ -312,9 +337,11 @@ static void test_mutants(void **state)
                      {flat.successors, flat.successor_count * sizeof *flat.successors},
                      {flat.addresses, flat.address_count * sizeof *flat.addresses},
                      {flat.arguments, flat.argument_count * sizeof *flat.arguments}};
-        for (unsigned change = 0; change <= turn / 4 % 3; change++) {
+        for (unsigned change = 0; change <= turn / TN_COUNT(functions) % 3; change++) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-            size_t part = random % TN_COUNT(parts), at = (random >> 8) % parts[part].size;
+            size_t part = random % TN_COUNT(parts), at = parts[part].size ? (random >> 8) % parts[part].size : 0;
+            if (!parts[part].size) /* a function of one block has no successors */
+                continue;
             uint8_t *byte = (uint8_t *)parts[part].bytes + at;
             *byte = (uint8_t)(random >> 40 & 1 ? *byte + (random >> 32 & 3) - 1 : random >> 48);
         }
@@ -453,9 +480,73 @@ static void test_halves(void **state)
     refuse(&flat, "an i128 has one half");
 }
 
+/* What the collector reads of a frame; the numbers are those of doc/GC.md. */
+static void test_map(void **state)
+{
+    static const struct function *const functions[] = {&sum, &managed};
+    struct tn_error err = {0};
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(functions); i++) {
+        struct tn__flat flat;
+        struct tn__baseline_object object = {.symbols = (struct tn__code_symbol *)(uintptr_t)symbols};
+        make(functions[i], &flat);
+        assert_int_equal(compile(&flat, &object, &err), 0);
+        const struct tn__code_function *f = object.code.functions;
+        assert_int_equal(f->map_size, i ? 8 + 2 + 4 + 2 + 2 + 4 + 2 + 2 : 0);
+        if (i) {
+            const uint8_t *map = object.code.maps + f->map, *safepoint = map + 10;
+            int16_t variable = (int16_t)tn__get16(map + 8), pinned = (int16_t)tn__get16(safepoint + 14);
+            uint32_t place = tn__get32(safepoint);
+            assert_int_equal(tn__get32(map + 4), 1 | 1 << 20); /* a safepoint, and what all of them have in memory */
+            assert_int_equal(place >> 30, 3);                  /* it is the call by an entry, and has a pinned list */
+            assert_int_equal(object.code.bytes[f->offset + (place & 0x3fffffff) - 5], 0xe8); /* behind the call */
+            assert_int_equal(safepoint[4], 1);
+            assert_int_equal(safepoint[5], 1);
+            assert_int_equal(tn__get16(safepoint + 10), 0); /* its base */
+            assert_int_equal(tn__get16(safepoint + 12), 1);
+            assert_int_equal(pinned, variable + 2);
+            assert_true(variable < 0 && (int16_t)tn__get16(safepoint + 6) < 0 && (int16_t)tn__get16(safepoint + 8) < 0);
+            assert_int_not_equal(tn__get16(safepoint + 6), tn__get16(safepoint + 8));
+        }
+        tn__code_free(&object.code);
+        tn__flat_free(&flat);
+    }
+}
+
+/* Safepoints that would leave a collector nothing to find, or something that is none. */
+static void test_safepoints(void **state)
+{
+    static const struct {
+        uint32_t row, operand, value;
+        const char *said;
+    } cases[] = {
+        {3, 1, 1, "a pointer has no reference"}, /* its reference is derived itself */
+        {3, 3, 4, "a pointer has no reference"}, /* there is none of that number */
+        {3, 3, 2, "a pointer has no reference"}, /* that is a variable */
+        {3, 0, I(0), "an operand is no value"},
+        {3, 1, TN__FLAT_ROOT_KIND, "nothing that a collector knows"},
+        {3, 5, TN__FLAT_OF_MEMORY | 1 << 29, "a reference is not in the frame"},
+        {4, 2, TN__FLAT_NEST | TN__FLAT_I64, "no value of its type"},
+        {4, 0, V(0), "calls no symbol"},
+    };
+    struct tn__flat flat;
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(cases); i++) {
+        make(&managed, &flat);
+        flat.operands[flat.insts[cases[i].row].first + cases[i].operand] = cases[i].value;
+        refuse(&flat, cases[i].said);
+    }
+    make(&managed, &flat);
+    flat.insts[3].sub = 2;
+    refuse(&flat, "no call follows it");
+    make(&managed, &flat);
+    flat.insts[4] = (struct tn__flat_inst){TN__FLAT_STACK, TN__FLAT_PTR, 0, 0, flat.insts[4].first, 0, 0};
+    refuse(&flat, "no call follows it");
+}
+
 static void test_no_memory(void **state)
 {
-    static const struct function *const functions[] = {&sum, &walk, &guarded, &precise};
+    static const struct function *const functions[] = {&sum, &walk, &guarded, &precise, &managed};
     (void)state;
     for (size_t i = 0; i < TN_COUNT(functions); i++) {
         struct tn__flat flat;
@@ -482,7 +573,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),           cmocka_unit_test(test_refused), cmocka_unit_test(test_equal_cases),
         cmocka_unit_test(test_large_arguments), cmocka_unit_test(test_mutants), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_halves),          cmocka_unit_test(test_map),     cmocka_unit_test(test_safepoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

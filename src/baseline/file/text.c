@@ -122,12 +122,13 @@ static void put_operand(struct writing *w, uint32_t operand, unsigned type)
         put_address(w, w->flat->addresses[index].symbol, w->flat->addresses[index].addend);
 }
 
-static void put_kind(struct writing *w, uint32_t kind, uint32_t bytes)
+/* `special` is what TN__FLAT_STRUCT is there. */
+static void put_kind(struct writing *w, uint32_t kind, uint32_t bytes, const char *special)
 {
-    static const struct {
+    const struct {
         uint32_t flag;
         const char *name;
-    } flags[] = {{TN__FLAT_ZERO_EXTEND, " zext"}, {TN__FLAT_SIGN_EXTEND, " sext"}, {TN__FLAT_STRUCT, " sret"}};
+    } flags[] = {{TN__FLAT_ZERO_EXTEND, " zext"}, {TN__FLAT_SIGN_EXTEND, " sext"}, {TN__FLAT_STRUCT, special}};
     put_type(w, kind & TN__FLAT_KIND_TYPE);
     if (tn__flat_is_whole(kind)) {
         put(w, " whole");
@@ -168,7 +169,7 @@ static void put_operands(struct writing *w, const struct tn__flat_inst *inst)
         bool is_group = k >= tn__flat_places(inst->op).head && step > 1 && k + 1 < inst->count;
         put(w, k ? ", " : " ");
         if (is_group && has_kinds) {
-            put_kind(w, operands[k + 1], step > 2 ? operands[k + 2] : 0);
+            put_kind(w, operands[k + 1], step > 2 ? operands[k + 2] : 0, " nest");
             put(w, " ");
         }
         put_operand(w, operands[k], operand_type(inst, operands, k));
@@ -226,7 +227,7 @@ static void put_function(struct writing *w, uint32_t number)
         symbol->flags & TN__FLAT_DIRECT ? " direct" : "");
     for (uint32_t i = 0; i < flat->argument_count; i++) {
         put(w, i ? ", " : "");
-        put_kind(w, flat->arguments[i].kind, flat->arguments[i].bytes);
+        put_kind(w, flat->arguments[i].kind, flat->arguments[i].bytes, " sret");
         put(w, " %%%" PRIu32, i);
     }
     put(w, flat->is_variadic ? flat->argument_count ? ", ...)" : "...)" : ")");

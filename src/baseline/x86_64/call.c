@@ -180,7 +180,8 @@ static size_t place_arguments(struct tn__x64 *c, const struct tn__flat_inst *ins
     size_t count = 0;
     for (uint32_t k = 1; k < inst->count; k += 3) {
         uint32_t offset;
-        unsigned reg = place(p, o[k + 1], o[k + 2], &offset);
+        bool is_nest = o[k + 1] & TN__FLAT_NEST;
+        unsigned reg = is_nest ? (unsigned)TN__R10 : place(p, o[k + 1], o[k + 2], &offset);
         if (reg != TN__NO_REGISTER) {
             c->s->moves[count++] =
                 (struct tn__x64_move){.operand = o[k], .kind = (uint8_t)o[k + 1], .target = (uint8_t)reg};
@@ -259,6 +260,12 @@ static void define_results(struct tn__x64 *c)
     }
 }
 
+static bool is_safepoint(const struct tn__x64 *c)
+{
+    const struct tn__flat_inst *inst = tn__x64_inst(c);
+    return c->inst > c->flat->blocks[c->block].first && inst[-1].op == TN__FLAT_SAFEPOINT;
+}
+
 void tn__x64_compile_call(struct tn__x64 *c)
 {
     const struct tn__flat_inst *inst = tn__x64_inst(c);
@@ -290,6 +297,8 @@ void tn__x64_compile_call(struct tn__x64 *c)
     c->call_end = tn__x64_offset(c);
     tn__x64_forget(c, TN__X64_CLOBBERED);
     drop_used_up(c);
+    if (is_safepoint(c))
+        tn__x64_end_safepoint(c);
     define_results(c);
 }
 

@@ -18,6 +18,7 @@ static void compile_nothing(struct tn__x64 *c)
 #define COMPARE tn__x64_compile_compare
 #define MEMORY  tn__x64_compile_memory
 #define CONTROL tn__x64_compile_control
+#define MANAGED tn__x64_compile_managed
 
 static compile_one *const operations[TN__FLAT_OPS] = {
     [TN__FLAT_ADD] = INTEGER,
@@ -63,6 +64,7 @@ static compile_one *const operations[TN__FLAT_OPS] = {
     [TN__FLAT_ALLOCATE] = MEMORY,
     [TN__FLAT_STACK] = MEMORY,
     [TN__FLAT_SET_STACK] = MEMORY,
+    [TN__FLAT_FRAME] = MANAGED,
     [TN__FLAT_LOAD] = MEMORY,
     [TN__FLAT_STORE] = MEMORY,
     [TN__FLAT_ADDRESS] = MEMORY,
@@ -73,6 +75,7 @@ static compile_one *const operations[TN__FLAT_OPS] = {
     [TN__FLAT_FENCE] = MEMORY,
     [TN__FLAT_VA_START] = tn__x64_compile_va_start,
     [TN__FLAT_PHI] = compile_nothing,
+    [TN__FLAT_SAFEPOINT] = MANAGED,
     [TN__FLAT_CALL] = tn__x64_compile_call,
     [TN__FLAT_THREAD] = tn__x64_compile_thread,
     [TN__FLAT_RESULT] = compile_nothing,
@@ -301,11 +304,23 @@ static uint32_t write_table(struct tn__x64 *c, uint32_t start, uint32_t beginnin
     return table;
 }
 
+/* The stack map. So far, places are offsets in the code, before the body was moved. */
+static void write_map(struct tn__x64 *c, uint32_t start, uint32_t beginning)
+{
+    struct tn__code_map *map = &c->s->map;
+    uint32_t base = start + LONGEST_BEGINNING - beginning;
+    for (size_t i = 0; i < map->count; i++)
+        map->safepoints[i].place -= base;
+    if (map->count && !c->failed)
+        c->failed = tn__code_add_map(c->code, map, c->err);
+}
+
 static bool write_frame(struct tn__x64 *c, uint32_t start, uint32_t beginning)
 {
     struct tn__code *code = c->code;
     uint32_t size = tn__x64_offset(c) - start, table = write_table(c, start, beginning);
-    uint32_t of_table = table == TN__CODE_NO_TABLE ? 0 : TABLE_SIZE;
+    uint32_t of_table = table == TN__CODE_NO_TABLE ? 0 : TABLE_SIZE, map = (uint32_t)code->maps_size;
+    write_map(c, start, beginning);
     if (c->failed || !tn__grow(NULL, &code->frames, &code->frames_room, code->frames_size + LONGEST_FRAME, 1) ||
         !tn__grow(NULL, &code->functions, &code->function_room, code->function_count + 1, sizeof *code->functions))
         return false;
@@ -316,8 +331,8 @@ static bool write_frame(struct tn__x64 *c, uint32_t start, uint32_t beginning)
     at = put_rules(c, frame + HEAD + of_table, size, beginning);
     size_t length = (size_t)tn__align_up((uint64_t)(at - frame), 8); /* what follows are zeros: no operation */
     tn__put32(frame, (uint32_t)length - 4);
-    code->functions[code->function_count++] =
-        (struct tn__code_function){start, size, (uint32_t)code->frames_size, (uint32_t)length, table};
+    code->functions[code->function_count++] = (struct tn__code_function){
+        start, size, (uint32_t)code->frames_size, (uint32_t)length, table, map, (uint32_t)code->maps_size - map};
     code->frames_size += length;
     return true;
 }
@@ -336,7 +351,7 @@ static bool provide(struct tn__x64 *c)
         s->values[i] = (struct tn__x64_value){.reg = TN__NO_REGISTER, .uses = c->analysis->uses[i]};
     memset(s->ending, 0xff, c->analysis->reached * sizeof *s->ending);
     memset(s->labels, 0xff, (blocks + 2) * sizeof *s->labels);
-    s->types.count = 0;
+    s->types.count = s->map.count = s->map.slot_count = 0;
     c->epilogue = (uint32_t)blocks;
     c->above_arguments = c->epilogue + 1;
     c->labels = blocks + 2;
@@ -379,6 +394,7 @@ int tn__x64_compile(const struct tn__flat *flat, const struct tn__flat_analysis 
                     struct tn_error *err)
 {
     size_t relocs = code->reloc_count, tables = code->tables_size, type_relocs = code->type_reloc_count;
+    size_t maps = code->maps_size;
     if (!*scratch)
         *scratch = tn__alloc_zeroed(NULL, 1, sizeof **scratch);
     if (!*scratch)
@@ -402,6 +418,7 @@ int tn__x64_compile(const struct tn__flat *flat, const struct tn__flat_analysis 
         code->reloc_count = relocs;
         code->tables_size = tables;
         code->type_reloc_count = type_relocs;
+        code->maps_size = maps;
     }
     return c.failed;
 }
@@ -410,8 +427,9 @@ void tn__x64_scratch_free(struct tn__x64_scratch *s)
 {
     if (!s)
         return;
-    void *const arrays[] = {s->values, s->ending, s->free_slots[0], s->free_slots[1], s->labels,        s->stubs,
-                            s->fixups, s->moves,  s->cases,         s->sites,         s->types.operands};
+    void *const arrays[] = {s->values,         s->ending,         s->free_slots[0], s->free_slots[1], s->labels,
+                            s->stubs,          s->fixups,         s->moves,         s->cases,         s->sites,
+                            s->types.operands, s->map.safepoints, s->map.slots};
     for (size_t i = 0; i < TN_COUNT(arrays); i++)
         tn__free(NULL, arrays[i]);
     tn__free(NULL, s);

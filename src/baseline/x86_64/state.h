@@ -59,6 +59,7 @@ struct tn__x64_scratch {
     struct tn__x64_case *cases;
     struct tn__code_site *sites;
     struct tn__code_types types;
+    struct tn__code_map map;
     size_t site_room;
     size_t value_room, ending_room, slot_room[2], label_room, stub_room, fixup_room, move_room, case_room;
 };
@@ -233,6 +234,8 @@ void tn__x64_compile_thread(struct tn__x64 *c);
 void tn__x64_compile_entry(struct tn__x64 *c);
 void tn__x64_compile_va_start(struct tn__x64 *c);
 void tn__x64_compile_control(struct tn__x64 *c); /* control.c */
+void tn__x64_compile_managed(struct tn__x64 *c); /* managed.c */
+void tn__x64_end_safepoint(struct tn__x64 *c);   /* behind its call */
 
 /* A condition for the next instruction, if it is the only one that needs it, or else in a register. */
 void tn__x64_define_flags(struct tn__x64 *c, uint32_t value, unsigned cc);
