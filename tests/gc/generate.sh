@@ -3,9 +3,10 @@
 # Generated programs (tests/gc/generate) under stress, at each optimisation level in turn: each prints the same as
 # without a collector.
 #     tests/gc/generate.sh [FIRST [COUNT [LEVELS [KIND]]]]
-# LEVELS is a list like "0 1 2 3": each program then runs at all of these. Of the kind KIND are most statements.
+# LEVELS is a list like "0 1 2 3 baseline": each program then runs at all of these, the last of which is level 0 by the
+# baseline compiler. Of the kind KIND are most statements.
 # Several programs are compiled and run as one, of two modules; if they fail, each by itself.
-# Programs at odd levels poll in loops; POLLS says how at all levels.
+# Programs at odd levels and by the baseline compiler poll in loops; POLLS says how at all levels.
 # With STRESS=0, they run without stress: for TENON_GC=concurrent, of which stress sees nothing.
 # TWIN_SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which
 # is an error if they find something, for then the generator is wrong; if programs fail, under each of them.
@@ -17,8 +18,10 @@ if [ "$MACHINE" = riscv64 ]; then
     echo "ok gc/generate # SKIP libgcc of gcc 12 has no half-precision numbers, and vectors return in memory"
     exit
 fi
-first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
+first=${1:-1} count=${2:-20} levels=${3-} kind=${4-} together=4
 out=$BUILD/tests/gc/${FOLDER:-generate}$there
+each=(0 1 2 3)
+[ -n "$MACHINE" ] || each+=(baseline)
 read -ra sanitizers <<<"${TWIN_SANITIZERS:-none}"
 mkdir -p "$out"
 clang="$LLVM_BIN/clang $target -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
@@ -53,22 +56,23 @@ build() {
 
 # differs STEM LEVEL: prints how the program's output differs from the expected one, or nothing.
 differs() {
-    local modules=("$1.bc" "$1.other.bc")
-    [ $(($2 % 2)) = 0 ] || modules=("$1.other.bc" "$1.bc")
-    local polls=none
-    [ $(($2 % 2)) = 0 ] || polls=loops
-    TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout $limit $run "-O$2" \
+    local modules=("$1.bc" "$1.other.bc") polls=none level=("-O$2")
+    case $2 in
+    1 | 3) modules=("$1.other.bc" "$1.bc") polls=loops ;;
+    baseline) polls=loops level=(-O0 --baseline) ;;
+    esac
+    TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout $limit $run "${level[@]}" \
         "--polls=${POLLS:-$polls}" "${modules[@]}" "$out/native.o" \
         >"$1.got" 2>"$1.err" ||
-        { echo "-O$2: status $? $(head -1 "$1.err")"; return; }
-    cmp -s "$1.want" "$1.got" || echo "-O$2: $(head -1 "$1.got"), not $(head -1 "$1.want")"
+        { echo "${level[*]}: status $? $(head -1 "$1.err")"; return; }
+    cmp -s "$1.want" "$1.got" || echo "${level[*]}: $(head -1 "$1.got"), not $(head -1 "$1.want")"
 }
 
 # try FIRST COUNT [SANITIZER]: prints what is wrong with these programs at their levels
 try() {
     local stem=$out/$1.$2 level wrong
     wrong=$(build "$stem" "$1" "$2" "${3:-${sanitizers[$1 / together % ${#sanitizers[@]}]}}" || exit
-        for level in ${levels:-$(($1 / together % 4))}; do
+        for level in ${levels:-${each[$1 / together % ${#each[@]}]}}; do
             differs "$stem" "$level"
         done)
     [ -n "$wrong" ] || rm -f "$stem".*

@@ -2,7 +2,8 @@
 #
 # Collected C: each program prints the same as the program that the C compiler makes from the same source, without
 # optimisation and with the default one, with and without everything moving at each safepoint; with -O3 beside a
-# concurrent collector; lazily with -O1. So does the static program that `tenon compile` and a linker make.
+# concurrent collector; lazily with -O1; by the baseline compiler, with everything moving, and lazily beside a
+# concurrent collector. So do static programs that `tenon compile` and a linker make, with the copying collector too.
 # slow/programs.sh has each level with each of the first two, and larger inputs.
 #
 # time limit: 1800
@@ -49,11 +50,18 @@ check() {
     [ -z "$MACHINE" ] || return
     same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O1 --lazy "$out/$name.bc" \
         -- "$@"
-    "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&
-        "$CC" -static "$out/$name.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" -lpthread \
-            -o "$out/$name.static" ||
-        echo "not ok gc/programs $name: it does not link"
-    same "$name, static" env TENON_GC_STRESS=1 "$out/$name.static" "$@"
+    same "$name, baseline, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O0 --baseline "$out/$name.bc" \
+        -- "$@"
+    same "$name, baseline, lazy, concurrent" env TENON_GC=concurrent TENON_GC_VERIFY=1 $run -O0 --baseline --lazy \
+        "$out/$name.bc" -- "$@"
+    for how in "-O2" "-O0 --baseline"; do
+        "$BUILD/tenon" compile $how "$out/$name.bc" -o "$out/$name.o" &&
+            "$CC" -static "$out/$name.o" "$BUILD/tests/gc/copying.o" "$BUILD/libtenon.a" -lpthread \
+                -o "$out/$name.static" ||
+            echo "not ok gc/programs $name: it does not link"
+        same "$name, static $how" env TENON_GC_STRESS=1 "$out/$name.static" "$@"
+    done
+    same "$name, static, baseline, copying" env TENON_GC=copy TENON_GC_STRESS=1 "$out/$name.static" "$@"
 }
 
 levels=${all_levels:-0 2} queens=${queens:-2}

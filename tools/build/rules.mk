@@ -431,7 +431,8 @@ bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
 bench-link bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
-bench-baseline: all $(addprefix $(BUILD)/tests/programs/bitcode/,lua.bc compress.bc sqlite.bc)
+bench-baseline: all $(addprefix $(BUILD)/tests/programs/bitcode/,lua.bc compress.bc sqlite.bc) \
+		$(patsubst %,$(BUILD)/bench/gc/%.bc,arrays bdd bt gcbench lru splay strings)
 	@BUILD=$(BUILD) bench/baseline
 bench-dowel: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" CC="$(CC)" bench/dowel/run

@@ -12,6 +12,7 @@
 #include "codegen/llvm/fatal.h"
 #include "codegen/llvm/remarks.h"
 #include "codegen/managed/passes/passes.h"
+#include "codegen/managed/roots/roots.h"
 #include "codegen/pipeline/pipeline.h"
 #include "jit/options.h"
 
@@ -205,7 +206,7 @@ static int emit(struct compilation *c)
     case TN_EMIT_FLAT:
         return tn__flatten_file(module, target->machine, NULL, NULL, c->out, c->err);
     default:
-        if (c->options.baseline && c->options.opt_level == 0 && !c->unit->managed)
+        if (tn__is_for_baseline(&c->options))
             return emit_by_baseline(c);
         good = emit_by_llvm(c, c->out);
     }

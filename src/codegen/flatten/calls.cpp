@@ -20,9 +20,8 @@ static bool is_aligned_copy(const AttributeSet &attributes)
 
 unsigned tn__walk::kind_of(const AttributeSet &attributes, const tn__leaf &leaf, bool is_argument)
 {
-    static const Attribute::AttrKind others[] = {Attribute::InReg,       Attribute::Nest,       Attribute::InAlloca,
-                                                 Attribute::SwiftSelf,   Attribute::SwiftError, Attribute::SwiftAsync,
-                                                 Attribute::Preallocated};
+    static const Attribute::AttrKind others[] = {Attribute::InReg,      Attribute::InAlloca,   Attribute::SwiftSelf,
+                                                 Attribute::SwiftError, Attribute::SwiftAsync, Attribute::Preallocated};
     for (Attribute::AttrKind other : others)
         if (attributes.hasAttribute(other))
             refuse("how an argument is passed");
@@ -32,6 +31,8 @@ unsigned tn__walk::kind_of(const AttributeSet &attributes, const tn__leaf &leaf,
         return leaf.type | TN__FLAT_WHOLE | TN__FLAT_BY_VALUE;
     if (leaf.type == TN__FLAT_I64)
         return leaf.type | (is_argument && leaf.is_half ? unsigned(TN__FLAT_WHOLE) : 0);
+    if (attributes.hasAttribute(Attribute::Nest))
+        return leaf.type | TN__FLAT_NEST;
     return leaf.type | (attributes.hasAttribute(Attribute::ZExt) ? unsigned(TN__FLAT_ZERO_EXTEND) : 0) |
            (attributes.hasAttribute(Attribute::SExt) ? unsigned(TN__FLAT_SIGN_EXTEND) : 0) |
            (attributes.hasAttribute(Attribute::ByVal) ? unsigned(TN__FLAT_BY_VALUE) : 0);
@@ -98,17 +99,24 @@ void tn__walk::flatten_return(const ReturnInst &end)
 
 /* ---- calls ---- */
 
+/* Callees of the last two preserve more. */
+static bool is_called_as_c(CallingConv::ID convention)
+{
+    return convention == CallingConv::C || convention == CallingConv::Fast || convention == CallingConv::PreserveMost ||
+           convention == CallingConv::PreserveAll;
+}
+
 static const char *refuses_call(const CallBase &call)
 {
+    bool is_statepoint = isa<GCStatepointInst>(call);
     if (call.isInlineAsm())
         return "inline assembly";
     if (call.isMustTailCall())
         return "musttail";
-    if (call.hasOperandBundles() || call.hasFnAttr(Attribute::ReturnsTwice) || call.hasFnAttr(Attribute::StrictFP))
+    if ((call.hasOperandBundles() && !is_statepoint) || call.hasFnAttr(Attribute::ReturnsTwice) ||
+        call.hasFnAttr(Attribute::StrictFP))
         return "how a function is called";
-    if (call.getCallingConv() != CallingConv::C && call.getCallingConv() != CallingConv::Fast)
-        return "a calling convention";
-    return nullptr;
+    return is_called_as_c(call.getCallingConv()) ? nullptr : "a calling convention";
 }
 
 void tn__walk::flatten_any_call(const CallInst &call)
@@ -121,31 +129,39 @@ void tn__walk::flatten_any_call(const CallInst &call)
 
 void tn__walk::flatten_call(const CallBase &call)
 {
+    flatten_callee(call, call.getCalledOperand(), call.getType(), 0, call.arg_size());
+}
+
+void tn__walk::flatten_callee(const CallBase &call, const Value *callee, Type *result, unsigned first, unsigned count)
+{
     tn__leaves leaves;
     const AttributeList &attributes = call.getAttributes();
     if (const char *why = refuses_call(call)) {
         refuse(why);
         return;
     }
-    if (!call.getType()->isVoidTy() && !f.leaves_of(call.getType(), 0, leaves))
+    if (!result->isVoidTy() && !f.leaves_of(result, 0, leaves))
         return;
-    if (!fits_registers(leaves) || has_vector(call.getType())) {
+    if (!fits_registers(leaves) || has_vector(result)) {
         refuse("how a value is returned");
         return;
     }
     kind_of(attributes.getRetAttrs(), {}, false);
     own(call);
     add(TN__FLAT_CALL, leaves.empty() ? unsigned(TN__FLAT_VOID) : leaves[0].type)->flags =
-        call.getFunctionType()->isVarArg() ? TN__FLAT_VARIADIC : 0;
-    put(call.getCalledOperand());
-    for (unsigned i = 0; i < call.arg_size(); i++) {
+        !first && call.getFunctionType()->isVarArg() ? TN__FLAT_VARIADIC : 0;
+    put(callee);
+    for (unsigned i = first; i < first + count; i++) {
         uint32_t bytes;
         tn__leaves passed;
-        if (!find_bytes(attributes.getParamAttrs(i), bytes) || !find_passed(call.getArgOperand(i)->getType(), passed))
+        AttributeSet how = attributes.getParamAttrs(i);
+        if (!find_bytes(how, bytes) || !find_passed(call.getArgOperand(i)->getType(), passed))
             return;
+        if (how.hasAttribute(Attribute::Nest) && !isa<Function>(callee))
+            return (void)refuse("how an argument is passed");
         for (unsigned part = 0; part < passed.size(); part++) {
             put(call.getArgOperand(i), part);
-            put(kind_of(attributes.getParamAttrs(i), passed[part], true));
+            put(kind_of(how, passed[part], true));
             put(bytes);
         }
     }
@@ -157,9 +173,12 @@ void tn__walk::flatten_call(const CallBase &call)
 
 void tn__walk::flatten_invoke(const InvokeInst &invoke)
 {
-    if (invoke.getIntrinsicID() != Intrinsic::not_intrinsic)
+    if (auto *statepoint = dyn_cast<GCStatepointInst>(&invoke))
+        flatten_statepoint(*statepoint);
+    else if (invoke.getIntrinsicID() != Intrinsic::not_intrinsic)
         return (void)refuse("an intrinsic function that is invoked");
-    flatten_call(invoke);
+    else
+        flatten_call(invoke);
     add(TN__FLAT_INVOKED, TN__FLAT_VOID);
     add_successor(invoke.getNormalDest());
     add_successor(invoke.getUnwindDest());

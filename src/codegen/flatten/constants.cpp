@@ -7,6 +7,7 @@
 #include "llvm/IR/Operator.h"
 
 #include "codegen/flatten/flattener.h"
+#include "codegen/managed/ir/gc.h"
 
 using namespace llvm;
 
@@ -36,6 +37,12 @@ static unsigned integer_type(unsigned width)
     }
 }
 
+/* The collector knows pointers of these address spaces (doc/IR.md). */
+static bool is_managed(unsigned space)
+{
+    return space >= TRACKED && space <= LOADED;
+}
+
 unsigned tn__flattener::type_of(const Type *type)
 {
     unsigned found;
@@ -48,7 +55,7 @@ unsigned tn__flattener::type_of(const Type *type)
         is_odd |= found > TN__FLAT_I1 && type->getIntegerBitWidth() != 8 * tn__flat_size(found);
         return found;
     case Type::PointerTyID:
-        if (type->getPointerAddressSpace() == 0)
+        if (type->getPointerAddressSpace() == 0 || (takes_managed && is_managed(type->getPointerAddressSpace())))
             return TN__FLAT_PTR;
         refuse("a pointer of another address space");
         return TN__FLAT_VOID;
@@ -212,7 +219,9 @@ const GlobalValue *tn__flatten_symbol(const DataLayout &layout, const Constant *
             if (!sum->accumulateConstantOffset(layout, offset))
                 return nullptr;
         } else if (expression->getOpcode() != Instruction::PtrToInt &&
-                   expression->getOpcode() != Instruction::IntToPtr && expression->getOpcode() != Instruction::BitCast)
+                   expression->getOpcode() != Instruction::IntToPtr &&
+                   expression->getOpcode() != Instruction::BitCast &&
+                   expression->getOpcode() != Instruction::AddrSpaceCast)
             return nullptr;
         constant = expression->getOperand(0);
     }
@@ -236,7 +245,10 @@ uint32_t tn__flattener::constant(const Constant *constant)
         int64_t addend;
         if (const GlobalValue *global = tn__flatten_symbol(layout, constant, addend))
             return address_of(global, addend);
-        if (auto *expression = dyn_cast<ConstantExpr>(constant))
+        auto *expression = dyn_cast<ConstantExpr>(constant);
+        if (expression && expression->getOpcode() == Instruction::AddrSpaceCast)
+            return this->constant(expression->getOperand(0));
+        if (expression)
             if (expression->getOpcode() == Instruction::IntToPtr && isa<ConstantInt>(expression->getOperand(0)))
                 return number(cast<ConstantInt>(expression->getOperand(0))->getValue().zextOrTrunc(64).getZExtValue());
     }

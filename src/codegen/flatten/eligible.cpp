@@ -9,6 +9,7 @@
 #include "llvm/IR/EHPersonalities.h"
 
 #include "codegen/flatten/flattener.h"
+#include "codegen/managed/ir/gc.h"
 
 using namespace llvm;
 
@@ -47,6 +48,12 @@ const char *tn__flatten_refuses(const Module &module, const TargetMachine &machi
 
 /* ---- functions ---- */
 
+/* What the passes over managed code have told each other. */
+static bool is_managed(StringRef name)
+{
+    return name.starts_with("tenon-") || name.starts_with("gc-") || name == "no-realign-stack";
+}
+
 static bool is_harmless(StringRef name)
 {
     static const StringSet<> names = {"frame-pointer",
@@ -66,7 +73,7 @@ static bool is_harmless(StringRef name)
                                       "approx-func-fp-math",
                                       "disable-tail-calls",
                                       "uniform-work-group-size"};
-    return names.contains(name) || name.starts_with("no-builtin-");
+    return names.contains(name) || name.starts_with("no-builtin-") || is_managed(name);
 }
 
 static bool is_harmless(Attribute attribute)
@@ -156,8 +163,8 @@ const char *tn__flatten_refuses(const Function &function)
         return why;
     if (function.hasPersonalityFn() && !is_known_personality(function))
         return "exceptions of another kind";
-    if (function.hasGC())
-        return "managed code";
+    if (function.hasGC() && function.getGC() != TN__GC_STRATEGY)
+        return "another collector";
     if (function.getSubprogram())
         return "debug information";
     if (function.getCallingConv() != CallingConv::C && function.getCallingConv() != CallingConv::Fast)

@@ -89,7 +89,7 @@ int writing::write_function(Function &function)
 {
     const char *why = refuses_place(function);
     if (!why)
-        why = tn__flatten_refuses(function);
+        why = function.hasGC() ? "managed code" : tn__flatten_refuses(function);
     uint32_t symbol;
     if (!why && !flattener.flatten(function))
         why = flattener.why;

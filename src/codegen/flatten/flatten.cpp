@@ -118,6 +118,7 @@ static unsigned cast_op(unsigned opcode)
         ROW(SIToFP, SITOFP)
         ROW(UIToFP, UITOFP)
         ROW(BitCast, COPY)
+        ROW(AddrSpaceCast, COPY)
 #undef ROW
     default:
         return TN__FLAT_OPS;
@@ -681,6 +682,11 @@ bool tn__walk::flatten_personality()
     return !f.why;
 }
 
+static bool is_managed(const Type *pointer)
+{
+    return pointer->getPointerAddressSpace() != 0;
+}
+
 bool tn__walk::flatten_arguments()
 {
     bool is_split = any_of(function.args(), [](const Argument &a) { return tn__walk::is_split(a.getType()); });
@@ -689,6 +695,8 @@ bool tn__walk::flatten_arguments()
         AttributeSet attributes = function.getAttributes().getParamAttrs(argument.getArgNo());
         tn__leaves leaves;
         uint32_t bytes;
+        if (argument.hasNestAttr() || (attributes.hasAttribute(Attribute::StructRet) && is_managed(argument.getType())))
+            return refuse("how an argument is passed");
         if (!find_bytes(attributes, bytes) || !find_passed(argument.getType(), leaves) ||
             !f.grow(flat.arguments, flat.argument_room, flat.argument_count + leaves.size()))
             return false;

@@ -4,6 +4,7 @@
  *     flatten.cpp     one function, in one walk over its instructions; walk.cpp: values and operands
  *     calls.cpp       calls and exceptions; intrinsics.cpp: LLVM's own functions
  *     lanes.cpp       vectors; widths.cpp: integers of other widths than registers
+ *     managed.cpp     managed code that the passes have lowered
  *     constants.cpp   types and constants
  *     eligible.cpp    which modules and functions may be compiled without LLVM at all
  *     module.cpp      a whole module: what is covered becomes code, and leaves the module; LLVM compiles the rest

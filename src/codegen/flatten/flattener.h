@@ -57,6 +57,7 @@ struct tn__flattener {
     bool is_wide = false;                                       /* an i128 was met where only scalars are covered */
     llvm::SmallVector<uint32_t, 0> arguments;                   /* of each: its first value, if some have several */
     bool no_memory = false;
+    bool takes_managed = false; /* managed code is covered, and its address spaces */
 
     tn__flattener(const llvm::Module &module, const llvm::TargetMachine &machine, tn__baseline_object &object,
                   tn__flat &flat)

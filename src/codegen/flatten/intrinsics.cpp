@@ -423,6 +423,10 @@ void tn__walk::flatten_intrinsic(const IntrinsicInst &intrinsic)
         ROW(x86_sse2_pmovmskb_128, flatten_signs(intrinsic))
         ROW(x86_sse_movmsk_ps, flatten_signs(intrinsic))
         ROW(x86_sse2_movmsk_pd, flatten_signs(intrinsic))
+        ROW(frameaddress, flatten_frame(intrinsic))
+        ROW(experimental_gc_statepoint, flatten_statepoint(cast<GCStatepointInst>(intrinsic)))
+        ROW(experimental_gc_result, flatten_result(cast<GCResultInst>(intrinsic)))
+        ROW(experimental_gc_relocate, flatten_relocate(cast<GCRelocateInst>(intrinsic)))
         ROW(trap, (void)add(TN__FLAT_TRAP, TN__FLAT_VOID))
 #undef ROW
     default:

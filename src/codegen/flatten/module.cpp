@@ -8,6 +8,7 @@ extern "C" {
 #include "base/os.h"
 }
 #include "codegen/flatten/flattener.h"
+#include "codegen/managed/roots/roots.h"
 
 using namespace llvm;
 
@@ -44,6 +45,7 @@ struct compilation {
                 tn_error *err)
         : module(module), object(object), done(done), err(err), flattener(module, machine, object, shop.flat)
     {
+        flattener.takes_managed = true;
     }
     int compile(Function &function, const char *&why);
     int define(Function &function);
@@ -190,6 +192,7 @@ static void make_declaration(Function &function)
 {
     bool is_local = function.hasLocalLinkage();
     function.deleteBody();
+    function.clearGC();
     function.clearMetadata();
     function.setComdat(nullptr);
     declare(function, is_local);
@@ -234,6 +237,8 @@ int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_re
                 return code;
         if (why && !refused)
             number_again(function);
+        if (why && function.hasGC())
+            tn__relocate(wrap(&function));
         done->functions += !why;
         done->left += why != nullptr;
         if (why)

@@ -6,6 +6,8 @@
 #ifndef TENON_CODEGEN_FLATTEN_WALK_H
 #define TENON_CODEGEN_FLATTEN_WALK_H
 
+#include "llvm/IR/Statepoint.h"
+
 #include "codegen/flatten/flattener.h"
 
 #pragma GCC visibility push(hidden)
@@ -97,6 +99,9 @@ struct tn__walk {
     /* ---- calls (calls.cpp) ---- */
 
     void flatten_call(const llvm::CallBase &);
+    /* A call, with so many of the instruction's arguments, from one of them on. */
+    void flatten_callee(const llvm::CallBase &, const llvm::Value *callee, llvm::Type *result, unsigned first,
+                        unsigned count);
     void flatten_any_call(const llvm::CallInst &);
     void flatten_invoke(const llvm::InvokeInst &);
     void flatten_landing(const llvm::LandingPadInst &);
@@ -112,6 +117,13 @@ struct tn__walk {
     bool find_bytes(const llvm::AttributeSet &attributes, uint32_t &bytes);
     /* The scalars that an argument is passed as. */
     bool find_passed(llvm::Type *type, tn__leaves &leaves);
+
+    /* ---- managed code (managed.cpp) ---- */
+
+    void flatten_statepoint(const llvm::GCStatepointInst &);
+    void flatten_result(const llvm::GCResultInst &);
+    void flatten_relocate(const llvm::GCRelocateInst &);
+    void flatten_frame(const llvm::IntrinsicInst &);
 
     /* ---- intrinsic functions (intrinsics.cpp) ---- */
 

@@ -11,4 +11,4 @@ today=$(($(date +%s) / 86400))
 : "${SEEDS:=$((today % portions * count + 1)):$count}"
 [[ $SEEDS =~ ^[0-9]+:[1-9][0-9]*$ ]] || { echo "not ok gc/generate: SEEDS=$SEEDS is no FIRST:COUNT"; exit 1; }
 export TWIN_SANITIZERS="thread address memory"
-exec bash tests/gc/generate.sh "${SEEDS%:*}" "${SEEDS#*:}" "0 1 2 3"
+exec bash tests/gc/generate.sh "${SEEDS%:*}" "${SEEDS#*:}" "0 1 2 3 baseline"

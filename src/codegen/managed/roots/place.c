@@ -379,7 +379,8 @@ static void place_in_function(struct tn__roots *roots)
     pin_owners(roots);
     store_pins(roots);
     tn__make_statepoints(roots);
-    tn__repair(roots);
+    if (!tn__is_for_baseline(roots->gc->options))
+        tn__repair(roots);
     for (uint32_t s = 0; s < roots->safepoint_count; s++)
         LLVMDeleteInstruction(roots->safepoints[s].call);
     tn__bases_end(roots->bases);

@@ -3,8 +3,12 @@
 /* Behind a safepoint a value is its gc.relocate: uses change to the definition that reaches them. Where different ones
  * meet, and the value is still used, they meet in a phi, which LLVM's SSAUpdater inserts. */
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Statepoint.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
 
 #include "codegen/managed/roots/roots.h"
@@ -72,15 +76,15 @@ class repair {
 } // namespace
 
 /* In the order of the blocks, whatever the order in which edges were made. */
-static void order_inputs(PHINode *phi, const tn__cfg *cfg)
+static void order_inputs(PHINode *phi, function_ref<uint32_t(BasicBlock *)> number_of)
 {
-    SmallVector<std::pair<uint32_t, Value *>, 4> inputs;
+    SmallVector<std::tuple<uint32_t, BasicBlock *, Value *>, 4> inputs;
     for (auto [block, value] : zip(phi->blocks(), phi->incoming_values()))
-        inputs.push_back({tn__cfg_number(cfg, wrap(block)), value});
+        inputs.push_back({number_of(block), block, value});
     stable_sort(inputs, less_first());
     for (auto [i, input] : enumerate(inputs)) {
-        phi->setIncomingBlock(i, unwrap(cfg->blocks[input.first].block));
-        phi->setIncomingValue(i, input.second);
+        phi->setIncomingBlock(i, std::get<1>(input));
+        phi->setIncomingValue(i, std::get<2>(input));
     }
 }
 
@@ -114,5 +118,73 @@ void tn__repair(tn__roots *roots)
             repair(unwrap(roots->variables[variable].value), relocated[variable], &phis).run();
     remove_needless(phis);
     for (PHINode *phi : phis)
-        order_inputs(phi, roots->cfg);
+        order_inputs(phi, [roots](BasicBlock *block) { return tn__cfg_number(roots->cfg, wrap(block)); });
+}
+
+/* ---- afterwards ---- */
+
+namespace {
+
+/* A function whose statepoints have pairs. */
+struct relocation {
+    Function &function;
+    IRBuilder<> builder;
+    MapVector<Value *, SmallVector<Instruction *, 4>> relocated;
+
+    explicit relocation(Function &function) : function(function), builder(function.getContext())
+    {
+    }
+
+    /* Where a safepoint's relocates are: the edge of an invoke has been split. */
+    static Instruction *place_behind(GCStatepointInst &call)
+    {
+        auto *invoke = dyn_cast<InvokeInst>(&call);
+        return invoke ? &*invoke->getNormalDest()->getFirstInsertionPt() : call.getNextNode();
+    }
+
+    void add(GCStatepointInst &call)
+    {
+        if (!tn__is_in_place(call.getID()))
+            return;
+        call.setArgOperand(GCStatepointInst::IDPos, builder.getInt64(call.getID() & TN__GC_ENTRY));
+        auto bundle = call.getOperandBundle(LLVMContext::OB_gc_live);
+        DenseSet<Value *> known;
+        builder.SetInsertPoint(place_behind(call));
+        for (unsigned i = 0; bundle && i + 1 < bundle->Inputs.size(); i += 2) {
+            Value *value = bundle->Inputs[i + 1];
+            if (isa<AllocaInst>(bundle->Inputs[i]))
+                break;
+            if (known.insert(value).second)
+                relocated[value].push_back(builder.CreateGCRelocate(&call, int(i), int(i + 1), value->getType()));
+        }
+    }
+
+    void run()
+    {
+        SmallVector<PHINode *, 16> phis;
+        DenseMap<BasicBlock *, uint32_t> numbers;
+        for (BasicBlock &block : function) {
+            numbers.try_emplace(&block, uint32_t(numbers.size()));
+            for (Instruction &instruction : block)
+                if (auto *call = dyn_cast<GCStatepointInst>(&instruction))
+                    add(*call);
+        }
+        for (auto &[value, list] : relocated) {
+            stable_sort(list, [&](Instruction *a, Instruction *b) {
+                return a->getParent() == b->getParent() ? a->comesBefore(b)
+                                                        : numbers.at(a->getParent()) < numbers.at(b->getParent());
+            });
+            repair(value, list, &phis).run();
+        }
+        remove_needless(phis);
+        for (PHINode *phi : phis)
+            order_inputs(phi, [&](BasicBlock *block) { return numbers.at(block); });
+    }
+};
+
+} // namespace
+
+void tn__relocate(LLVMValueRef function)
+{
+    relocation(*unwrap<Function>(function)).run();
 }

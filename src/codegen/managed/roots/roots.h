@@ -114,6 +114,25 @@ void tn__choose_calls(struct tn__roots *roots);
 void tn__make_statepoints(struct tn__roots *roots);
 void tn__repair(struct tn__roots *roots);
 
+/* ---- values that change in place ---- */
+
+/* For the baseline compiler, identifiers of statepoints have these bits too. Then "gc-live" has pairs, each of a base
+ * and a value, and there are no relocates: behind the statepoint, a value is what the collector has made of it. */
+#define TN__GC_IN_PLACE 0x706c61636500u
+
+static inline bool tn__is_in_place(uint64_t identifier)
+{
+    return (identifier & ~(uint64_t)TN__GC_ENTRY) == TN__GC_IN_PLACE;
+}
+
+static inline bool tn__is_for_baseline(const struct tn_compile_options *options)
+{
+    return options->baseline && options->opt_level == 0 && options->emit == TN_EMIT_OBJECT;
+}
+
+/* Makes statepoints of this kind ordinary ones, in a function that LLVM is going to compile. */
+void tn__relocate(LLVMValueRef function);
+
 /* The pass. */
 void tn__place_roots(struct tn__gc *gc);
 

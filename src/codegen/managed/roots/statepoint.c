@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value.
+/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value,
+ * which the baseline compiler does without (repair.cpp).
  * Callees that are not known to be managed go through a function of the runtime, with the callee as `nest` argument:
  * its register survives, and arguments on the stack stay where they are. The statepoint's arguments begin at index 5
  * with the callee's. */
@@ -56,11 +57,17 @@ static struct call describe_call(struct tn__roots *roots, const struct tn__safep
 
 /* ---- the statepoint ---- */
 
+static uint64_t identifier_of(const struct tn__roots *roots, const struct call *call)
+{
+    return (tn__is_entry_call(call->original) ? TN__GC_ENTRY : TN__GC_ORDINARY) |
+           (tn__is_for_baseline(roots->gc->options) ? TN__GC_IN_PLACE : 0);
+}
+
 static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *call, unsigned *count)
 {
     LLVMValueRef *list = tn__gc_array(roots->gc, FIRST_ARGUMENT + call->argument_count + 3, sizeof(LLVMValueRef));
     unsigned n = 0;
-    list[n++] = LLVMConstInt(roots->gc->i64, tn__is_entry_call(call->original) ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
+    list[n++] = LLVMConstInt(roots->gc->i64, identifier_of(roots, call), 0);
     list[n++] = number(roots, 0); /* no bytes to patch */
     list[n++] = call->callee;
     list[n++] = number(roots, call->argument_count + (call->native ? 1 : 0));
@@ -75,15 +82,28 @@ static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *ca
     return list;
 }
 
+/* Variables as relocates name them, or each with its base. Returns how many there are. */
+static uint32_t list_live(struct tn__roots *roots, const struct tn__safepoint *safepoint, LLVMValueRef *list)
+{
+    bool is_in_place = tn__is_for_baseline(roots->gc->options);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < safepoint->live_count; i++) {
+        const struct tn__variable *variable = &roots->variables[safepoint->live[i]];
+        if (is_in_place)
+            list[count++] = roots->variables[variable->base].value;
+        if (is_in_place || !variable->is_fixed)
+            list[count++] = variable->value;
+    }
+    return count;
+}
+
 /* The values in "gc-live": variables, then memory. */
 static LLVMOperandBundleRef live_bundle(struct tn__roots *roots, const struct tn__safepoint *safepoint)
 {
-    uint32_t pins = safepoint->pinned_count, count = 0;
+    uint32_t pins = safepoint->pinned_count;
     LLVMValueRef *list =
-        tn__gc_array(roots->gc, safepoint->live_count + roots->stack_root_count + pins, sizeof(LLVMValueRef));
-    for (uint32_t i = 0; i < safepoint->live_count; i++)
-        if (!roots->variables[safepoint->live[i]].is_fixed)
-            list[count++] = roots->variables[safepoint->live[i]].value;
+        tn__gc_array(roots->gc, 2 * safepoint->live_count + roots->stack_root_count + pins, sizeof(LLVMValueRef));
+    uint32_t count = list_live(roots, safepoint, list);
     for (uint32_t i = 0; i < roots->stack_root_count; i++)
         list[count++] = roots->stack_roots[i];
     for (uint32_t i = 0; i < pins; i++)
@@ -166,15 +186,21 @@ static void emit_result(struct tn__roots *roots, const struct call *call, struct
     LLVMSetValueName2(safepoint->result, copy, length);
 }
 
+static void count_live(struct tn__roots *roots, const struct tn__safepoint *safepoint)
+{
+    for (uint32_t i = 0; i < safepoint->live_count; i++) {
+        bool is_derived = !tn__is_reference(roots, safepoint->live[i]);
+        roots->gc->stats->live_references += !is_derived;
+        roots->gc->stats->live_derived += is_derived && !roots->variables[safepoint->live[i]].is_fixed;
+    }
+}
+
 static LLVMValueRef emit_relocate(struct tn__roots *roots, uint32_t variable, LLVMValueRef statepoint)
 {
     const struct tn__variable *v = &roots->variables[variable];
     LLVMTypeRef type = LLVMTypeOf(v->value), function_type;
     LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.relocate", type, &function_type);
     LLVMValueRef arguments[] = {statepoint, number(roots, roots->variables[v->base].index), number(roots, v->index)};
-    bool derived = v->base != variable;
-    roots->gc->stats->live_references += !derived;
-    roots->gc->stats->live_derived += derived;
     return LLVMBuildCall2(roots->gc->builder, function_type, function, arguments, 3, "");
 }
 
@@ -226,7 +252,9 @@ static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safep
     if (normal)
         LLVMPositionBuilderBefore(roots->gc->builder, tn__first_insertion_point(normal));
     emit_result(roots, &call, safepoint, statepoint);
-    emit_relocates(roots, safepoint, statepoint);
+    count_live(roots, safepoint);
+    if (!tn__is_for_baseline(roots->gc->options))
+        emit_relocates(roots, safepoint, statepoint);
     LLVMInstructionRemoveFromParent(call.original); /* erased when no map holds its address any more */
     roots->gc->stats->safepoints++;
 }
