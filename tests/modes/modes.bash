@@ -18,6 +18,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 #     ir            bitcode; of archives the objects
 #     even, odd     bitcode and objects in turns, beginning with the former or the latter
 #     build         bitcode of all that the system's linker took
+#     first, last   of the same, bitcode of the first or the last, and objects
 # How: `run` is tenon run; `host` the client (host.c); others are what `tenon build` makes, the client's option for it
 # comes behind.
 modes='
@@ -46,6 +47,8 @@ client-opened  gcc     host    --opened
 opened-even    even    host    --opened --thread
 client-threads ir      host    --lazy --threads=2 --thread
 exe            build   exe
+exe-first      first   exe
+exe-last       last    exe
 shared         build   shared  --dlopen --thread
 image          build   image   --open --thread
 replaceable    build   replaceable --open --retire
@@ -89,10 +92,10 @@ built_package() {
     "$BUILD/tenon" build "${options[@]}" --name base -o "$stem/$how.base" "${changed[@]}"
 }
 
-# built STEM HOW: makes STEM/HOW of the inputs
+# built STEM HOW FORM: makes STEM/HOW of the inputs
 built() {
     local stem=$1 how=$2 inputs options=(--targets x86-64)
-    mapfile -t inputs <"$stem/build.inputs"
+    mapfile -t inputs <"$stem/$3.inputs"
     case $how in
     package | stale)
         built_package "$stem" "$how" >"$stem/$how.log" 2>&1
@@ -112,6 +115,7 @@ check_mode() {
     local options=("${@/#@/$stem/}") got=$stem/got.$name skipped=$name
     [ -s "$stem/$form.inputs" ] || return 0
     [[ $how != package && $how != stale ]] || skipped="($name|image)"
+    [ "$how" != exe ] || skipped="($name|exe)"
     skipped=$(grep -m1 -E "^([^:]* )?$skipped( [^:]*)?:" "$stem/skip")
     if [ -n "$skipped" ]; then
         echo "ok modes/$case, $name # SKIP ${skipped#*: }"
@@ -137,7 +141,7 @@ check_mode() {
     run) set -- "$BUILD/tenon" run ${options[@]+"${options[@]}"} "${inputs[@]}" ${libraries[@]+"${libraries[@]}"} ;;
     host) set -- "$BUILD/tests/modes/host" ${options[@]+"${options[@]}"} "${inputs[@]}" ;;
     *)
-        built "$stem" "$how" || { echo "not ok modes/$case, $name: $(tail -1 "$stem/$how.log")"; return; }
+        built "$stem" "$how" "$form" || { echo "not ok modes/$case, $name: $(tail -1 "$stem/$how.log")"; return; }
         set -- "$stem/exe"
         [ "$how" = exe ] || set -- "$BUILD/tests/modes/host" "${options[@]}" "$stem/$how"
         ;;

@@ -46,7 +46,7 @@ static int link_file(struct job *job, enum tn_image_file kind, const struct tn_b
                                                   .image = job->settings->image_name,
                                                   .page_size = page_size_for(formats),
                                                   .formats = formats};
-    job->objects[0] = (struct tn_input){
+    job->objects[job->image_at] = (struct tn_input){
         .size = sizeof *job->objects, .name = "image", .bytes = archive->data, .length = archive->size};
     tool_outlive_limit(true); /* a file in memory is one as well */
     int code = tn_image_link(job->objects, job->object_count, &options, &file, err);
@@ -534,6 +534,8 @@ static bool read_input(struct job *job, struct file *file, const char *name)
         return false;
     switch (file->kind) {
     case FILE_IR:
+        if (!job->input_count)
+            job->image_at = job->object_count++;
         job->inputs[job->input_count++] = (struct tn_image_input){file->name, file->bytes, file->size};
         return true;
     case FILE_SHARD:
@@ -553,7 +555,6 @@ static bool read_all(struct job *job)
     job->objects = calloc(count + 1, sizeof *job->objects);
     if (!job->files || !job->inputs || !job->finished || !job->objects)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
-    job->object_count = 1;
     for (size_t i = 0; i < count; i++)
         if (!read_input(job, &job->files[i], job->settings->files[i]))
             return false;

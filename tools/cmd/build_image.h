@@ -18,8 +18,9 @@ struct job {
     struct tn_image_input *inputs;
     struct tn_image_shard *finished;
     size_t input_count, finished_count;
-    struct tn_input *objects; /* to be linked; the first one is the image */
+    struct tn_input *objects; /* to be linked, in the order of the command line */
     size_t object_count;
+    size_t image_at;            /* which of them is the image: it takes the place of the first input with IR */
     char **roots, **signatures; /* of these, NULL: unknown */
     size_t root_count, root_capacity;
     size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */

@@ -117,9 +117,8 @@ int main(int argc, char **argv, char **envp)
     seal_stub();
     if ((tn__stub_manage && tn__stub_manage(&program, argv[0] ? argv[0] : "program", &err)) || open_image(&image, &err))
         return fail(argv[0], err.text);
-    int (*run)(int, char **, char **) = (int (*)(int, char **, char **))tn_image_lookup(image, "main");
-    if (!run)
-        return fail(argv[0], "the image has no main");
+    void *own = tn_image_lookup(image, "main");
+    int (*run)(int, char **, char **) = (int (*)(int, char **, char **))(own ? own : tn__stub_at(program.main));
     initialize(argc, argv, envp);
     return run(argc, argv, envp);
 }

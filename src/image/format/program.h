@@ -16,6 +16,7 @@ struct tn__program_part {
 
 struct tn__program {
     uint64_t image;                /* the header; 0: there is none yet */
+    uint64_t main;                 /* of the objects, for an image without one */
     struct tn__program_part relr;  /* the words that hold addresses, coded as RELR */
     struct tn__program_part relro; /* whole pages, read-only after that */
     struct tn__program_part init, fini, code, data, maps, roots;

@@ -93,7 +93,8 @@ static struct tn__program_part calls_part(const struct tn__elf_file *f, enum tn_
     return (struct tn__program_part){0, 0};
 }
 
-static void fill_program(const struct tn__elf_file *f, const struct tn__output_symbol *image)
+static void fill_program(const struct tn__elf_file *f, const struct tn__output_symbol *image,
+                         const struct tn__output_symbol *main)
 {
     const struct tn__output *output = f->output;
     const struct tn__output_segment *segments = output->segments, *data = &segments[TN__OUTPUT_DATA];
@@ -101,6 +102,7 @@ static void fill_program(const struct tn__elf_file *f, const struct tn__output_s
     const struct tn__elf_section *relr = &f->tables[TN__ELF_RELR];
     const struct tn__program program = {
         .image = image->value,
+        .main = main->value,
         .relr = {relr->address, relr->size},
         .relro = {relro->address, relro->size},
         .init = calls_part(f, TN__OUTPUT_INIT),
@@ -130,6 +132,6 @@ int tn__program_settle(struct tn__elf_file *f)
         return FAIL(f, TN_EUNDEF, "there is no image with the symbol %s to make a program of", name);
     if (!main || main->local) /* hidden, with -fvisibility=hidden */
         return FAIL(f, TN_EUNDEF, "a program needs a function 'main' that is not static");
-    fill_program(f, image);
+    fill_program(f, image, main);
     return join_tls(f);
 }
