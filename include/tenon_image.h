@@ -139,8 +139,9 @@ TN_API const struct tn_image_heaps *tn_image_heaps(void);
 
 /* What compiles stale functions again: `recompiler` of the options (doc/PACKAGES.md, "Stale functions"). Programs that
  * do not name it contain none of this. Each function is compiled at most once, for the target of the image that was
- * chosen, and uses the variables of the image; any number of threads may call it meanwhile. Opening reads no IR. What
- * such code refers to is looked up in `images`, then by `resolver`, which have to stay as long as the image. Errors of
+ * chosen, and uses the variables of the image; any number of threads may call it meanwhile. Signals wait until it is
+ * compiled (as tn_session_defer_signals says), so handlers may leave the call, or fork. Opening reads no IR. What such
+ * code refers to is looked up in `images`, then by `resolver`, which have to stay as long as the image. Errors of
  * opening, in addition to those above: TN_EINVAL (no compiler, no on_failure), TN_ENOTSUP (the IR was removed from the
  * file), TN_EPERM, TN_ENOMEM. */
 TN_API const struct tn_image_recompiler *tn_image_recompiler(void);

@@ -377,6 +377,8 @@ static int create_session(struct tn__image_recompilation *r, const struct tn__im
     int code = tn_session_create(&options, &r->session, o->err);
     if (!code)
         code = tn_library_create(r->session, tn__image_name(&r->image->view), &r->library, o->err);
+    if (!code) /* beside compiling it costs nothing, and clients have no session to ask it of */
+        tn_session_defer_signals(r->session);
     return code ? code : tn_add_resolver(r->library, resolve, r, o->err);
 }
 

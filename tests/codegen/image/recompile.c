@@ -4,6 +4,7 @@
  * errors, memory that is out, damaged files. What such functions do is for tests/image/recompile.sh. */
 
 #include <pthread.h>
+#include <signal.h>
 
 #include "base/os.h"
 #include "base_image.h"
@@ -102,7 +103,16 @@ static struct {
     bool fails, looks; /* `looks`: at the function that is compiled, one at a time */
     struct tn_compile_options looking;
     bool is_small, is_smallest;
+    int raises, handled; /* a signal, or 0; how often it was handled before raise returned */
 } noted;
+
+static volatile sig_atomic_t handled;
+
+static void handle(int number)
+{
+    (void)number;
+    handled++;
+}
 
 static bool has(LLVMValueRef function, const char *name)
 {
@@ -129,6 +139,8 @@ static int note_open(void *context, const struct tn_ir *ir, const struct tn_comp
     snprintf(noted.cpu, sizeof noted.cpu, "%s", how->cpu);
     snprintf(noted.features, sizeof noted.features, "%s", how->features);
     noted.level = how->opt_level;
+    if (noted.raises && raise(noted.raises) == 0)
+        noted.handled = handled;
     bool fails = noted.fails, looks = noted.looks;
     pthread_mutex_unlock(&noting);
     if (looks) {
@@ -393,6 +405,26 @@ static void failures(void **state)
     assert_int_equal(noted.told, 1);
     assert_string_equal(noted.said.text, "'h': h$body has failed: no compiler today, for a call of 'h'");
     assert_int_equal(call(image, "count", 0), 0);
+    tn_image_close(image);
+    tn_buffer_free(&file);
+}
+
+/* Handlers may leave a first call, or fork in it: they find none half done. */
+static void signals_wait(void **state)
+{
+    (void)state;
+    struct tn_buffer file = build_file(&user_input, &options);
+    struct tn_image *image;
+    struct tn_error err;
+    assert_int_equal(open_again(&file, &image, &err), 0);
+    noted.raises = SIGUSR1;
+    handled = 0;
+    signal(SIGUSR1, handle);
+    assert_int_equal(call(image, "h", 5), expected(5, 100) - 105);
+    assert_int_equal(noted.opened, 2);
+    assert_int_equal(noted.handled, 1); /* k's compiler found what waited for h */
+    assert_int_equal(handled, 2);
+    signal(SIGUSR1, SIG_DFL);
     tn_image_close(image);
     tn_buffer_free(&file);
 }
@@ -708,6 +740,7 @@ int main(void)
         cmocka_unit_test(damaged_tables),
         cmocka_unit_test(damaged_ir),
         cmocka_unit_test(memory_is_out),
+        cmocka_unit_test(signals_wait),
     };
     return cmocka_run_group_tests_name("recompile", tests, begin, end);
 }
