@@ -181,7 +181,8 @@ struct tn_image_options {
     size_t dependency_count;
     const char *image_targets; /* what "sysimage" means in `targets`: the targets of another image; NULL: nothing */
     /* Called, before anything is compiled, with each name that what is kept of the inputs uses and does not define,
-     * unless it may stay undefined. Optimisation may remove the last use of some. NULL: not called. */
+     * unless it may stay undefined, or their assembly names it. Optimisation may remove the last use of some. NULL: not
+     * called. */
     void (*undefined)(void *context, const char *name);
     int assembly_files; /* as in struct tn_compile_options */
     /* They are those of the image's own objects, or of the first of `dependencies` that has the name. Initial values

@@ -83,6 +83,10 @@ bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local);
  * as the module has them, or NULL. Of several, the one of the name in `names` before. */
 void tn__mv_find_signatures(LLVMModuleRef module, const char *const *signatures, size_t count, const char **names);
 
+/* Calls `visit` with the name of each function and variable that is used and has to be defined elsewhere; not of those
+ * that the module's assembly names, because it may define them. */
+void tn__mv_each_undefined(LLVMModuleRef module, void (*visit)(void *context, const char *name), void *context);
+
 /* Makes everything but `roots`, which are defined, and what they lead to go away. */
 void tn__mv_keep(LLVMModuleRef module, const char *const *roots, size_t count);
 

@@ -235,16 +235,14 @@ static int load_values(struct tn__image_build *b)
 }
 
 /* Tells the client what is undefined; intrinsics are lowered. */
-static void tell_undefined(const struct tn__image_build *b, LLVMValueRef value)
+static void tell_undefined(void *context, const char *name)
 {
     static const char *const intrinsics[] = {"llvm.", "julia.", "tenon."};
-    const char *name = LLVMGetValueName2(value, &(size_t){0});
+    const struct tn__image_build *b = context;
     for (size_t i = 0; i < TN_COUNT(intrinsics); i++)
         if (!strncmp(name, intrinsics[i], strlen(intrinsics[i])))
             return;
-    if (strcmp(name, b->values_symbol) == 0)
-        return;
-    if (LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && LLVMGetLinkage(value) != LLVMExternalWeakLinkage)
+    if (strcmp(name, b->values_symbol) != 0)
         b->options.undefined(b->options.context, name);
 }
 
@@ -376,10 +374,8 @@ static int leave_groups(struct tn__image_build *b)
 
 static int tell_all_undefined(struct tn__image_build *b)
 {
-    for (LLVMValueRef f = LLVMGetFirstFunction(b->unit.module); f && b->options.undefined; f = LLVMGetNextFunction(f))
-        tell_undefined(b, f);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(b->unit.module); g && b->options.undefined; g = LLVMGetNextGlobal(g))
-        tell_undefined(b, g);
+    if (b->options.undefined)
+        tn__mv_each_undefined(b->unit.module, tell_undefined, b);
     return 0;
 }
 

@@ -110,18 +110,33 @@ void tn__mv_find_signatures(LLVMModuleRef ref, const char *const *signatures, si
 }
 
 /* What the module's assembly may name: each of its words, were it in a comment; also behind the $ of an immediate. */
-static void add_named_by_assembly(const Module &module, SmallSetVector<const Value *, 32> &kept)
+static SmallSetVector<const GlobalValue *, 32> named_by_assembly(const Module &module)
 {
     static const char in_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
     StringRef text = module.getModuleInlineAsm();
+    SmallSetVector<const GlobalValue *, 32> named;
     for (size_t at = 0; (at = text.find_first_of(in_names, at)) != StringRef::npos;) {
         size_t end = text.find_first_not_of(in_names, at);
         StringRef word = text.slice(at, end);
         for (StringRef name : {word, word.ltrim('$')})
-            if (const GlobalValue *global = module.getNamedValue(name); global && tn__is_defined(*global))
-                kept.insert(global);
+            if (const GlobalValue *global = module.getNamedValue(name))
+                named.insert(global);
         at = end;
     }
+    return named;
+}
+
+void tn__mv_each_undefined(LLVMModuleRef ref, void (*visit)(void *context, const char *name), void *context)
+{
+    const Module &module = *unwrap(ref);
+    auto named = named_by_assembly(module);
+    auto look = [&](const GlobalValue &global) {
+        if (global.isDeclaration() && !global.use_empty() && !global.hasExternalWeakLinkage() &&
+            !named.contains(&global))
+            visit(context, global.getName().data());
+    };
+    for_each(module.functions(), look);
+    for_each(module.globals(), look);
 }
 
 void tn__mv_keep(LLVMModuleRef ref, const char *const *roots, size_t count)
@@ -130,7 +145,9 @@ void tn__mv_keep(LLVMModuleRef ref, const char *const *roots, size_t count)
     SmallSetVector<const Value *, 32> kept;
     for (size_t i = 0; i < count; i++)
         kept.insert(module.getNamedValue(roots[i]));
-    add_named_by_assembly(module, kept);
+    for (const GlobalValue *global : named_by_assembly(module))
+        if (tn__is_defined(*global))
+            kept.insert(global);
     for (const GlobalValue &global : module.global_values())
         if (tn__is_llvms(global) && !global.isDeclaration()) /* whatever they name is needed */
             kept.insert(&global);
