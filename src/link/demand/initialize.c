@@ -193,7 +193,7 @@ static void leave(void *context)
 }
 
 /* As the program, which may make a first call in a session that defers signals meanwhile. */
-static void call(struct tn_session *session, uint64_t function, const struct tn__arguments *arguments)
+static void call_initializer(struct tn_session *session, uint64_t function, const struct tn__arguments *arguments)
 {
     bool deferred = session->signals && session->signals->deliver();
     pthread_cleanup_push(leave, session);
@@ -211,7 +211,7 @@ static void run_round(struct tn_session *session, struct tn__round *round, const
         const struct tn__arguments arguments = own ? *own : session->initializers.arguments;
         __atomic_store_n(&session->initializers.running, function, __ATOMIC_RELAXED);
         tn__session_unlock(session);
-        call(session, function, &arguments);
+        call_initializer(session, function, &arguments);
         tn__session_lock(session);
     }
     end_round(session, round);
