@@ -108,13 +108,11 @@ static uint64_t resolve(struct tn__cell *cell)
     return address;
 }
 
-static uint64_t call(struct tn__lazy_frame *frame)
+static uint64_t resolve_call(struct tn__lazy_frame *frame)
 {
     const struct tn__cell_facts *facts = frame->cell->facts;
     TN__KEEP_ERRNO; /* the function that was called may want to know */
     TN__KEEP_FLOAT_ENV;
-    int cancel;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the caller does not expect its thread to end here */
     frame->managed_registers = facts->managed_registers;
     frame->managed_stack = facts->managed_stack;
     const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);
@@ -125,7 +123,6 @@ static uint64_t call(struct tn__lazy_frame *frame)
     tn__session_unlock(session);
     if (watched)
         watch->end(frame);
-    pthread_setcancelstate(cancel, NULL);
     return address;
 }
 
@@ -135,7 +132,13 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     (void)atomic_load_explicit(&frame->cell->word, memory_order_acquire);
     const struct tn__signals *signals = frame->cell->facts->batch->library->session->signals;
     bool defers = signals && signals->defer();
-    uint64_t address = call(frame);
+    int type, state; /* the caller does not expect its thread to end in here */
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    uint64_t address = resolve_call(frame);
+    pthread_setcancelstate(state, NULL);
+    if (type != PTHREAD_CANCEL_DEFERRED) /* this one ends a thread that was cancelled meanwhile with PTHREAD_CANCELED */
+        pthread_setcanceltype(type, NULL);
     if (defers)
         signals->deliver(); /* last: handlers may not come back */
     return address;

@@ -19,6 +19,7 @@ struct maker {
     const void *calls; /* calls this int function first, and adds its result */
     int raises;        /* a signal, or 0; */
     int handled;       /* how many have been handled behind that */
+    int cancels;       /* the calling thread */
     struct tn_tracker *owner;
     _Atomic int made;
 };
@@ -38,6 +39,8 @@ static int make(void *context, struct tn_responsibility *responsibility, struct 
     if (m->raises)
         raise(m->raises);
     m->handled = handled;
+    if (m->cancels)
+        pthread_cancel(pthread_self());
     int more = m->calls ? call_int(m->calls, 0) : 0;
     if (m->fails) {
         snprintf(err->text, sizeof err->text, "no way to make it");
@@ -254,12 +257,40 @@ static void signals_wait_for_first_calls(void **state)
     (void)state;
 }
 
+static void *call_at_any_time(void *f)
+{
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    return (void *)(intptr_t)call_int(f, 0);
+}
+
+/* A thread that may be cancelled anywhere ends after the call is made, as if it had been cancelled elsewhere. */
+static void an_asynchronous_cancellation_waits(void **state)
+{
+    struct stubs s = open_promising();
+    struct maker m = {.name = "f", .value = 7, .cancels = 1};
+    pthread_t thread;
+    void *result;
+    promise(s.bodies, &m);
+    void *f = define_lazy(&s, "f");
+    assert_int_equal(pthread_create(&thread, NULL, call_at_any_time, f), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    assert_int_equal(call_int(f, 0), 7);
+    assert_int_equal(m.made, 1);
+    close_stubs(&s);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(made_at_the_first_call), cmocka_unit_test(a_failure_lasts_until_the_promise_is_removed),
-        cmocka_unit_test(a_cycle_is_a_failure),   cmocka_unit_test(a_redirection_wins_over_a_failure),
-        cmocka_unit_test(threads_make_functions), cmocka_unit_test(signals_wait_for_first_calls),
+        cmocka_unit_test(made_at_the_first_call),
+        cmocka_unit_test(a_failure_lasts_until_the_promise_is_removed),
+        cmocka_unit_test(a_cycle_is_a_failure),
+        cmocka_unit_test(a_redirection_wins_over_a_failure),
+        cmocka_unit_test(threads_make_functions),
+        cmocka_unit_test(signals_wait_for_first_calls),
+        cmocka_unit_test(an_asynchronous_cancellation_waits),
     };
     return cmocka_run_group_tests_name("link/lazy_materializers", tests, NULL, NULL);
 }
