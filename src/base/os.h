@@ -90,6 +90,9 @@ struct tn__piece {
 };
 int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t count); /* EFBIG: as above */
 void tn__os_close(int fd);
+/* Gives a descriptor that stays open a high number: programs count on the lowest that is free, and may have closed the
+ * standard ones. Where only few are allowed, it may keep its own, if that is no standard one. Closes it on an error. */
+int tn__os_raise(int *fd);
 
 /* ---- log files (os_linux_log.c) ---- */
 

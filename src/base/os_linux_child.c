@@ -28,12 +28,9 @@ static int watch(pid_t process)
 {
 #ifdef SYS_pidfd_open
     int fd = (int)syscall(SYS_pidfd_open, process, 0);
-    if (fd > 2)
-        return fd;
-    int higher = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (fd >= 0)
-        close(fd);
-    return higher;
+        tn__os_raise(&fd);
+    return fd;
 #else
     (void)process;
     return -1;

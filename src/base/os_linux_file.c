@@ -46,6 +46,21 @@ int tn__os_file_status(int fd, uint64_t *size, bool *is_ours)
     return 0;
 }
 
+enum { FIRST_PROGRAMS_OWN = 3, FIRST_RAISED = 512 };
+
+int tn__os_raise(int *fd)
+{
+    int raised = fcntl(*fd, F_DUPFD_CLOEXEC, FIRST_RAISED);
+    if (raised < 0 && *fd >= FIRST_PROGRAMS_OWN)
+        return 0;
+    if (raised < 0)
+        raised = fcntl(*fd, F_DUPFD_CLOEXEC, FIRST_PROGRAMS_OWN);
+    int error = raised < 0 ? errno : 0;
+    close(*fd);
+    *fd = raised;
+    return error;
+}
+
 int tn__os_open(const char *path, int *fd)
 {
     int fault = tn__os_fault(false, NULL);
@@ -60,7 +75,9 @@ int tn__os_open_again(int fd, int *again)
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    *again = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    *again = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_RAISED);
+    if (*again < 0)
+        *again = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_PROGRAMS_OWN);
     return *again < 0 ? errno : 0;
 }
 

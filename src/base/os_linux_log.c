@@ -16,7 +16,7 @@
 static int create(const char *path, int *fd)
 {
     *fd = open(path, O_CREAT | O_EXCL | O_APPEND | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return *fd < 0 ? errno : 0;
+    return *fd < 0 ? errno : tn__os_raise(fd);
 }
 
 /* A process with the same number may have left a file. It is removed if it is this user's own; anything else at that

@@ -14,18 +14,6 @@
 #include "faults.h"
 #include "os.h"
 
-/* Programs may have closed standard descriptors, whose numbers others then would take. */
-static int above_standard(int *fd)
-{
-    if (*fd > 2)
-        return 0;
-    int higher = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
-    int error = higher < 0 ? errno : 0;
-    close(*fd);
-    *fd = higher;
-    return error;
-}
-
 int tn__os_socket_pair(int pair[2])
 {
     int error = tn__os_fault(false, NULL);
@@ -34,8 +22,8 @@ int tn__os_socket_pair(int pair[2])
     if (error)
         return error;
     int second = 0;
-    error = above_standard(&pair[0]);
-    second = above_standard(&pair[1]);
+    error = tn__os_raise(&pair[0]);
+    second = tn__os_raise(&pair[1]);
     if (!error && !second)
         return 0;
     for (int i = 0; i < 2; i++)
@@ -62,7 +50,7 @@ static int open_socket(const char *path, struct sockaddr_un *address, int *fd)
     if (error)
         return error;
     *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    return *fd < 0 ? errno : above_standard(fd);
+    return *fd < 0 ? errno : tn__os_raise(fd);
 }
 
 int tn__os_connect(const char *path, int *fd)
@@ -104,7 +92,7 @@ int tn__os_accept(int listening, int *fd)
     do
         *fd = accept4(listening, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC);
     while (*fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-    return *fd < 0 ? errno : above_standard(fd);
+    return *fd < 0 ? errno : tn__os_raise(fd);
 }
 
 int tn__os_keep_socket(int fd)
@@ -216,7 +204,7 @@ static int take_passed(struct msghdr *message, int *passed)
         for (size_t at = 0; at + sizeof(int) <= header->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
             int fd;
             memcpy(&fd, CMSG_DATA(header) + at, sizeof fd);
-            if (passed && *passed < 0 && !above_standard(&fd))
+            if (passed && *passed < 0 && !tn__os_raise(&fd))
                 *passed = fd;
             else
                 error = EPROTO;
@@ -270,7 +258,7 @@ int tn__os_make_sealed(const void *bytes, size_t size, int *fd)
         *fd = memfd_create("tenon", flags);
     if (*fd < 0)
         return errno;
-    error = above_standard(fd);
+    error = tn__os_raise(fd);
     if (!error)
         error = tn__os_write(*fd, 0, &piece, 1);
     if (!error)

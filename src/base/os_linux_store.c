@@ -36,8 +36,9 @@ int tn__os_open_folder(int in, const char *path, bool make, bool of_root, int *f
     if (*fd < 0)
         return errno == ENOTDIR ? EPERM : errno; /* which is what a symbolic link is */
     int error = check_folder(*fd, of_root);
-    if (error)
-        close(*fd);
+    if (!error)
+        return tn__os_raise(fd);
+    close(*fd);
     return error;
 }
 
