@@ -207,10 +207,10 @@ struct tn_module_symbol {
     uint32_t part; /* the part that defines it */
     const char *name;
     const char *of;   /* the function that this is an alias of, or NULL */
-    const char *body; /* the name of a function's body, where plain names are those of stubs; NULL: not a function */
+    const char *body; /* the name of a function's body, where plain names are those of stubs; or NULL */
     /* 1: weak; 2: hidden. Functions, for tiers (doc/TIERS.md): 4: cannot be compiled twice; 8: called once and with
      * loops; 16 times the level that the module wants for it, counted from 1. Of modules in one piece: 128: the object
-     * may lack it. */
+     * may lack it. 256: a function all the same that has no body of its own, such as an indirect one. */
     uint32_t flags;
     uint32_t managed_registers, managed_stack; /* functions: as in struct tn_lazy_symbol */
 };

@@ -28,7 +28,8 @@ enum {
     TN__SYMBOL_LEVEL = 16, /* times the level that the module wants for it, counted from 1; 0: any */
     /* Of modules that are whole: the object may lack it. */
     TN__SYMBOL_DISCARDABLE = 128,
-    TN__SYMBOL_ALL = 5 * 16 - 1, /* the largest without that */
+    TN__SYMBOL_CALLABLE = 256, /* a function, or what is found to be one when it is linked, without a body of its own */
+    TN__SYMBOL_ALL = 5 * 16 - 1, /* the largest without these */
 };
 
 /* The JIT's own copy, which outlives the compiler's module. */

@@ -296,6 +296,12 @@ static uint64_t flags_of(const struct tn_module_symbol *symbol)
            (symbol->flags & TN__SYMBOL_DISCARDABLE ? TN_SYMBOL_DISCARDABLE : 0);
 }
 
+/* A promise, which nothing else would tell of that it is a function. */
+static uint64_t promised_flags_of(const struct tn_module_symbol *symbol)
+{
+    return flags_of(symbol) | (symbol->flags & TN__SYMBOL_CALLABLE ? TN_SYMBOL_CALLABLE : 0);
+}
+
 static int promise(struct adding *a, size_t part)
 {
     size_t count, used = 0;
@@ -305,7 +311,8 @@ static int promise(struct adding *a, size_t part)
         return tn__no_memory(a->err, a->m->name);
     for (const struct tn_module_symbol *s = symbols; s < symbols + count; s++) /* what the part's object will define */
         if (!s->of)
-            promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
+            promised[used++] =
+                s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, promised_flags_of(s)};
     bool has_initializers = part == 0 && is(a->m, TN__DESCRIBED_INITIALIZERS);
     /* What no lookup could name, or the linker has to see, is compiled now. */
     if (is(a->m, TN__DESCRIBED_OPAQUE) || (!used && has_initializers)) {

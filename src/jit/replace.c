@@ -140,10 +140,16 @@ static void remove_unused(struct tn_jit *jit, struct tn_session *session)
 
 /* ---- what a version defines ---- */
 
+/* The body of a lazy function, which nothing but its stub names. */
+static bool is_body(const struct tn_known *symbol)
+{
+    return !(symbol->flags & TN_KNOWN_CALLABLE) && strstr(symbol->name, TN__NAME_BODY);
+}
+
 static int note_symbol(void *context, const struct tn_known *symbol)
 {
     struct replacing *r = context;
-    if (symbol->flags & TN_KNOWN_HIDDEN)
+    if (symbol->flags & TN_KNOWN_HIDDEN || is_body(symbol))
         return 0;
     if (r->count == r->space) {
         size_t space = r->space ? 2 * r->space : 16;
@@ -191,8 +197,8 @@ static int look_up(struct replacing *r)
     return code;
 }
 
-/* The functions of a module that was taken apart have stubs, so they are known as functions, and nothing need be
- * compiled. Those of another one are known once they are linked. */
+/* Functions are known as such, and those of a module that was taken apart have stubs, so nothing need be compiled; what
+ * only an object tells is known once that is linked. */
 static int find_functions(struct replacing *r)
 {
     int code = list_symbols(r);

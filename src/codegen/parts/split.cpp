@@ -196,10 +196,15 @@ static unsigned flags_of(const GlobalValue &global)
     return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
 }
 
+static unsigned flags_without_body(const GlobalValue &global)
+{
+    return flags_of(global) | (isa<FunctionType>(global.getValueType()) ? TN__SPLIT_CALLABLE : 0);
+}
+
 /* The other members of a COMDAT group give way as a weak one does. */
 static unsigned flags_in_whole(const GlobalValue &global)
 {
-    return flags_of(global) | (global.hasComdat() ? TN__SPLIT_WEAK : 0) |
+    return flags_without_body(global) | (global.hasComdat() ? TN__SPLIT_WEAK : 0) |
            (global.isDiscardableIfUnused() ? TN__SPLIT_DISCARDABLE : 0);
 }
 
@@ -284,7 +289,7 @@ void tn__split::list_symbols(const char *tag)
         for (const GlobalValue *member : part.members) {
             auto *function = dyn_cast<Function>(member);
             const char *body = nullptr;
-            unsigned flags = flags_of(*member);
+            unsigned flags = flags_without_body(*member);
             tn__saved_references saved = {};
             if (function && &part != &parts[0]) {
                 /* Several modules of a library may have a weak function of the same name, but its stub leads to only
@@ -292,7 +297,7 @@ void tn__split::list_symbols(const char *tag)
                 std::string of_module = function->isWeakForLinker() ? std::string(".") + tag : "";
                 body = bodies[function] = saver.save(function->getName() + TN__NAME_BODY + of_module).data();
                 tn__gc_saved_references(wrap(function), &saved);
-                flags |= tier_flags(part, *function);
+                flags = flags_of(*member) | tier_flags(part, *function);
             }
             part.symbols.push_back({name(*member), nullptr, body, flags, saved.registers, saved.stack});
         }

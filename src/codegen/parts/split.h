@@ -35,6 +35,7 @@ enum {
     TN__SPLIT_LEVEL = 16, /* times the level that the module wants for it, counted from 1; 0: any */
     /* Of modules that are whole: the object may lack it. */
     TN__SPLIT_DISCARDABLE = 128,
+    TN__SPLIT_CALLABLE = 256, /* a function, or an alias or indirect one, that has no body of its own */
 };
 
 struct tn__split_symbol {

@@ -296,6 +296,39 @@ static void lazy_programs_compute_the_same(void **state)
     for_each_program(programs, COUNT(programs), check_program);
 }
 
+static int replace(struct tn_jit *jit, const char *ir, struct tn_error *err)
+{
+    const struct tn_jit_module module = {.size = sizeof module, .name = "version", .ir = ir, .length = strlen(ir)};
+    return tn_jit_replace(jit, NULL, &module, err);
+}
+
+/* Also those that get no stub of their own when a lazy JIT takes the module apart; bodies of hidden ones are none. */
+static void all_functions_are_replaced(void **state)
+{
+    (void)state;
+    static const char first[] = "define i64 @f(i64 %x) {\n  ret i64 1\n}\n",
+                      indirect[] = "@f = ifunc i64 (i64), ptr @choose\n@g = alias i64 (i64), ptr @f\n"
+                                   "define i64 @h(i64 %x) {\n  ret i64 2\n}\n"
+                                   "define internal ptr @choose() {\n  ret ptr @h\n}\n",
+                      hidden[] = "define hidden i64 @f(i64 %x) {\n  ret i64 3\n}\n@data = global i64 4\n";
+    for (int lazy = 0; lazy < 2; lazy++) {
+        struct tn_jit *jit = create_jit(lazy, 0, 0);
+        struct tn_error err;
+        assert_int_equal(replace(jit, first, &err), 0);
+        function *f = look_up(jit, "f");
+        assert_int_equal(f(0), 1);
+        assert_int_equal(replace(jit, hidden, &err), TN_EINVAL);
+        assert_contains(err.text, "shows no function");
+        assert_int_equal(f(0), 1);
+        assert_int_equal(replace(jit, indirect, &err), 0);
+        assert_int_equal(f(0), 2);
+        assert_int_equal(look_up(jit, "g")(0), 2);
+        assert_int_equal(replace(jit, first, &err), 0);
+        assert_int_equal(f(0), 1);
+        tn_jit_destroy(jit);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +341,7 @@ int main(void)
         cmocka_unit_test(removed_and_added_again),
         cmocka_unit_test(initializers),
         cmocka_unit_test(functions_at_exit),
+        cmocka_unit_test(all_functions_are_replaced),
         cmocka_unit_test(modules_of_llvms),
         cmocka_unit_test(lazy_programs_compute_the_same),
     };
