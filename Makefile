@@ -36,7 +36,7 @@
 #                 doc/figures.svg anew. bench-gc has other memory managers beside ours where they are installed:
 #                 tools/build/setup.sh install peers
 #                 make bench-baseline: the baseline compiler beside LLVM's level 0 (doc/BASELINE.md)
-#                 make bench-dowel: a small language (examples/dowel) beside LuaJIT, Lua and Python, where installed
+#                 make bench-dowel: a small language (examples/dowel) beside LuaJIT, SBCL, OCaml, Lua, Guile and Python
 #                 make bench-instructions: linking, in instructions, for every format of object files
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86
 #                 BUILD=build/x86

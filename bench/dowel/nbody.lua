@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 local sqrt = math.sqrt
 local function pull(a, b, step)
     local dx, dy, dz = a.x - b.x, a.y - b.y, a.z - b.z

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 local function make(depth)
     if depth == 0 then return {} end
     return {left = make(depth - 1), right = make(depth - 1)}

@@ -54,7 +54,7 @@ packages_of() {
     slow-*) packages_of models ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-*) echo tcl valgrind libedit-dev "$(llvm_packages 'clang-%s')" ;;
-    peers-*) echo libgc-dev luajit openjdk-17-jdk-headless ocaml-nox golang-go ;;
+    peers-*) echo libgc-dev luajit lua5.4 sbcl guile-3.0 openjdk-17-jdk-headless ocaml-nox golang-go ;;
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     cross-*) echo "g++-$HOST" ;;
