@@ -18,10 +18,13 @@ static const struct row {
 #undef ROW
 };
 
+/* Most texts differ in the first byte. */
 static const char *skip(const char *text, const char *prefix)
 {
-    size_t length = strlen(prefix);
-    return strncmp(text, prefix, length) == 0 ? text + length : text;
+    const char *at = text;
+    for (; *prefix && *at == *prefix; prefix++)
+        at++;
+    return *prefix ? text : at;
 }
 
 bool tn__is_atomic_modify(LLVMValueRef function)
@@ -73,7 +76,7 @@ const char *tn__llvm_name_called(LLVMValueRef instruction)
 
 bool tn__calls_any(LLVMValueRef instruction, const char *const *prefixes)
 {
-    for (const char *name = tn__llvm_name_called(instruction); *prefixes; prefixes++)
+    for (const char *name = tn__llvm_name_called(instruction); *name && *prefixes; prefixes++)
         if (skip(name, *prefixes) != name)
             return true;
     return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "codegen/managed/ir/gc.h"
@@ -180,18 +181,40 @@ void tn__set_text(LLVMValueRef function, const char *key, const char *value)
         LLVMCreateStringAttribute(context, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
 }
 
-LLVMAttributeRef tn__attribute(LLVMValueRef of, LLVMAttributeIndex index, const char *name)
+/* LLVM looks kinds up by name, at each of many instructions. Names are literals here, so this knows them by address:
+ * each entry is an address, and the kind in its lowest byte. */
+static unsigned kind_of(const char *name)
 {
+    enum { ENTRIES = 64, BITS = 8 };
+    static _Atomic uint64_t known[ENTRIES];
+    uint64_t address = (uint64_t)(uintptr_t)name << BITS;
+    _Atomic uint64_t *entry = &known[((uintptr_t)name ^ (uintptr_t)name >> 6) % ENTRIES];
+    uint64_t found = atomic_load_explicit(entry, memory_order_relaxed);
+    if (found && found >> BITS << BITS == address)
+        return (unsigned)(found - address);
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    if (kind && kind < 1u << BITS && address >> BITS == (uintptr_t)name)
+        atomic_store_explicit(entry, address | kind, memory_order_relaxed);
+    return kind;
+}
+
+static LLVMAttributeRef attribute_of_kind(LLVMValueRef of, LLVMAttributeIndex index, unsigned kind)
+{
     return LLVMIsAFunction(of) ? LLVMGetEnumAttributeAtIndex(of, index, kind)
                                : LLVMGetCallSiteEnumAttribute(of, index, kind);
 }
 
+LLVMAttributeRef tn__attribute(LLVMValueRef of, LLVMAttributeIndex index, const char *name)
+{
+    return attribute_of_kind(of, index, kind_of(name));
+}
+
 LLVMAttributeRef tn__call_attribute(LLVMValueRef call, LLVMAttributeIndex index, const char *name)
 {
-    LLVMAttributeRef own = tn__attribute(call, index, name);
+    unsigned kind = kind_of(name);
+    LLVMAttributeRef own = attribute_of_kind(call, index, kind);
     LLVMValueRef callee = LLVMGetCalledValue(call);
-    return own || !LLVMIsAFunction(callee) ? own : tn__attribute(callee, index, name);
+    return own || !LLVMIsAFunction(callee) ? own : attribute_of_kind(callee, index, kind);
 }
 
 bool tn__call_has_text(LLVMValueRef call, const char *key)

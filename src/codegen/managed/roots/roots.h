@@ -73,6 +73,8 @@ struct tn__roots {
     uint32_t stack_root_count;
     LLVMValueRef *pin_slots; /* allocas for what is pinned */
     uint32_t pin_slot_count;
+    LLVMValueRef statepoint; /* the intrinsic, and its type; NULL: not yet */
+    LLVMTypeRef statepoint_type;
     struct tn__map rejected; /* instructions that are reported already */
 };
 

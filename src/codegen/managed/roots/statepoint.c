@@ -114,9 +114,11 @@ static LLVMOperandBundleRef live_bundle(struct tn__roots *roots, const struct tn
 static LLVMValueRef emit_statepoint(struct tn__roots *roots, const struct call *call,
                                     const struct tn__safepoint *safepoint)
 {
-    LLVMTypeRef type;
-    LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.statepoint", roots->gc->pointer, &type),
-                 statepoint;
+    if (!roots->statepoint)
+        roots->statepoint = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.statepoint", roots->gc->pointer,
+                                               &roots->statepoint_type);
+    LLVMTypeRef type = roots->statepoint_type;
+    LLVMValueRef function = roots->statepoint, statepoint;
     unsigned count;
     LLVMValueRef *arguments = arguments_of(roots, call, &count);
     LLVMOperandBundleRef bundles[2];
