@@ -180,6 +180,9 @@ static inline void tn__library_sweep_if_due(struct tn_library *library) TN__LOCK
         tn__library_sweep(library);
 }
 
+/* Answers without a query where the symbol has an address already, and all that the library needs is initialised. */
+bool tn__query_answer_at_once(struct tn_library *library, struct tn_wanted *wanted) TN__LOCKED;
+
 /* lookup.c: runs a query on behalf of the materializer that the calling thread is running, if any. */
 int tn__query_link(const struct tn__request *request, struct tn_error *err) TN__UNLOCKED;
 /* lookup.c: the argument checks of all lookups. */

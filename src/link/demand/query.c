@@ -57,6 +57,16 @@ static int answer(const struct tn__request *request, struct tn_error *err) TN__L
     return code;
 }
 
+bool tn__query_answer_at_once(struct tn_library *library, struct tn_wanted *wanted)
+{
+    const struct tn__request request = {.library = library, .symbols = wanted, .count = 1};
+    struct tn__entry *entry = tn__library_check(library, NULL) ? NULL : find_wanted(&request, 0);
+    if (!entry || !is_in_place(entry) || !tn__library_is_initialized(library))
+        return false;
+    wanted->address = (void *)(uintptr_t)tn__entry_target(entry)->address;
+    return true;
+}
+
 /* ---- one round ---- */
 
 /* Of the names that generators have to be asked for, those that go to the same one become one promise. */

@@ -6,6 +6,7 @@
 #include "base/float_env.h"
 #include "base/kept_errno.h"
 #include "base/shown_name.h"
+#include "link/demand/promise.h"
 #include "link/redirect/cell.h"
 #include "link/process/process.h"
 
@@ -36,9 +37,24 @@ static const char *name_of(const struct tn__cell_facts *facts) TN__LOCKED
     return facts->looks_up ? facts->looks_up : own;
 }
 
+static struct tn_wanted wanted_by(const struct tn__lazy_batch *batch, const char *name)
+{
+    return (struct tn_wanted){name, batch->of_object ? TN_WANTED_HIDDEN : 0, NULL};
+}
+
+/* What is there already takes no query. */
+static bool look_up_at_once(const struct tn__cell_facts *facts, uint64_t *address) TN__LOCKED
+{
+    struct tn_wanted wanted = wanted_by(facts->batch, facts->looks_up);
+    if (!facts->looks_up || !tn__query_answer_at_once(facts->batch->targets, &wanted))
+        return false;
+    *address = (uintptr_t)wanted.address;
+    return true;
+}
+
 static int look_up(const struct tn__lazy_batch *batch, const char *name, uint64_t *address, struct tn_error *err)
 {
-    struct tn_wanted wanted = {name, batch->of_object ? TN_WANTED_HIDDEN : 0, NULL};
+    struct tn_wanted wanted = wanted_by(batch, name);
     int code = name ? tn_lookup_all(batch->targets, &wanted, 1, err) : tn__fail(err, TN_EUNDEF, "it leads nowhere yet");
     if (!code) /* by a thread that makes something, too, because it is going to run the function */
         code = tn__library_initialize(batch->targets, 0, err);
@@ -53,6 +69,8 @@ static int find_target(const struct tn__cell_facts *facts, uint64_t *address, st
     struct tn_session *session = facts->batch->library->session;
     const char *name;
     int code;
+    if (look_up_at_once(facts, address))
+        return 0;
     do { /* again if there is another body by now, and this one is being retired */
         name = facts->looks_up;
         tn__session_unlock(session);
