@@ -157,7 +157,7 @@ static const char *call_of_main(struct session *s, const char *file)
 
 /* ---- the file ---- */
 
-static int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error *err)
+int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error *err)
 {
     FILE *file = fopen(path, "w");
     bool good = file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;

@@ -320,7 +320,7 @@ LLVMValueRef word_of(struct compiler *c, LLVMValueRef object, int word)
     return byte_of(c, object, whole(c, (int64_t)word * WORD_SIZE));
 }
 
-static LLVMValueRef bytes_constant(struct compiler *c, const char *bytes, size_t length)
+LLVMValueRef bytes_constant(struct compiler *c, const char *bytes, size_t length)
 {
     LLVMValueRef text = LLVMConstStringInContext2(c->llvm, bytes, length, false);
     LLVMValueRef global = LLVMAddGlobal(c->module.ir, LLVMTypeOf(text), "text");

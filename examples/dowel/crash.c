@@ -13,7 +13,7 @@
 
 #include "dowel.h"
 
-enum { MOST_FRAMES = 16, SECONDS = 10, STACK = 1 << 16 };
+enum { MOST_FRAMES = 16, SECONDS = 10, STACK = 1 << 20 };
 
 static struct tn_session *session;
 

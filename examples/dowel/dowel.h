@@ -22,7 +22,8 @@
  *
  * And what can be left out:
  *
- *     map.c, map_runtime.c    maps */
+ *     map.c, map_runtime.c    maps
+ *     package.c               packages */
 
 #ifndef DOWEL_H
 #define DOWEL_H
@@ -131,8 +132,11 @@ struct pending {
     struct pending *next;
 };
 
+struct session;
+
 struct compiler {
     LLVMContextRef llvm;
+    struct session *session; /* for import_package */
     struct type *types;
     struct function *functions;
     struct variable *globals;
@@ -223,6 +227,7 @@ LLVMValueRef call_function(struct compiler *c, const struct function *function, 
 LLVMValueRef call_closure(struct compiler *c, struct value closure, LLVMValueRef *arguments);
 LLVMValueRef allocate(struct compiler *c, const char *type_name, int words);
 LLVMValueRef word_of(struct compiler *c, LLVMValueRef object, int word);
+LLVMValueRef bytes_constant(struct compiler *c, const char *bytes, size_t length);
 LLVMValueRef new_text(struct compiler *c, const char *bytes, size_t length);
 LLVMValueRef new_array(struct compiler *c, LLVMValueRef length, struct value first);
 LLVMValueRef length_of(struct compiler *c, struct value object); /* an array or a string */
@@ -265,6 +270,9 @@ bool compile(struct compiler *c, const char *file, const char *text);
 /* ---- the JIT (session.c) ---- */
 
 struct session {
+    struct tn_image *packages[MOST];
+    int package_count;
+    bool builds; /* an executable */
     struct tn_jit *jit;
     struct tn_heap *heap;
     struct tn_store *store;
@@ -277,6 +285,7 @@ struct session_options {
     const char *perf;  /* the same, for its files */
     bool gdb;
     bool builds;      /* an executable */
+    bool packs;       /* a package */
     uint64_t bytes;   /* that the heap may have; 0: by the machine */
     unsigned seconds; /* of processors that the program may take; 0: any number */
 };
@@ -301,5 +310,14 @@ int watch(struct session *s, unsigned seconds, struct tn_error *err);
 
 /* Writes an executable for the program that the session has run. False: reported. */
 bool build(struct session *s, const char *file, const char *path);
+int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error *err);
+
+/* ---- packages (package.c) ---- */
+
+/* Writes an image of what the session has compiled. False: reported. */
+bool build_package(struct session *s, const char *path);
+/* Opens one, and returns its definitions without bodies. */
+const char *import_package(struct compiler *c, const char *path);
+void close_packages(struct session *s);
 
 #endif

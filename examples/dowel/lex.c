@@ -142,9 +142,9 @@ static size_t string(const char *text)
 
 static enum token_kind kind_of_name(const struct token *token)
 {
-    static const char *const words[] = {"fn",    "struct", "extern", "let",   "if",    "else",     "while", "for",
-                                        "in",    "return", "try",    "catch", "throw", "continue", "break", "true",
-                                        "false", "null",   "and",    "or",    "not",   NULL};
+    static const char *const words[] = {"fn",   "struct", "extern", "import", "let",   "if",    "else",     "while",
+                                        "for",  "in",     "return", "try",    "catch", "throw", "continue", "break",
+                                        "true", "false",  "null",   "and",    "or",    "not",   NULL};
     return is_one_of(token, words) ? WORD : NAME;
 }
 

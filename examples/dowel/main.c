@@ -4,7 +4,8 @@
  *
  *     dowel                         a prompt
  *     dowel FILE                    runs a program
- *     dowel build FILE -o PROGRAM   writes an executable */
+ *     dowel build FILE -o PROGRAM   writes an executable
+ *     dowel package FILE -o IMAGE   writes a package */
 
 #include <editline/readline.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 static const char usage[] = "usage: dowel [--cache FOLDER] [--gdb] [--perf FOLDER] [--limit LIMIT] [FILE]\n"
                             "       dowel build FILE -o PROGRAM\n"
+                            "       dowel package FILE -o IMAGE\n"
                             "LIMIT is of memory, as 100M, or of time, as 5s\n";
 
 static char *read_file(const char *path)
@@ -164,7 +166,9 @@ static bool read_arguments(int argc, char **argv, struct arguments *arguments)
 {
     *arguments = (struct arguments){0};
     arguments->session.builds = argc > 1 && strcmp(argv[1], "build") == 0;
-    for (int i = 1 + arguments->session.builds; i < argc; i++)
+    arguments->session.packs = argc > 1 && strcmp(argv[1], "package") == 0;
+    bool writes = arguments->session.builds || arguments->session.packs;
+    for (int i = 1 + writes; i < argc; i++)
         if (argv[i][0] != '-' && !arguments->file)
             arguments->file = argv[i];
         else if (strcmp(argv[i], "--gdb") == 0)
@@ -173,7 +177,7 @@ static bool read_arguments(int argc, char **argv, struct arguments *arguments)
             return false;
         else
             i++;
-    return arguments->session.builds == (arguments->out != NULL) && (arguments->file || !arguments->session.builds);
+    return writes == (arguments->out != NULL) && (arguments->file || !writes);
 }
 
 int main(int argc, char **argv)
@@ -189,6 +193,8 @@ int main(int argc, char **argv)
     bool good = arguments.file ? run_file(&session, arguments.file) : run_prompt(&session);
     if (good && arguments.session.builds)
         good = build(&session, arguments.file, arguments.out);
+    else if (good && arguments.session.packs)
+        good = build_package(&session, arguments.out);
     else if (good && arguments.file && find_function(&session.compiler, "main"))
         good = run_text(&session, arguments.file, "main()");
     close_session(&session);

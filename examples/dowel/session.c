@@ -172,6 +172,8 @@ bool open_session(struct session *s, const struct session_options *options, stru
 {
     *s = (struct session){0};
     begin_compiler(&s->compiler);
+    s->compiler.session = s;
+    s->builds = options->builds;
     int code = open_heap(s, options->bytes, err);
     if (!code && options->cache)
         code = open_cache(s, options->cache, err);
@@ -188,6 +190,7 @@ void close_session(struct session *s)
 {
     tn_heap_detach();
     tn_jit_destroy(s->jit);
+    close_packages(s);
     tn_heap_destroy(s->heap);
     tn_cache_destroy(s->cache);
     tn_store_close_folder(s->store);

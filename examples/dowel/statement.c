@@ -309,7 +309,8 @@ static void define_alone(struct compiler *c)
 
 static bool is_definition(const struct token *token)
 {
-    return is(token, "struct") || is(token, "extern") || (is(token, "fn") && token[1].kind == NAME);
+    return is(token, "struct") || is(token, "extern") || is(token, "import") ||
+           (is(token, "fn") && token[1].kind == NAME);
 }
 
 bool has_try(const struct token *token)
@@ -376,6 +377,32 @@ static void declare_all(struct compiler *c, bool structs)
     c->at = first;
 }
 
+/* What a package defines is declared here, and has no bodies. */
+static void import(struct compiler *c)
+{
+    const struct token *token = c->at++;
+    if (token->kind != STRING)
+        fail_at(c, token, "a string is missing: import \"FILE\"");
+    const struct token *behind = c->at;
+    c->at = lex(c, keep_text(c, "%s", import_package(c, keep_text(c, "%.*s", (int)token->length, token->text))));
+    declare_all(c, true);
+    declare_all(c, false);
+    c->at = behind;
+}
+
+static void import_all(struct compiler *c)
+{
+    const struct token *first = c->at;
+    while (c->at->kind != END)
+        if (accept(c, "import"))
+            import(c);
+        else if (is(c->at, "{"))
+            pass_block(c);
+        else
+            c->at++;
+    c->at = first;
+}
+
 static void pass_line(struct compiler *c)
 {
     while (c->at->kind != LINE && c->at->kind != END && !is(c->at, "{"))
@@ -392,10 +419,11 @@ static void text(struct compiler *c)
     const char *name = NULL;
     if (is_file)
         begin_module(c);
+    import_all(c);
     declare_all(c, true);
     declare_all(c, false);
     while (c->at->kind != END)
-        if (is(c->at, "struct") || is(c->at, "extern"))
+        if (is(c->at, "struct") || is(c->at, "extern") || is(c->at, "import"))
             pass_line(c);
         else if (is_file && is_definition(c->at) && accept(c, "fn"))
             name = define_function(c);
