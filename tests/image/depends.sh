@@ -70,6 +70,9 @@ succeeds "another base" "$tenon" build --kind=image --name base --targets "$targ
 build_user() { "$tenon" build --kind=image --name user --targets "$targets" -o "$work/user" "$@" "$work/user.bc"; }
 succeeds "an image that depends on the base" build_user --depends "$work/base"
 some "it is shown" "$("$tenon" inspect "$work/user" | grep -A1 'depends on' | grep 'base, build id')"
+none "calls of the base load its address, and need no stubs" "$("$tenon" inspect "$work/user" | grep ' \.plt$')"
+some "which calls of others have" "$(build_user && "$tenon" inspect "$work/user" | grep ' \.plt$')"
+build_user --depends "$work/base"
 "$CC" -Wall -Werror -Iinclude "$work/host.c" "$BUILD/libtenon.a" -static -o "$work/host" &&
     "$CC" -Wall -Werror -Iinclude -DLINKED "$work/host.c" "$work/base.a" "$BUILD/libtenon.a" -static \
         -o "$work/linked" || exit 1

@@ -118,6 +118,17 @@ static int add_edge(struct tn__image_build *b, const struct tn__image_item *want
 
 /* ---- symbols ---- */
 
+/* Calls load the address, where they would else call a stub that does. */
+static void call_without_stub(LLVMModuleRef module, const char *name)
+{
+    static const char attribute[] = "nonlazybind";
+    LLVMValueRef function = LLVMGetNamedFunction(module, name);
+    unsigned kind = LLVMGetEnumAttributeKindForName(attribute, sizeof attribute - 1);
+    if (function)
+        LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(LLVMGetModuleContext(module), kind, 0));
+}
+
 /* What the declaration does not tell is taken from what is found. */
 static int use_symbol(struct tn__image_build *b, const struct tn__mv_symbol *symbol, enum tn__image_item_kind kind)
 {
@@ -126,6 +137,8 @@ static int use_symbol(struct tn__image_build *b, const struct tn__mv_symbol *sym
         tn__image_find_used(b, TN__ITEM_FUNCTION, TN__ITEM_THREAD_VARIABLE, symbol->name, &found);
     if (!view)
         return 0;
+    if (kind == TN__ITEM_FUNCTION)
+        call_without_stub(b->unit.module, symbol->name);
     struct tn__image_item wanted = found;
     if (kind != found.kind || (kind == TN__ITEM_FUNCTION && !symbol->is_open)) {
         wanted.kind = kind;
