@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* Runs the stages that are LLVM's. */
-void tn__llvm_run_stages(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct tn__stages *stages,
+/* Runs the stages that are LLVM's; false: nothing in the module is for them. */
+bool tn__llvm_run_stages(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct tn__stages *stages,
                          struct tn__watch *watch);
 
 /* Runs the pass or stage of this name, which tn__llvm_has_pass knows. */

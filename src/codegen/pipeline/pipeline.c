@@ -21,13 +21,18 @@ struct element {
 
 static const char all_stages[] = "tenon";
 
+static int lower(struct tn__gc *gc)
+{
+    return tn__gc_lower(gc, false);
+}
+
 /* Stages that are ours. */
 static const struct stage {
     const char *name;
     int (*run)(struct tn__gc *gc);
 } our_stages[] = {
     {"preparation", tn__gc_prepare},
-    {"intrinsic-lowering", tn__gc_lower},
+    {"intrinsic-lowering", lower},
 };
 
 /* The end of the element that begins here: a comma outside of <...>, or the end of the text. */
@@ -146,6 +151,7 @@ struct run {
     struct tn__gc *gc;
     struct tn__watch *watch;
     bool is_managed, is_prepared;
+    bool is_unchanged; /* since it was prepared */
 };
 
 /* LLVM's stages, with managed code prepared before them. */
@@ -154,7 +160,7 @@ static int run_middle(struct run *r, const struct tn__stages *stages)
     struct tn__gc *gc = r->gc;
     if (r->is_managed)
         tn__keep_results(gc);
-    tn__llvm_run_stages(gc->module, gc->machine, stages, r->watch);
+    r->is_unchanged = !tn__llvm_run_stages(gc->module, gc->machine, stages, r->watch) && !gc->options->hook;
     if (r->is_managed)
         tn__release_results(gc);
     tn__gc_optimized(gc);
@@ -178,7 +184,7 @@ static int run_all(struct run *r, const struct tn__stages *stages)
         code = tn__gc_call_hook(gc, TN_HOOK_OPTIMIZED);
     mark(gc, "BeforeIntrinsicLowering");
     if (!code && ours && r->is_managed && stages->options & TN__LOWER_INTRINSICS)
-        code = tn__gc_lower(gc);
+        code = tn__gc_lower(gc, r->is_unchanged);
     mark(gc, "AfterIntrinsicLowering");
     if (!code && ours && stages->options & TN__REMOVE_NI)
         code = run_pass(gc, TN__PASS_REMOVE_NI);

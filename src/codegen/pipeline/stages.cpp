@@ -486,10 +486,12 @@ static void ask_for_size(Module &module, const tn__stages &stages)
                 tn__ask_for_size(function, stages.options & TN__MIN_SIZE);
 }
 
-void tn__llvm_run_stages(LLVMModuleRef module, LLVMTargetMachineRef machine, const tn__stages *stages, tn__watch *watch)
+bool tn__llvm_run_stages(LLVMModuleRef module, LLVMTargetMachineRef machine, const tn__stages *stages, tn__watch *watch)
 {
     ask_for_size(*unwrap(module), *stages);
     bool sanitized = tn__choose_sanitized(*unwrap(module), *stages);
-    if (sanitized || has_work(*unwrap(module), *stages, *watch))
-        run(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine), build(stages_of_llvm, *stages), *watch);
+    if (!sanitized && !has_work(*unwrap(module), *stages, *watch))
+        return false;
+    run(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine), build(stages_of_llvm, *stages), *watch);
+    return true;
 }

@@ -80,7 +80,8 @@ int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when);
 
 /* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
 int tn__gc_prepare(struct tn__gc *gc);
-int tn__gc_lower(struct tn__gc *gc);
+/* `is_verified`: nothing has changed since the strong verifier and the pass behind it ran. */
+int tn__gc_lower(struct tn__gc *gc, bool is_verified);
 /* True if the passes of tn__gc_lower have run in this compilation, by this function or by name: all of them, in their
  * order, and none again where roots are placed, nor passes of LLVM, which know nothing of the frames that hold them. */
 bool tn__gc_is_lowered(const struct tn__gc *gc);
