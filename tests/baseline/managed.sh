@@ -31,6 +31,23 @@ for name in bt gcbench lru splay bdd strings arrays; do
     some "$name is covered" "$(grep 'baseline.* [1-9][0-9]* functions; 0 left to LLVM' "$out/stats")"
 done
 
+# Constants: addresses behind null, which a program computes before it asks whether there is an object.
+cat >"$out/constants.ll" <<'END'
+define i32 @main() {
+  %is = call i1 @equal(ptr addrspace(11) addrspacecast (ptr inttoptr (i64 40 to ptr) to ptr addrspace(11)))
+  %status = select i1 %is, i32 7, i32 1
+  ret i32 %status
+}
+define internal i1 @equal(ptr addrspace(11) %at) noinline {
+  %is = icmp eq ptr addrspace(11) %at, getelementptr (i8,
+    ptr addrspace(11) addrspacecast (ptr addrspace(10) null to ptr addrspace(11)), i64 40)
+  ret i1 %is
+}
+END
+"$BUILD/tenon" run -O0 --baseline --stats "$out/constants.ll" >"$out/stats" 2>&1
+some "the address is right" "$([ $? = 7 ] && echo yes)"
+some "constants are covered" "$(grep 'baseline.* [1-9][0-9]* functions*; 0 left to LLVM' "$out/stats")"
+
 # With relocates, as LLVM takes it, for a program whose lists and trees live across calls.
 "$BUILD/tenon" opt --passes=tenon "$out/lru.bc" -o "$out/lowered.ll"
 "$BUILD/tenon" compile -O0 --baseline --passes= --stats "$out/lowered.ll" -o "$out/lowered.o" >"$out/stats" 2>&1

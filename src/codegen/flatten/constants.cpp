@@ -211,7 +211,8 @@ uint32_t tn__flattener::wide_number(const APInt &value)
     return TN__FLAT_CONSTANT | first;
 }
 
-const GlobalValue *tn__flatten_symbol(const DataLayout &layout, const Constant *constant, int64_t &addend)
+/* What expressions that only add and convert begin with, and how many bytes they add; NULL: they do more. */
+static const Constant *origin_of(const DataLayout &layout, const Constant *constant, int64_t &addend)
 {
     APInt offset(64, 0);
     while (auto *expression = dyn_cast<ConstantExpr>(constant)) {
@@ -226,7 +227,12 @@ const GlobalValue *tn__flatten_symbol(const DataLayout &layout, const Constant *
         constant = expression->getOperand(0);
     }
     addend = offset.getSExtValue();
-    return dyn_cast<GlobalValue>(constant);
+    return constant;
+}
+
+const GlobalValue *tn__flatten_symbol(const DataLayout &layout, const Constant *constant, int64_t &addend)
+{
+    return dyn_cast_or_null<GlobalValue>(origin_of(layout, constant, addend));
 }
 
 uint32_t tn__flattener::constant(const Constant *constant)
@@ -243,14 +249,13 @@ uint32_t tn__flattener::constant(const Constant *constant)
             return wide_number(real->getValueAPF().bitcastToAPInt());
     } else if (constant->getType()->isPointerTy() || constant->getType()->isIntegerTy(64)) {
         int64_t addend;
-        if (const GlobalValue *global = tn__flatten_symbol(layout, constant, addend))
+        const Constant *origin = origin_of(layout, constant, addend);
+        if (auto *global = dyn_cast_or_null<GlobalValue>(origin))
             return address_of(global, addend);
-        auto *expression = dyn_cast<ConstantExpr>(constant);
-        if (expression && expression->getOpcode() == Instruction::AddrSpaceCast)
-            return this->constant(expression->getOperand(0));
-        if (expression)
-            if (expression->getOpcode() == Instruction::IntToPtr && isa<ConstantInt>(expression->getOperand(0)))
-                return number(cast<ConstantInt>(expression->getOperand(0))->getValue().zextOrTrunc(64).getZExtValue());
+        if (isa_and_nonnull<ConstantPointerNull>(origin))
+            return number(uint64_t(addend));
+        if (auto *integer = dyn_cast_or_null<ConstantInt>(origin)) /* as a pointer */
+            return number(integer->getValue().zextOrTrunc(64).getZExtValue() + uint64_t(addend));
     }
     refuse("a constant expression");
     return 0;
