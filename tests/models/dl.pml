@@ -9,8 +9,8 @@
  * BROKEN=n leaves out or exchanges one step, and the check must find that: 1 what is needed is not kept by what needs
  * it; 2 libraries are marked as closing only after the lock was given up; 3 what is being closed can be opened; 4
  * initializers run without their lock; 5 a thread that finds that lock taken does not wait for it; 6 finalizers run in
- * the order in which libraries were opened; 7 what a closing library needs does not stay until it is removed; 8 nobody
- * looks again for what is left. */
+ * the order in which libraries were opened; 7 what a closing library needs does not stay until it is removed; 8 no
+ * thread looks again for what is left. */
 
 #ifndef BROKEN
 #define BROKEN 0
