@@ -394,6 +394,9 @@ void tn__object_leave_gathered(struct tn__object *object)
         tn__free(from, gathering);
     }
     object->gathered = NULL;
-    for (uint32_t i = 1; object->data && i < object->data->section_count; i++)
-        object->data->sections[i].pinned = object->data->sections[i].gathered = false;
+    for (uint32_t i = 1; object->data && i < object->data->section_count; i++) {
+        struct tn__input_section *section = &object->data->sections[i];
+        section->pinned &= !section->gathered; /* those of an image stay where they are */
+        section->gathered = false;
+    }
 }
