@@ -64,14 +64,17 @@ static struct tn__shared_image *new_image(const struct tn__object *object)
     return image;
 }
 
+/* What is copied from the file is wanted at once. */
 static int commit(const struct tn__shared *shared, uint64_t bias)
 {
     uint64_t page = tn__os_page_size();
     int error = 0;
     for (size_t i = 0; i < shared->segment_count && !error; i++) {
-        uint64_t start = shared->segments[i].address & -page,
-                 end = tn__align_up(shared->segments[i].address + shared->segments[i].size, page);
+        const struct tn__shared_segment *s = &shared->segments[i];
+        uint64_t start = s->address & -page, end = tn__align_up(s->address + s->size, page);
         error = tn__os_commit(bias + start, end - start, TN__PROT_RW);
+        if (!error)
+            tn__os_prefault(bias + start, tn__align_up(s->address + s->file_size, page) - start);
     }
     return error;
 }
