@@ -50,7 +50,8 @@ struct tn_linked_object {
     const struct tn_function *functions; /* named code by address, one name each; NAME@stub: a stub of NAME */
     size_t function_count;
     /* By section number: 0 if the section is not loaded, TN_SECTION_DISCARDED if another object's copy of it was taken,
-     * and for thread-local sections, as for thread-local symbols, the distance from the thread pointer. */
+     * and for thread-local sections, as for thread-local symbols, the distance from the thread pointer; 2^62 and
+     * more if they have none, because they are not in the reserve. */
     const uint64_t *section_addresses;
     size_t section_count;
     const uint64_t *symbol_addresses; /* by symbol number */

@@ -77,7 +77,7 @@ TN_API int tn_quiesce_ended(uint64_t ticket);
 /* Thread-local variables of loaded objects live in a reserve inside the program's own TLS segment, 1024 bytes per
  * thread: that also fits a host which is itself loaded by dlopen, such as a module of Python or Java. For another size,
  * a program puts TN_TLS_RESERVE(bytes); once at file scope. 16 bytes of it are the runtime's, so less does not
- * compile. */
+ * compile. What does not fit is an error, or gets memory of its own in each thread (doc/EMBEDDING.md). */
 #define TN_TLS_RESERVE_ALIGNMENT 64
 #define TN_TLS_RESERVE(bytes)                                                                                          \
     __thread char tn_tls_reserve[(bytes) * sizeof(char[(bytes) >= 16 ? 1 : -1])]                                       \

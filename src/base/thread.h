@@ -49,7 +49,7 @@ bool tn__quiesce_unless(const uint32_t *stopped, tn_on_delay *on_delay, void *co
 void tn__quiesce_stop(uint32_t *stopped);
 
 /* What is called when the calling thread ends, in this order (thread_detach.c). */
-enum tn__end { TN__END_HEAP, TN__END_LEASES, TN__END_QUIESCENCE, TN__ENDS };
+enum tn__end { TN__END_HEAP, TN__END_LEASES, TN__END_QUIESCENCE, TN__END_VARIABLES, TN__ENDS };
 
 /* Has `function` called when the calling thread ends: first as soon as destructors of thread-specific data begin to
  * run, and again, with `last`, when as many of them have run as possible, because these may still use what the function

@@ -10,6 +10,7 @@
 #include "jit/jit.h"
 #include "jit/options.h"
 #include "link/demand/promise.h"
+#include "link/passes/dynamic.h"
 #include "link/redirect/cell.h"
 
 /* ---- the lock ---- */
@@ -69,8 +70,12 @@ static int open_session(struct tn_jit *jit, const struct tn_jit_options *options
     jit->session = options->session;
     jit->owns_session = !options->session;
     int code = jit->session ? 0 : tn_session_create(&session, &jit->session, err);
-    if (!code)
+    if (!code) {
         jit->compile.any_threads |= jit->session->any_threads;
+        tn__session_lock(jit->session);
+        tn__session_offer_dynamic(jit->session);
+        tn__session_unlock(jit->session);
+    }
     if (!code)
         code = tn_library_create(jit->session, "main", &jit->library, err);
     if (!code && options->resolver)

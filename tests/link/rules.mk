@@ -208,7 +208,9 @@ extra_of_archive_bounds := -Itests/fuzz
 extra_of_gather := -Itests/fuzz
 extra_of_output := -Itests/fuzz
 extra_of_tls := -DWAYS='$(call quoted,$(tls_ways))'
+extra_of_tls_dynamic := $(extra_of_tls) -Isrc
 extra_of_ifunc := -DWAYS='$(call quoted,$(ifunc_ways))'
+$(BUILD)/tests/link/tls/tls_dynamic: | $(call of_ways,tls_1 tls_2 tls_user,$(tls_ways))
 $(BUILD)/tests/link/tls/tls: | $(call of_ways,tls_1 tls_2,$(tls_ways))
 $(BUILD)/tests/link/passes/ifunc: | $(call of_ways,ifunc ifunc_user,$(ifunc_ways))
 
@@ -217,7 +219,7 @@ $(link_data)/$(1).%.o: tests/link/data/$(1).c
 	@mkdir -p $$(@D)
 	$$(call step,CC)$$(call compile_way,$$*) -w -c $$< -o $$@
 endef
-$(foreach source,tls_1 tls_2 ifunc ifunc_user unwind,$(eval $(call way_rule,$(source))))
+$(foreach source,tls_1 tls_2 tls_user ifunc ifunc_user unwind,$(eval $(call way_rule,$(source))))
 
 # ---- unwinding ----
 

@@ -154,8 +154,8 @@ $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
 seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(wildcard src/base/os_linux*.c src/link/process/*.c src/link/session/*.c src/link/demand/*.c src/link/tls/*.c) \
 	$(filter-out src/link/memory/zones.c,$(wildcard src/link/memory/*.c)) \
-	$(addprefix src/base/,error.c fork.c last_thread.c options.c partial_file.c shown_name.c thread_end.c \
-		types_alike.c types_bytes.c types_known.c) \
+	$(addprefix src/base/,at_exit.c error.c fork.c last_thread.c options.c partial_file.c shown_name.c \
+		thread_detach.c thread_end.c types_alike.c types_bytes.c types_known.c) \
 	$(addprefix src/link/,format/coff/copies.c passes/gather.c passes/held.c model/lock.c passes/remove.c \
 		model/archive.c model/archive_find.c model/archive_names.c model/identify.c format/elf/header.c \
 		format/elf/kinds.c format/elf/overlap.c format/elf/versions.c) \
@@ -177,7 +177,8 @@ $(call obj,$(runtime_src)): $(call stamp,seldom)
 # Nothing that may throw is called from there.
 elf_readers := $(filter-out %/agree.c %/shrink.c,$(wildcard src/link/format/elf/*.c))
 ifeq ($(LIBC),musl)
-$(call obj,$(elf_readers) src/link/model/identify.c): extra += -fno-asynchronous-unwind-tables
+$(call obj,$(elf_readers) $(addprefix src/link/model/,archive_find.c identify.c)): \
+	extra += -fno-asynchronous-unwind-tables
 endif
 
 # Headers, symbols and relocations of ELF files are aligned but for odd ones. gcc reads them byte by byte for RISC-V

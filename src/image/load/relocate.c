@@ -438,7 +438,7 @@ static int place_variables(struct relocator *r, struct tn__opened_file *file)
     if (alignment & (alignment - 1))
         return FAIL(r, "%s: thread-local variables aligned to %llu bytes", r->mapping->name,
                     (unsigned long long)alignment);
-    return tn__tls_take(tls->size, alignment, &file->tls, &r->tls, r->err);
+    return tn__tls_take(tls->size, alignment, false, &file->tls, &r->tls, r->err);
 }
 
 /* Their values, which may be addresses that were relocated. */

@@ -268,8 +268,10 @@ static int find_address(struct tn_library *library, const char *name, void **add
     if (!code)
         code = tn_lookup_flags(library, &known, 1, err);
     if (!code && known.flags & TN_KNOWN_THREAD_LOCAL) {
-        tn__tls_refresh();
-        *address = (void *)((uintptr_t)*address + (uintptr_t)tn__thread_pointer());
+        uint64_t place = (uintptr_t)*address;
+        *address = tn__tls_at(place);
+        if (tn__tls_is_nowhere(place, *address))
+            return tn__no_memory(err, name);
     }
     return code;
 }

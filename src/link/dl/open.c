@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "base/thread.h"
 #include "link/dl/dl.h"
+#include "link/passes/dynamic.h"
 
 /* Libraries that are closed together, in the frame of the thread that does it. */
 struct ending {
@@ -93,6 +94,7 @@ struct tn__dl *tn__dl_of(struct tn_session *session)
         return NULL;
     dl->hooks = (struct tn__dl_hooks){.check_closed = check_closed, .after_fork = after_fork, .close = forget_session};
     session->dl = &dl->hooks;
+    tn__session_offer_dynamic(session);
     return dl;
 }
 

@@ -48,7 +48,8 @@ struct tn__plan {
     uint64_t *common_offset;          /* by symbol, from tn__common_base; NULL: none */
     uint32_t got_words, stub_count, ifunc_count;
     uint8_t *tls_image;  /* initial values of its thread-local data */
-    uint64_t tls_offset; /* its distance from the thread pointer */
+    uint64_t tls_offset; /* its place (tls.h): in general a distance from the thread pointer */
+    bool tls_is_fixed;   /* that place has to be a distance, because of code that does not ask for it */
     bool low;            /* has to be below 2 GiB */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
     uint32_t firsts[TN__PARTS], ends[TN__PARTS]; /* numbers between which its sections with bytes are */

@@ -15,6 +15,8 @@
 #pragma GCC visibility push(hidden)
 
 struct tn__pool;
+struct tn__dynamic_steps;
+struct tn__site;
 
 /* A range that stays until the session ends. The memory may be the client's, who is told of the end of each. */
 struct tn__kept {
@@ -77,8 +79,14 @@ struct tn_session {
     const struct tn__signals {
         bool (*defer)(void), (*deliver)(void);
     } * signals;
-    /* NULL, or tn__tls_check_threads, which only programs that ask for it contain. */
-    int (*check_threads)(const char *object, struct tn_error *err);
+    /* NULL, or what only programs contain that ask for it (session/check_threads.c): `note` sets the link's direct_tls,
+     * for a relocation against a thread-local symbol. */
+    const struct tn__threads_check {
+        void (*note)(const struct tn__site *site, uint8_t flags);
+        int (*check)(const char *object, struct tn_error *err);
+    } * check_threads;
+    const struct tn__dynamic_steps
+        *dynamic; /* NULL, or what links do for dynamic thread-local variables; see dynamic.h */
     bool timings;
     bool any_threads; /* older than what they use: calls through TLS descriptors stay, because these bring threads up to
                        * date */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "link/passes/dynamic.h"
 #include "link/passes/steps.h"
 #include "link/passes/values.h"
 #include "link/tls/tls.h"
@@ -135,10 +136,11 @@ __attribute__((cold)) int tn__apply_far(struct tn__site *site, uint8_t *at, uint
     const struct tn__sequence code = sequence_at(site, at, S, P, 0);
     if (site->row->relax >= TN__FORM_FAR && site->object->data->arch->relax(&code))
         return 0;
-    if (!stub || !tn__value_fits(near, site->row))
-        return tn__fail_range(site, value, S, P);
-    put_field(site, at, near);
-    return 0;
+    if (stub && tn__value_fits(near, site->row)) {
+        put_field(site, at, near);
+        return 0;
+    }
+    return (site->link->dynamic ? site->link->dynamic->apply : tn__fail_range)(site, value, S, P);
 }
 
 /* A value in whole bytes, as all of ELF for x86-64. */
@@ -197,6 +199,8 @@ static void fill_got(const struct tn__link *link, const struct tn__object *objec
             else
                 tn__tls_fill_slot(at, kind, plan->addresses[i], descriptor, object->data->arch->tls_index_bias);
         }
+    if (link->dynamic)
+        link->dynamic->fill_slots(object);
 }
 
 static void write_stubs(const struct tn__object *object)

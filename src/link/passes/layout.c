@@ -154,8 +154,9 @@ static int take_tls(struct tn__link *link, struct tn__object *object)
     struct tn_error why;
     int code = tn__session_check_here(link->session, "thread-local variables", &why);
     if (!code)
-        code = tn__tls_take(plan->sizes[TN__PART_TLS], plan->alignments[TN__PART_TLS], &object->ranges[TN__PART_TLS],
-                            &plan->tls_offset, &why);
+        code =
+            tn__tls_take(plan->sizes[TN__PART_TLS], plan->alignments[TN__PART_TLS],
+                         link->dynamic && !plan->tls_is_fixed, &object->ranges[TN__PART_TLS], &plan->tls_offset, &why);
     return code ? tn__fail(link->err, code, "%s: %s", object->name, why.text) : 0;
 }
 

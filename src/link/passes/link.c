@@ -229,8 +229,8 @@ static int publish_tls(struct tn__link *link)
                                    link->err);
     }
     /* Threads that start from now on have the values. */
-    if (!code && link->direct_tls && link->session->check_threads)
-        code = link->session->check_threads(link->direct_tls, link->err);
+    if (!code && link->direct_tls)
+        code = link->session->check_threads->check(link->direct_tls, link->err);
     return code;
 }
 
@@ -506,6 +506,7 @@ static void open_link(struct tn__link *link, const struct tn__request *request, 
                               .session = session,
                               .request = request,
                               .needs = needs,
+                              .dynamic = session->dynamic,
                               .arena.from = session->allocator,
                               .journal.arena.from = session->allocator,
                               .err = err};

@@ -112,9 +112,10 @@ struct tn__link {
     struct tn__run runs[TN__WINDOWS][TN_ZONES];
     bool large; /* its code and constants have TN__LARGE_LINK bytes or more */
     uint64_t ns[TN__LINK_PHASES];
-    uint32_t variant;       /* of its code and that before, as far as it has to be the same, */
-    const char *variant_of; /* and whose that is; NULL: of none (agree.c) */
-    size_t undefined;       /* references reported so far */
+    uint32_t variant;                        /* of its code and that before, as far as it has to be the same, */
+    const char *variant_of;                  /* and whose that is; NULL: of none (agree.c) */
+    size_t undefined;                        /* references reported so far */
+    const struct tn__dynamic_steps *dynamic; /* the session's, when the link began */
     const char *direct_tls; /* an object that has the distance of a variable with an initial value in it; NULL: none */
     struct tn_error *err;
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/shown_name.h"
+#include "link/passes/dynamic.h"
 #include "link/passes/steps.h"
 
 /* ---- messages ---- */
@@ -176,18 +177,6 @@ static int check_site(const struct tn__site *site)
     return 0;
 }
 
-/* The local-exec and initial-exec models. Of the program's own variables, and of those that begin as zeros, every
- * thread has what it needs. */
-static void note_direct_tls(const struct tn__site *site, uint8_t flags)
-{
-    const struct tn__object_data *data = site->object->data;
-    const struct tn__symbol *symbol = &data->symbols[site->reloc->symbol];
-    bool here = flags & TN__SYMBOL_OWN && symbol->place == TN__PLACE_SECTION;
-    bool zero = here && data->sections[symbol->section].kind == TN__SECTION_TLS_ZERO;
-    if (!zero && !(flags & TN__SYMBOL_GIVEN))
-        site->link->direct_tls = site->object->name;
-}
-
 /* Rows that need a slot, a stub or a place, special symbols, errors. Few, so that it is compiled to be small. */
 __attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site)
 {
@@ -210,12 +199,14 @@ __attribute__((noinline, cold)) int tn__scan_unusual(const struct tn__site *site
         if (code)
             return code;
     }
-    if (wants_thread_local && (row->flags & TN__R_PROGRAM || row->slot == TN__SLOT_ADDRESS))
-        note_direct_tls(site, flags);
+    if (wants_thread_local && site->link->session->check_threads)
+        site->link->session->check_threads->note(site, flags);
     bool outside = flags & TN__SYMBOL_ELSEWHERE && flags & (TN__SYMBOL_GIVEN | TN__SYMBOL_BOUND);
     if (row->value == TN__V_Z_A && outside)
         return tn__site_fail(site, TN_ENOTSUP, "%s against '%s', whose size is not known any more", row->name,
                              tn__site_symbol(site));
+    if (wants_thread_local && site->link->dynamic && (code = site->link->dynamic->scan(site, flags)))
+        return code;
     const struct tn__steps *steps = object->data->format->steps;
     code = steps ? steps->scan(site, flags) : 0;
     if (code)

@@ -31,7 +31,7 @@ struct piece {
 
 struct library {
     const char *name;
-    int64_t tls_start, tls_end; /* distances from the thread pointer; 0, 0: it has no thread-local data */
+    int64_t tls_start, tls_end; /* distances from the thread pointer; 0, 0: it has no thread-local data there */
 };
 
 /* Of all libraries of the process, so that no lock is held while it is used. */
@@ -70,6 +70,8 @@ static bool add_range(void *context, int part, const struct tn__mem_range *range
     if (part == TN__PART_IMAGE)
         return true; /* it shows its own segments */
     if (part == TN__PART_TLS) {
+        if (tn__tls_is_dynamic(range->address))
+            return true; /* not beside the others, and perhaps not there yet */
         int64_t start = (int64_t)tn__tls_distance(range), end = start + (int64_t)range->size;
         bool first = library->tls_start == library->tls_end;
         library->tls_start = first || start < library->tls_start ? start : library->tls_start;

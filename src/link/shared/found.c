@@ -59,7 +59,7 @@ static struct dl_phdr_info describe(const struct tn__shared_image *image)
                                 .dlpi_phnum = image->header_count};
     if (image->tls) {
         info.dlpi_tls_modid = (size_t)image->tls + TN__TLS_MODULE; /* tls.h */
-        info.dlpi_tls_data = tn__thread_pointer() + image->tls;
+        info.dlpi_tls_data = tn__tls_peek((uint64_t)image->tls);
     }
     return info;
 }

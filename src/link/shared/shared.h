@@ -185,7 +185,7 @@ struct tn__shared_image {
         void *links[4]; /* of a debugger's list, in which it is not */
     } link_map;         /* as struct link_map begins */
     uint64_t frames;    /* 0: none */
-    int64_t tls;        /* the distance of its thread-local data from the thread pointer; 0: there is none */
+    int64_t tls;        /* the place of its thread-local data (tls.h); 0: there is none */
     uint16_t header_count;
     Elf64_Phdr headers[]; /* and the name behind them */
 };

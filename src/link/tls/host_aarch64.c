@@ -9,6 +9,8 @@
 
 _Static_assert(offsetof(struct tn__tls_header, newest) == 8, "");
 
+const void *const tn__tls_dynamic_descriptor = NULL;
+
 /* Vectors are longer than 128 bits. */
 static uint32_t scalable __asm__("tn__tls_scalable") __attribute__((used));
 

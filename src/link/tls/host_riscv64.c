@@ -10,6 +10,8 @@
 
 _Static_assert(offsetof(struct tn__tls_header, newest) == 8, "");
 
+const void *const tn__tls_dynamic_descriptor = NULL;
+
 static uint32_t has_vectors __asm__("tn__tls_vectors") __attribute__((used));
 
 void tn__tls_look(void)

@@ -12,6 +12,10 @@
  * knows which of them its block was made with. */
 uint64_t tn__tls_newest;
 
+const struct tn__tls_dynamic *tn__tls_dynamic;
+uint64_t tn__tls_dynamic_newest;
+__thread struct tn__tls_own tn__tls_own __attribute__((tls_model("initial-exec")));
+
 struct block {
     struct block *next;
     struct tn__mem_range *range;
@@ -213,12 +217,15 @@ uint64_t tn__tls_distance(const struct tn__mem_range *range)
     return (uint64_t)(bytes_of((void *)tn_tls_reserve, range) - tn__thread_pointer());
 }
 
-int tn__tls_take(size_t size, size_t alignment, struct tn__mem_range **range, uint64_t *offset, struct tn_error *err)
+int tn__tls_take(size_t size, size_t alignment, bool may_be_dynamic, struct tn__mem_range **range, uint64_t *place,
+                 struct tn_error *err)
 {
     tn__threads_lock();
     int code = take_variables(size, alignment, range, err);
     if (!code)
-        *offset = tn__tls_distance(*range);
+        *place = tn__tls_distance(*range);
+    else if (may_be_dynamic)
+        code = tn__tls_dynamic->take(size, alignment, range, place, err);
     tn__threads_unlock();
     return code;
 }
@@ -249,14 +256,14 @@ static int fill_variables(struct tn__mem_range *range, const uint8_t *initial, s
 int tn__tls_publish(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
     tn__threads_lock();
-    int code = fill_variables(range, initial, size, err);
+    int code = tn__tls_is_dynamic(range->address) ? tn__tls_dynamic->publish(range, initial, size, err)
+                                                  : fill_variables(range, initial, size, err);
     tn__threads_unlock();
     return code;
 }
 
-void tn__tls_give(struct tn__mem_range *range)
+static void give_variables(struct tn__mem_range *range)
 {
-    tn__threads_lock();
     for (struct block **at = &tls.blocks; *at; at = &(*at)->next)
         if ((*at)->range == range) {
             struct block *block = *at;
@@ -270,20 +277,36 @@ void tn__tls_give(struct tn__mem_range *range)
         tls.pool = (struct tn__range_pool){0};
         tls.space = (struct tn__ranges){0};
     }
+}
+
+void tn__tls_give(struct tn__mem_range *range)
+{
+    tn__threads_lock();
+    if (tn__tls_is_dynamic(range->address))
+        tn__tls_dynamic->give(range);
+    else
+        give_variables(range);
     tn__threads_unlock();
 }
 
 /* ---- what loaded code reads and calls ---- */
 
 /* Arguments of __tls_get_addr (Drepper, "ELF Handling For Thread-Local Storage", 3.4), or a TLS descriptor. */
-void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor, uint16_t bias)
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t place, uint64_t descriptor, uint16_t bias)
 {
     tn__put64(at, kind == TN__SLOT_TLS_DESC ? descriptor : TN__TLS_MODULE);
-    tn__put64(at + 8, kind == TN__SLOT_TLS_BASE ? 0 : kind == TN__SLOT_TLS_INDEX ? distance - bias : distance);
+    tn__put64(at + 8, kind == TN__SLOT_TLS_BASE ? 0 : kind == TN__SLOT_TLS_INDEX ? place - bias : place);
+}
+
+void *tn__tls_at(uint64_t place)
+{
+    if (tn__tls_is_dynamic(place))
+        return tn__tls_dynamic->find(place);
+    tn__tls_refresh();
+    return tn__thread_pointer() + place;
 }
 
 void *tn__tls_get_addr(const uint64_t index[2])
 {
-    tn__tls_refresh();
-    return tn__thread_pointer() + (index[0] - TN__TLS_MODULE) + index[1] + tn__arch_host->tls_index_bias;
+    return tn__tls_at((index[0] - TN__TLS_MODULE) + index[1] + tn__arch_host->tls_index_bias);
 }

@@ -3,24 +3,31 @@
 /* Thread-local storage of loaded objects.
  *
  * Stock compilers use the local-exec and initial-exec models even under -fPIC, so a loaded variable needs a fixed
- * distance from the thread pointer in every thread. Such space exists only in the program's own TLS segment: a block of
- * it is reserved there (tls_reserve.c) and handed out to objects. The initial values are written into the segment's
+ * distance from the thread pointer in every thread. Such space exists only in the program's own TLS segment: a block
+ * of it is reserved there (tls_reserve.c) and handed out to objects. The initial values are written into the segment's
  * initialisation image, from which the C library fills the block of every thread it creates, into the block of the
  * calling thread, and into those of the threads that are attached. Any other thread that is older than the object gets
- * them when it asks for the place of a variable, in the general-, the local-dynamic model and by descriptor: the number
- * of the newest object is kept in each block. Works alike in glibc and musl, dynamic and static. */
+ * them when it asks for the place of a variable, in the general-, the local-dynamic model and by descriptor: the
+ * number of the newest object is kept in each block. Works alike in glibc and musl, dynamic and static.
+ *
+ * An object whose code asks for the place of every variable does not need the fixed distance. If the reserve is full,
+ * its variables are dynamic: they lie in memory that each thread gets when it first asks (tls_dynamic.c). The *place*
+ * of a variable is its distance from the thread pointer, or a number that is none: TN__TLS_DYNAMIC and an offset. */
 
 #ifndef TENON_TLS_H
 #define TENON_TLS_H
 
+#include "base/thread.h"
 #include "link/arch/reloc.h"
 #include "link/memory/ranges.h"
 
 #pragma GCC visibility push(hidden)
 
-/* Takes a part of the reserve; *offset is its distance from the thread pointer. TN_ENOMEM (the text names the reserve's
- * size), TN_ENOTSUP (no reserve can be found in this program). */
-int tn__tls_take(size_t size, size_t alignment, struct tn__mem_range **range, uint64_t *offset, struct tn_error *err);
+/* Takes a part of the reserve; *place is its distance from the thread pointer. If there is no space, and
+ * `may_be_dynamic`, which was offered then, takes memory beyond it. TN_ENOMEM (the text names the reserve's size),
+ * TN_ENOTSUP (no reserve can be found in this program). */
+int tn__tls_take(size_t size, size_t alignment, bool may_be_dynamic, struct tn__mem_range **range, uint64_t *place,
+                 struct tn_error *err);
 
 /* Sets the initial values in all present and future threads: `size` bytes, and zeros up to the size of the range.
  * TN_ENOMEM, TN_EPERM (the system refuses to make the image writable). */
@@ -28,9 +35,9 @@ int tn__tls_publish(struct tn__mem_range *range, const uint8_t *initial, size_t 
 
 void tn__tls_give(struct tn__mem_range *range);
 
-/* Fills in the two words of a GOT slot for a variable at this distance from the thread pointer. `descriptor` is the
- * address of the function that a TLS descriptor calls; `bias` what __tls_get_addr adds. */
-void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor, uint16_t bias);
+/* Fills in the two words of a GOT slot for a variable at this place. `descriptor` is the address of the function that a
+ * TLS descriptor calls; `bias` what __tls_get_addr adds. */
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t place, uint64_t descriptor, uint16_t bias);
 
 /* TN_ENOTSUP if the process has a thread that is not attached: it does not get initial values of `object`, whose code
  * does not ask for its variables. */
@@ -77,15 +84,69 @@ static inline void tn__tls_refresh(void)
         tn__tls_catch_up();
 }
 
-/* The distance of a range from the thread pointer. */
+/* ---- dynamic variables ---- */
+
+#define TN__TLS_DYNAMIC (UINT64_C(1) << 62)
+
+static inline bool tn__tls_is_dynamic(uint64_t place)
+{
+    return place >> 62 == 1; /* distances are small numbers, of either sign */
+}
+
+/* The memory of a thread for dynamic variables. Descriptors read it (host_*.c). */
+struct tn__tls_own {
+    uint64_t bias;   /* what makes addresses of places */
+    uint64_t newest; /* the number of the newest object whose initial values the memory has */
+    uint64_t start, committed;
+};
+extern __thread struct tn__tls_own tn__tls_own __attribute__((tls_model("initial-exec")));
+extern uint64_t tn__tls_dynamic_newest; /* the number of the newest object of all; 0: there was none */
+
+/* What tls_dynamic.c does, in programs that contain it. `take`, `publish` and `give` are called under the threads'
+ * lock. */
+struct tn__tls_dynamic {
+    const void *descriptor; /* tn__tls_dynamic_descriptor */
+    int (*take)(size_t size, size_t alignment, struct tn__mem_range **range, uint64_t *place, struct tn_error *err);
+    int (*publish)(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err);
+    void (*give)(struct tn__mem_range *range);
+    void *(*find)(uint64_t place);
+    bool (*is_nowhere)(const void *address);
+};
+extern const struct tn__tls_dynamic *tn__tls_dynamic; /* NULL: variables beyond the reserve are refused */
+
+/* From now on, objects may have dynamic variables (tls_dynamic.c). */
+void tn__tls_offer_dynamic(void);
+
+/* The part of tn__tls_descriptor for dynamic variables (host_*.c); NULL: it does not know them. */
+extern const void *const tn__tls_dynamic_descriptor;
+
+/* The address of a variable of the calling thread. If the system has no memory for a dynamic one, it is an address that
+ * cannot be accessed, and the next call tries again. Keeps errno. */
+void *tn__tls_at(uint64_t place);
+
+/* True of what tn__tls_at answers when there is no memory. */
+static inline bool tn__tls_is_nowhere(uint64_t place, const void *address)
+{
+    return tn__tls_is_dynamic(place) && tn__tls_dynamic->is_nowhere(address);
+}
+
+/* The same address; NULL: the thread has not asked for dynamic variables. */
+static inline void *tn__tls_peek(uint64_t place)
+{
+    if (!tn__tls_is_dynamic(place))
+        return tn__thread_pointer() + place;
+    return tn__tls_own.newest ? (void *)(uintptr_t)(place + tn__tls_own.bias) : NULL;
+}
+
+/* The distance of a range of the reserve from the thread pointer. */
 uint64_t tn__tls_distance(const struct tn__mem_range *range);
 
 /* The module number in GOT slots. */
 enum { TN__TLS_MODULE = 1 };
 
-/* Called by loaded code instead of the C library's __tls_get_addr; index[1], with the machine's bias
- * added, is a distance from the thread pointer. With a larger module number, the distance counts from a place that is
- * as much farther from the thread pointer: so any place can have a number (process/itself.c). */
+/* Called by loaded code instead of the C library's __tls_get_addr; index[1], with the machine's bias added, is a place.
+ * With a larger module number, the place counts from one that is as much farther: so any place can have a number
+ * (process/itself.c). */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
 /* Has host_*.c look which registers of this processor the functions below have to keep while they catch up. Before

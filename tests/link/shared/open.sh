@@ -22,6 +22,8 @@ cd "$work" || exit 1
 $cc -O1 "$sources/run.c" "$sources/system.c" -ldl -pthread -o system || exit 1
 (cd "$OLDPWD" && tenon -Wl,--no-as-needed "$sources/run.c" -rdynamic -o "$work/dynamic") || exit 1
 
+(cd "$OLDPWD" && tenon -DRESERVE=16 -Wl,--no-as-needed "$sources/run.c" -rdynamic -o "$work/small") || exit 1
+
 libraries=()
 # library NAME COMPILER FLAGS...: of library.c
 library() {
@@ -85,6 +87,16 @@ compare() {
     done
 }
 for path in "${libraries[@]}"; do compare "${path#./}" "$path"; done
+# Without a reserve, threads get memory when the library asks for its variables; one that does not ask is refused.
+for path in "${libraries[@]}"; do
+    ./system "$path" >expected 2>&1
+    ./small "$path" >found 2>&1
+    if [ "$path" = ./libinitial.so ]; then
+        some "${path#./}, no reserve" "$(grep 'libinitial.so.*TN_TLS_RESERVE' found)"
+    else
+        none "${path#./}, no reserve" "$(diff expected found | head -n 6)"
+    fi
+done
 for path in ./libthrows*.so; do compare "${path#./}, with libstdc++" -o "$path"; done
 
 $cc -O1 -fPIC -shared "$sources/needs.c" ./libnamed.so -Wl,-rpath,. -o libneeds.so

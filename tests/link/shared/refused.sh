@@ -89,8 +89,8 @@ says "a library that is not there" ./libneeds.so ./libneeds.so "libneeded.so" "N
 $cc -shared -fPIC -Wl,-z,nodlopen plain.c -o libclosed.so
 says "what says that it cannot be opened" ./libclosed.so ./libclosed.so DF_1_NOOPEN
 echo '__thread char large[100000] = {1}; char *run(void) { return large; }' >large.c
-$cc -shared -fPIC large.c -o liblarge.so
-says "more thread-local data than there is" ./liblarge.so \
+$cc -shared -fPIC -ftls-model=initial-exec large.c -o liblarge.so
+says "more thread-local data than the reserve has" ./liblarge.so \
     ./liblarge.so "100000 bytes of thread-local storage" TN_TLS_RESERVE
 
 # ---- a program with musl ----

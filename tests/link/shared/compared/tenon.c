@@ -24,7 +24,10 @@ extern const struct tn_symbol_table TABLE;
 #define SEARCHED ".", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"
 #endif
 
-TN_TLS_RESERVE(16384);
+#ifndef RESERVE
+#define RESERVE 16384
+#endif
+TN_TLS_RESERVE(RESERVE);
 
 static struct tn_session *session;
 static struct tn_error error;
