@@ -31,9 +31,9 @@
 #   make test-aarch64  the code generator and the command on AArch64, under qemu-user; fetches 48 MB
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file
 #                 lengths, cppcheck
-#   make bench    measures the figures of doc/FIGURES.md; make bench-link, bench-jit, bench-cache, bench-tiers,
-#                 bench-passes, bench-image, bench-packages, bench-heap and bench-gc: some of them. Each draws
-#                 doc/figures.svg anew. bench-gc has other memory managers beside ours where they are installed:
+#   make bench    measures the figures of doc/FIGURES.md; make bench-link, bench-remote, bench-jit, bench-cache,
+#                 bench-tiers, bench-passes, bench-image, bench-packages, bench-heap and bench-gc: some of them. Each
+#                 draws doc/figures.svg anew. bench-gc has other memory managers beside ours where they are installed:
 #                 tools/build/setup.sh install peers
 #                 make bench-baseline: the baseline compiler beside LLVM's level 0 (doc/BASELINE.md)
 #                 make bench-dowel: a small language (examples/dowel) beside LuaJIT, SBCL, OCaml, Lua, Guile and Python
@@ -91,8 +91,8 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all release setup setup-check musl install install-musl uninstall uninstall-musl \
 	ci ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
-	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-baseline bench-dowel bench-instructions size dist clean distclean help opt-plugin
+	bench-link bench-remote bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap \
+	bench-gc bench-baseline bench-dowel bench-instructions size dist clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -175,8 +175,8 @@ demo:
 	@$(setup) install build demo
 	@$(make_in) demo
 
-bench bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
-	bench-baseline bench-dowel bench-instructions:
+bench bench-link bench-remote bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap \
+	bench-gc bench-baseline bench-dowel bench-instructions:
 	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) RELEASE=1 $@

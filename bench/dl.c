@@ -3,7 +3,8 @@
 /* What dlopen, dlsym and dlclose of a library that is open cost loaded code, in turns with those of the system's
  * dynamic linker for the same library.
  *
- *     dl OBJECT LIBRARY     of bench/dl_library.c: the object, and a shared library made of it */
+ *     dl OBJECT LIBRARY     of bench/dl_library.c: the object, and a shared library made of it
+ *     dl LIBRARY            what opening this shared library takes, and finding its function f0 */
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -76,8 +77,56 @@ static void print(const char *who, struct times *times)
     printf("%s find_ns %.1f\n", who, median(times->find, ROUNDS));
 }
 
+/* ---- opening ---- */
+
+static double open_by_us(struct tn_session *session, const char *path)
+{
+    struct tn_library *library;
+    void *address;
+    uint64_t start = now_ns();
+    check(tn_library_create(session, path, &library, &error));
+    check(tn_add_resolver(library, tn_resolve_dlsym, NULL, &error));
+    check(tn_add_file(library, path, &error));
+    check(tn_library_open(library, 0, &error));
+    check(tn_lookup(library, "f0", &address, &error));
+    uint64_t end = now_ns();
+    check(tn_library_close(library, &error));
+    return (double)(end - start);
+}
+
+static double open_by_system(const char *path)
+{
+    uint64_t start = now_ns();
+    void *handle = dlopen(path, RTLD_NOW);
+    in_system(handle, "f0");
+    uint64_t end = now_ns();
+    dlclose(handle);
+    return (double)(end - start);
+}
+
+static int measure_opening(const char *path)
+{
+    static const struct tn_format *const formats[] = {&tn_format_elf_shared_x86_64, &tn_format_elf_x86_64, NULL};
+    const struct tn_session_options options = {.size = sizeof options, .formats = formats};
+    struct tn_session *session;
+    double ours[ROUNDS], theirs[ROUNDS];
+    check(tn_session_create(&options, &session, &error));
+    for (int round = 0; round < ROUNDS; round++) {
+        ours[round] = open_by_us(session, path);
+        theirs[round] = open_by_system(path);
+    }
+    printf("tenon open_ns %.0f\n", median(ours, ROUNDS));
+    printf("system open_ns %.0f\n", median(theirs, ROUNDS));
+    tn_session_destroy(session);
+    return 0;
+}
+
+/* ---- the whole ---- */
+
 int main(int argc, char **argv)
 {
+    if (argc == 2)
+        return measure_opening(argv[1]);
     struct tn_session *session;
     struct tn_library *program;
     static struct times ours, theirs;

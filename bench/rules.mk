@@ -10,15 +10,18 @@ MUSL_INCLUDE ?= /usr/include/x86_64-linux-musl
 llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
-tls_models := tls_direct tls_asks tls_descriptor
-objects := $(tls_models:%=%.o) dl_library.o sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol \
+tls_models := tls_direct tls_asks tls_descriptor tls_dynamic tls_dynamic_descriptor
+objects := $(tls_models:%=%.o) sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol \
 	small_function.o throw_through.o
 sqlite_parts := 0 1 2 3 4 5
 
-.PHONY: peers all start link lazy jit cache tiers passes kernels maps corpus replaceable gc image packages exe size
-all: start link lazy jit cache tiers passes gc image packages exe size
+.PHONY: peers all start link remote lazy jit cache tiers passes kernels maps corpus replaceable gc image packages \
+	exe size
+all: start link remote lazy jit cache tiers passes gc image packages exe size
 start: $(addprefix $(out)/,spawn one)
-link: $(addprefix $(out)/,spawn copy link calls tls dl throw lljit dl_library.so $(objects))
+link: $(addprefix $(out)/,spawn copy link calls tls throw lljit $(objects))
+remote: $(addprefix $(out)/,tls dl dl_library.so dl_library.o many_symbols.so \
+	$(foreach name,tls_dynamic tls_dynamic_descriptor,$(name).o $(name).so))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 cache: $(addprefix $(out)/,spawn jit orc sqlite3.bc cached/product)
@@ -72,14 +75,21 @@ $(out)/small_function.o $(out)/throw_through.o $(out)/lazy_loops.o: $(out)/%.o: 
 $(out)/tls_direct.o: tls_flags := -fPIE
 $(out)/tls_asks.o: tls_flags := -fPIC
 $(out)/tls_descriptor.o: tls_flags := -fPIC $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mtls-dialect=gnu2)
+$(out)/tls_dynamic.o: tls_flags := -fPIC -DLARGE=8192
+$(out)/tls_dynamic_descriptor.o: tls_flags := -fPIC -DLARGE=8192 -mtls-dialect=gnu2
 $(tls_models:%=$(out)/%.o): bench/tls_access.c
 	$(CC) -O2 $(tls_flags) -c $< -o $@
 
 $(out)/dl_library.o: bench/dl_library.c
 	$(CC) -O1 -fPIC -c $< -o $@
 
-$(out)/dl_library.so: $(out)/dl_library.o
+$(addprefix $(out)/,dl_library.so tls_dynamic.so tls_dynamic_descriptor.so): %.so: %.o
 	$(CC) -shared $< -o $@
+
+# A library with 1,000 symbols: half of them functions that refer to the others.
+$(out)/many_symbols.so: bench/rules.mk
+	for i in $$(seq 0 499); do echo "int v$$i = $$i; int f$$i(int x) { return v$$i + x; }"; done | \
+		$(CC) -O1 -fPIC -shared -xc - -o $@
 
 $(out)/sqlite3-sections.o: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -ffunction-sections -fdata-sections -w -c $< -o $@

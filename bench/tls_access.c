@@ -4,6 +4,10 @@
 
 __thread long counter = 1;
 
+#ifdef LARGE
+__thread char filler[LARGE]; /* more than there is space for in what threads have at their start */
+#endif
+
 long next(void)
 {
     return counter++;

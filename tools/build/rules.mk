@@ -8,7 +8,8 @@ MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit ci ci-build qemu-build test test-build test-slow test-races test-qemu test-aarch64 demo bench \
-	bench-link bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap bench-gc \
+	bench-link bench-remote bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap \
+	bench-gc \
 	bench-baseline bench-dowel bench-instructions size \
 	install uninstall install-musl uninstall-musl
 
@@ -430,7 +431,7 @@ demo: all
 
 bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
-bench-link bench-heap: $(BUILD)/libtenon.a
+bench-link bench-remote bench-heap: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 bench-baseline: all $(addprefix $(BUILD)/tests/programs/bitcode/,lua.bc compress.bc sqlite.bc) \
 		$(patsubst %,$(BUILD)/bench/gc/%.bc,arrays bdd bt gcbench lru splay strings)
