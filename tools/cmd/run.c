@@ -38,7 +38,7 @@ int command_run(struct settings *settings)
     tool_program.stats.opt_level = settings->opt_level;
     if (!tool_isolate(settings) || !tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
         !tool_watch_crashes(tool_program.session) || !tool_observe(tool_program.session, settings) ||
-        !tool_provide_heap(tool_program.session, tool_program.library))
+        !tool_provide_heap(tool_program.session, tool_program.library) || !tool_offer_dl(settings))
         return STATUS_FAILURE;
     if ((settings->lazy || settings->tiers || threads || settings->cache) && !tool_program_use_jit(settings))
         return STATUS_FAILURE;

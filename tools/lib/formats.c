@@ -80,6 +80,17 @@ const struct tn_format *const *tool_formats_for(const struct settings *settings)
     return formats_of(first ? first->arch : tn__arch_host);
 }
 
+const struct tn_format *const *tool_formats_to_run(const struct settings *settings)
+{
+    static const struct tn_format *formats[TN_COUNT(tool_formats) + 1] = {&tn_format_elf_shared_x86_64};
+    const struct tn_format *const *others = tool_formats_for(settings);
+    if (!others || others[0] != &tn_format_elf_x86_64)
+        return others;
+    for (size_t i = 0; others[i]; i++)
+        formats[i + 1] = others[i];
+    return formats;
+}
+
 const struct tn_format *const *tool_formats_in(const void *bytes, size_t size)
 {
     static const char magic[] = {0x7f, 'E', 'L', 'F'};

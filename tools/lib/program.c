@@ -336,7 +336,7 @@ bool tool_program_create(const struct settings *settings, struct tn__detached *w
                                          .context = &self.undefined,
                                          .on_error = report_error,
                                          .threads = threads,
-                                         .formats = tool_formats_for(settings),
+                                         .formats = (where ? tool_formats_for : tool_formats_to_run)(settings),
                                          .decompress = tn_codegen_decompress,
                                          .flags = TN_SESSION_TIMINGS | TN_SESSION_OWN_THREADS};
     struct tn_error error;

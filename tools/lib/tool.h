@@ -16,6 +16,8 @@ extern const struct tn_format *const tool_formats[], *const tool_seen_formats[];
 struct settings;
 /* Those of them that the session of a command reads, see tool_program_create. NULL: an error was reported. */
 const struct tn_format *const *tool_formats_for(const struct settings *settings);
+/* The same with shared libraries, which can be opened in this process only. */
+const struct tn_format *const *tool_formats_to_run(const struct settings *settings);
 /* False if the objects are for another machine, where no function of this process can be called. */
 bool tool_is_for_host(const struct settings *settings);
 /* The same for the first object in these bytes, which may be those of an archive. */
@@ -329,6 +331,9 @@ bool tool_program_link(const char *entry, const char *const *roots, size_t root_
 /* Runs the initializers, calls main(argc, argv, envp) and returns its result. Finalizers and statistics are left to
  * exit(). */
 int tool_program_call(const struct settings *settings, void *entry);
+
+/* From now on, what is added may call dlopen (dl.c). The settings stay in place. False after a message. */
+bool tool_offer_dl(const struct settings *settings);
 
 /* ---- its thread-local variables (thread_data.c) ---- */
 
