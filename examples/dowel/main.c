@@ -63,8 +63,8 @@ static char *read_line(const char *prompt)
     return NULL;
 }
 
-/* Lines, until every bracket is closed. */
-static char *read_text(void)
+/* Lines, until every bracket is closed. They are kept at once: what they do may end the process. */
+static char *read_text(const char *history)
 {
     char *text = read_line("dowel> ");
     while (text && !is_complete(text)) {
@@ -77,8 +77,10 @@ static char *read_text(void)
         free(text);
         text = both;
     }
-    if (text && *text && isatty(0))
+    if (text && *text && isatty(0)) {
         add_history(text);
+        write_history(history);
+    }
     return text;
 }
 
@@ -117,13 +119,11 @@ static bool run_prompt(struct session *s)
     if (isatty(0))
         read_history(history);
     s->compiler.shows_values = true;
-    for (char *text; (text = read_text()); free(text))
+    for (char *text; (text = read_text(history)); free(text))
         if (text[0] == ':')
             command(s, text);
         else
             good &= run_text(s, "prompt", text);
-    if (isatty(0))
-        write_history(history);
     return good || isatty(0);
 }
 

@@ -7,8 +7,10 @@ Waits for what the lines print; a wait that is too long ends with what dowel has
 import os
 import pty
 import select
+import signal
 import sys
 
+PROMPT = b"dowel> "
 UP = b"\x1b[A"
 
 
@@ -21,8 +23,8 @@ def wait_for(master, text, said):
     return said[said.index(text) + len(text):]
 
 
-def session(dowel, keys):
-    """Types keys, each after the text that it waits for."""
+def session(dowel, keys, last):
+    """Types keys, each after the text that it waits for, waits for the last text, and ends dowel."""
     process, master = pty.fork()
     if not process:
         os.environ["TERM"] = "xterm"
@@ -31,19 +33,16 @@ def session(dowel, keys):
     for text, key in keys:
         said = wait_for(master, text, said)
         os.write(master, key)
-    try:
-        while os.read(master, 4096):
-            pass
-    except OSError:  # dowel has closed its side
-        pass
+    wait_for(master, last, said)
+    os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
 
 
 def main():
     dowel = sys.argv[1]
-    prompt = b"dowel> "
-    session(dowel, [(prompt, b"let seven = 7\r"), (prompt, b"seven * 6\r"), (b"42", UP + b"\r"), (b"42\r\n", b"\x04")])
-    session(dowel, [(prompt, b"let seven = 8\r"), (prompt, UP + UP + b"\r"), (b"48", b"\x04")])
+    first = [(PROMPT, b"let seven = 7\r"), (PROMPT, b"seven * 6\r"), (b"42\r\n", b""), (PROMPT, UP + b"\r")]
+    session(dowel, first, b"42\r\n")
+    session(dowel, [(PROMPT, b"let seven = 8\r"), (PROMPT, UP + UP + b"\r")], b"48\r\n")
     print("they come back")
 
 
