@@ -293,6 +293,9 @@ struct session_options {
 bool open_session(struct session *s, const struct session_options *options, struct tn_error *err);
 void close_session(struct session *s);
 
+/* There is one that programs may declare. The linker knows that for executables. */
+bool knows_c_function(const struct session *s, const char *name);
+
 /* Adds and runs what was compiled; false: something was thrown, or could not be added, and this was reported. */
 bool run_pending(struct session *s);
 bool run_text(struct session *s, const char *file, const char *text);

@@ -197,6 +197,13 @@ void close_session(struct session *s)
     end_compiler(&s->compiler);
 }
 
+bool knows_c_function(const struct session *s, const char *name)
+{
+    struct tn_known known = {.name = name};
+    struct tn_error err;
+    return s->builds || (!tn_lookup_flags(tn_jit_library(s->jit), &known, 1, &err) && known.flags);
+}
+
 /* ---- what was compiled ---- */
 
 static int add(struct session *s, const struct pending *pending, struct tn_error *err)

@@ -261,6 +261,8 @@ static void declare_function(struct compiler *c, bool is_c)
         fail_at(c, token, keep_text(c, "'%s' is defined %s", before->name, is_c ? "in dowel" : "in C"));
     if (is_reference(function->type->result) && is_c)
         fail_at(c, token, "C functions return numbers");
+    if (is_c && !knows_c_function(c->session, function->name))
+        fail_at(c, token, keep_text(c, "there is no C function '%s'", function->name));
     c->functions = function;
 }
 
