@@ -32,7 +32,7 @@ static struct {
     struct file files[MOST_FILES]; /* the first has main */
     int count;
     struct text header, cxx_header, body; /* of all.h: what all files see, and those in C++; of main */
-    int has_threads, has_ifunc, has_cxx, ends_itself;
+    int has_threads, has_ifunc, has_cxx, has_hidden, ends_itself;
     int has_initializers, has_late_initializers; /* any; in members of an archive */
     int has_late_definitions;                    /* members have some that come before weak or common ones elsewhere */
     uint64_t random;
@@ -276,6 +276,7 @@ static void hidden(int n)
 {
     struct file *definer = any_file();
     const char *kind = chance(60) ? "hidden" : "protected";
+    program.has_hidden |= *kind == 'h';
     declare("int hidden_%d(void);\nextern __attribute__((visibility(\"%s\"))) int secret_%d;\n", n, kind, n);
     declare("__attribute__((visibility(\"%s\"))) int inside_%d(void);\n", kind, n);
     put(definer, "int secret_%d = 4;\nint inside_%d(void) { return secret_%d++; }\n", n, n, n);
@@ -464,6 +465,8 @@ static void print_limits(void)
         printf("// SKIP: exe: it needs the C++ library (doc/IMAGE.md)\n");
     if (program.has_ifunc)
         printf("// SKIP: exe image replaceable: indirect functions (doc/IMAGE.md)\n");
+    if (program.has_hidden)
+        printf("// SKIP: package stale: hidden symbols are those of one image (doc/PACKAGES.md, \"Items\")\n");
     if (program.has_initializers)
         printf("// SKIP: client-stubs client-lazy: what is linked on demand is initialised then (doc/SESSION.md)\n");
     if (program.has_late_initializers)
