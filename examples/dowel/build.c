@@ -41,6 +41,12 @@ struct program {
     size_t value_count, type_count;
 };
 
+static int too_many(const char *what, struct tn_error *err)
+{
+    snprintf(err->text, sizeof err->text, "more than %d %s are too many", ROWS, what);
+    return err->code = TN_ERANGE;
+}
+
 /* ---- objects ---- */
 
 /* The function of a closure: the image has it under the same name. */
@@ -62,8 +68,10 @@ static int add_closure_types(struct program *program, struct tn_error *err)
     static const struct tn_save_word code = {.offset = 0, .kind = TN_SAVE_ADDRESS};
     for (const struct type *type = program->session->compiler.types; type; type = type->next) {
         void *address;
-        if (strncmp(type->name, "closure.", strlen("closure.")) != 0 || program->type_count == ROWS)
+        if (strncmp(type->name, "closure.", strlen("closure.")) != 0)
             continue;
+        if (program->type_count == ROWS)
+            return too_many("shapes of closures", err);
         if (tn_jit_lookup(program->session->jit, type->name, &address, err))
             return err->code;
         program->types[program->type_count++] =
@@ -80,7 +88,7 @@ static int save_object(struct program *program, const struct variable *global, v
     struct compiler *c = &program->session->compiler;
     const char *symbol = keep_text(c, "object.%s", global->symbol);
     if (program->value_count == ROWS)
-        return err->code = (snprintf(err->text, sizeof err->text, "there are too many global variables"), TN_ERANGE);
+        return too_many("global variables with objects", err);
     tn_managed_begin();
     int code = tn_handle_of(program->session->heap, object, &handle, err);
     tn_managed_end();

@@ -97,3 +97,8 @@ succeeds "an allocator without memory is built" "$CC" -shared -fPIC "$work/no_me
 printf 'let %s = "x"\nfn main() { print(%s) }\n' "$name" "$name" >"$work/long.dowel"
 answers "with it, there is no executable" "dowel: out of memory" \
     env LD_PRELOAD="$work/no_memory.so" "$dowel" build "$work/long.dowel" -o "$work/long"
+
+for i in {1..1001}; do echo "let v$i = \"x\""; done >"$work/many.dowel"
+echo 'fn main() { }' >>"$work/many.dowel"
+answers "more objects than there is room for are an error" \
+    "dowel: more than 1000 global variables with objects are too many" "$dowel" build "$work/many.dowel" -o "$work/many"
