@@ -17,11 +17,12 @@ import sys
 
 TABLES, FUNCTIONS, COMBINATIONS = 2, 5, 8
 
-# What a function of C, and one of C++, may be. `PLAIN` ones may be copied into others.
+# What a function of C, and one of C++, may be. `PLAIN` ones may be copied into others. Other packages call aliased ones
+# by their aliases, which have no bodies.
 KINDS_OF_C = "plain plain plain shared text attributes forced noinline weak state local thread large aliased table"
 KINDS_OF_CXX = "plain plain plain shared text attributes forced noinline state local thread inline counted direct"
 KINDS_OF_CXX += " virtual derived table"
-PLAIN = "plain shared text attributes forced inline direct virtual".split()
+PLAIN = "plain shared text attributes forced inline direct virtual aliased".split()
 
 TARGETS = ["x86-64", "x86-64;x86-64-v3", "x86-64;x86-64-v3,clone_all;x86-64-v2"]
 
@@ -79,14 +80,15 @@ class Set:
 
     @staticmethod
     def is_stale(function, ages):
-        reached, work = set(), list(function.refers)
+        reached, work = set(), [(function, node) for node in function.refers]
         while work:
-            node = work.pop()
+            user, node = work.pop()
             foreign = node.package != function.package
-            if node in reached or (foreign and not node.copied) or (not foreign and not node.followed):
+            by_alias = node.kind == "aliased" and user.package != node.package
+            if node in reached or by_alias or (foreign and not node.copied) or (not foreign and not node.followed):
                 continue
             reached.add(node)
-            work += node.refers
+            work += [(node, other) for other in node.refers]
             if foreign and node.changes and ages[node.package] != ages[function.package]:
                 return True
         return False
