@@ -53,7 +53,10 @@ TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
  * without on_failure must be redirected beforehand.) Then the call waits as tn_quiesce does, by the same rules. Only
  * after that are finalizers run, and unwind tables and memory released. Anything added to the tracker in the meantime
  * stays, but code published for it through instances in the meantime is withdrawn. As with tn_tracker_remove, no object
- * that stays may refer to the code. TN_EINVAL (as above), TN_EREMOVED, TN_ENOMEM (nothing was removed). */
+ * that stays may refer to the code. A lazy function of the tracker whose body is promised, as in a lazy JIT, and that
+ * was not called before, cannot be made any more: a thread that is still running the code and calls it reaches
+ * on_failure. Where that may be, redirect what leads to the code, and call tn_quiesce before this. TN_EINVAL (as
+ * above), TN_EREMOVED, TN_ENOMEM (nothing was removed). */
 TN_API int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Called once, without a lock, when a removal that does not wait has ended: by a thread of the session's own, and in
