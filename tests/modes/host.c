@@ -276,7 +276,13 @@ static void run_finalizers(void *unused)
 
 static void start(void)
 {
-    const struct tn_session_options own = {.size = sizeof own, .threads = settings.threads, .on_error = on_error};
+#ifdef __x86_64__
+    static const struct tn_format *const formats[] = {&tn_format_elf_shared_x86_64, &tn_format_elf_x86_64, NULL};
+#else
+    static const struct tn_format *const *const formats = NULL;
+#endif
+    const struct tn_session_options own = {
+        .size = sizeof own, .threads = settings.threads, .on_error = on_error, .formats = formats};
     check("tn_session_create", tn_session_create(&own, &client.session, &client.err));
     tn_session_defer_signals(client.session);
     const struct tn_jit_options options = {.size = sizeof options,

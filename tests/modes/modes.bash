@@ -19,8 +19,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 #     even, odd     bitcode and objects in turns, beginning with the former or the latter
 #     build         bitcode of all that the system's linker took
 #     first, last   of the same, bitcode of the first or the last, and objects
-# How: `run` is tenon run; `host` the client (host.c); others are what `tenon build` makes, the client's option for it
-# comes behind.
+# How: `run` is tenon run; `host` the client (host.c); `library` too, of the shared library that the system's linker
+# makes, and what the system prints that opens it is right; others are what `tenon build` makes, the client's option
+# for it comes behind.
 modes='
 eager-gcc      gcc     run
 eager-clang    clang   run
@@ -45,6 +46,7 @@ client-ir      ir      host
 client-lazy    even    host    --lazy --thread
 client-opened  gcc     host    --opened
 opened-even    even    host    --opened --thread
+opened-shared  build   library --opened --thread
 client-threads ir      host    --lazy --threads=2 --thread
 exe            build   exe
 exe-first      first   exe
@@ -126,6 +128,10 @@ check_mode() {
     case $how in
     host) native=$stem/twice ;;
     shared | image | replaceable) native=$stem/library ;;
+    library)
+        native=$stem/library inputs=("$stem/clang/program.so")
+        [ -e "${inputs[0]}" ] || return 0
+        ;;
     package | stale)
         divided "$stem" || return 0
         native=$stem/library
@@ -139,7 +145,7 @@ check_mode() {
     [[ $name != *-first ]] || rm -rf "$stem/cache"
     case $how in
     run) set -- "$BUILD/tenon" run ${options[@]+"${options[@]}"} "${inputs[@]}" ${libraries[@]+"${libraries[@]}"} ;;
-    host) set -- "$BUILD/tests/modes/host" ${options[@]+"${options[@]}"} "${inputs[@]}" ;;
+    host | library) set -- "$BUILD/tests/modes/host" ${options[@]+"${options[@]}"} "${inputs[@]}" ;;
     *)
         built "$stem" "$how" "$form" || { echo "not ok modes/$case, $name: $(tail -1 "$stem/$how.log")"; return; }
         set -- "$stem/exe"
