@@ -517,7 +517,7 @@ static void without_a_program(void **state)
 
 /* ---- many threads ---- */
 
-enum { THREADS = 8, ROUNDS = 200 };
+enum { THREADS = 64, ROUNDS = 50 };
 
 static void *open_and_close(void *of)
 {
