@@ -153,6 +153,8 @@ static void arrays_survive(void **state)
 static void full_stacks(void **state)
 {
     const uint64_t count = is_stressed(state) ? 2500 : 20000;
+    if (is_stressed(state) && HAS_TSAN) /* thousands of collections of thousands of objects: minutes */
+        skip();
     struct tn_heap *heap = make_small(state, 0, TN_HEAP_VERIFY);
     struct tn_handle *array = make(heap, &nodes_type, count), *got = copy_of(heap, NULL);
     for (int round = 0; round < 3; round++) {
