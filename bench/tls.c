@@ -3,8 +3,9 @@
 /* What a call of a loaded function that uses a thread-local variable costs, by the model that it was compiled in, in a
  * thread that has the variable's initial value.
  *
- *     tls FILE...     objects, and shared libraries (.so), which the system's dynamic linker opens: calls them in turns,
- *                     and prints ns for each, without the directory and the suffix, with `system_` before the latter */
+ *     tls FILE...     objects, and shared libraries (.so), which the system's dynamic linker opens: calls them in
+ *                     turns, and prints ns for each, without the directory and the suffix, with `system_` before the
+ *                     latter */
 
 #include <dlfcn.h>
 #include <stdio.h>
