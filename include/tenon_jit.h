@@ -257,6 +257,7 @@ struct tn_jit_stats {
     uint64_t extract_ns;                              /* copying functions out of modules */
     uint64_t parse_ns, optimize_ns, emit_ns, free_ns; /* as in struct tn_compile_stats, summed over threads */
     uint64_t raised, raised_bytes, raised_ns; /* compilations for higher tiers, their objects, the time they took */
+    uint64_t baseline_functions, baseline_left, baseline_ns; /* as in struct tn_compile_stats */
 };
 
 TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);

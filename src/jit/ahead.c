@@ -289,6 +289,7 @@ static int compile(struct compilation *c, struct tn_buffer *bytes, struct tn_inp
         return TN_ECANCELLED;
     int code = m->ahead->jit->compiler.compile(m->module, &request, bytes, NULL);
     tn__compiler_leave();
+    tn__jit_count(m->ahead->jit, &stats);
     return code;
 }
 

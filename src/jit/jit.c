@@ -310,6 +310,16 @@ void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats)
     tn__give_counters(stats, sizeof jit->counters, &jit->counters);
 }
 
+void tn__jit_count(struct tn_jit *jit, const struct tn_compile_stats *stats)
+{
+    struct tn_jit_stats *counters = &jit->counters;
+    tn__count(&counters->extract_ns, stats->extract_ns);
+    tn__count(&counters->free_ns, stats->free_ns);
+    tn__count(&counters->baseline_functions, stats->baseline_functions);
+    tn__count(&counters->baseline_left, stats->baseline_left);
+    tn__count(&counters->baseline_ns, stats->baseline_ns);
+}
+
 /* ---- what compilations report ---- */
 
 static void on_phase(void *context, const char *module, enum tn_phase phase, uint64_t begin, uint64_t end)

@@ -161,6 +161,9 @@ struct tn__jit_watch {
 };
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
+/* Adds what a compilation took to the counters, but for times that the observer has added. */
+void tn__jit_count(struct tn_jit *jit, const struct tn_compile_stats *stats);
+
 /* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls
  * back. `rests` as in struct tn__added_module. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,

@@ -157,8 +157,7 @@ static int make(const struct tn__added_module *m, size_t part, const struct dest
     tn__jit_watch(&watch, &observer);
     bool is_ready = ahead && !how->was_kept && !how->needed_count && ahead->take(m->ahead, part, &object);
     int code = is_ready ? 0 : call_compiler(m, &request, &object, err);
-    tn__count(&jit->counters.extract_ns, stats.extract_ns);
-    tn__count(&jit->counters.free_ns, stats.free_ns);
+    tn__jit_count(jit, &stats);
     if (!code && part > 0 && (stats.functions || is_ready) && !how->is_higher) /* now, not long ago */
         tn__count(&jit->counters.taken, 1);
     if (code)

@@ -26,6 +26,14 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+static void print_baseline_times(FILE *out, uint64_t functions, uint64_t left, uint64_t ns)
+{
+    if (functions + left)
+        print_time(out, "  baseline", ns, "%" PRIu64 " function%s; %" PRIu64 " left to LLVM", functions,
+                   plural(functions), left);
+    tool_print_reasons(out);
+}
+
 void tool_print_compile_times(FILE *out, const struct run_stats *stats)
 {
     const struct tn_compile_stats *c = &stats->compile;
@@ -34,10 +42,7 @@ void tool_print_compile_times(FILE *out, const struct run_stats *stats)
                plural(c->instructions));
     print_time(out, "optimise", c->optimize_ns, "-O%d", stats->opt_level);
     print_time(out, "emit", c->emit_ns, "machine code");
-    if (c->baseline_functions + c->baseline_left)
-        print_time(out, "  baseline", c->baseline_ns, "%" PRIu64 " function%s; %" PRIu64 " left to LLVM",
-                   c->baseline_functions, plural(c->baseline_functions), c->baseline_left);
-    tool_print_reasons(out);
+    print_baseline_times(out, c->baseline_functions, c->baseline_left, c->baseline_ns);
 }
 
 static void print_jit_times(FILE *out, const struct tn_jit *jit, int level)
@@ -51,6 +56,7 @@ static void print_jit_times(FILE *out, const struct tn_jit *jit, int level)
     print_time(out, "parse", s.parse_ns, "of what was extracted");
     print_time(out, "optimise", s.optimize_ns, "-O%d", level);
     print_time(out, "emit", s.emit_ns, "machine code");
+    print_baseline_times(out, s.baseline_functions, s.baseline_left, s.baseline_ns);
 }
 
 static void print_link_times(FILE *out, const struct run_stats *stats, const struct tn_stats *link)

@@ -33,7 +33,9 @@ struct compilation {
     struct tn__unit *unit;
     const struct tn__counters *counters; /* NULL: calls are not counted */
     struct tn__gc gc;
-    struct tn__arena sizes; /* of functions, for an observer */
+    struct tn__arena sizes; /* of functions, and their names, for an observer */
+    struct tn_compiled *compiled;
+    size_t compiled_count;
 };
 
 /* ---- options ---- */
@@ -100,17 +102,36 @@ static const char *signature_of(LLVMValueRef function)
     return attribute ? LLVMGetStringAttributeValue(attribute, &length) : NULL; /* with a NUL behind it */
 }
 
-/* Names every function that was compiled, of those that optimisation has left. */
+/* Notes every function that optimisation has left, before those that the baseline compiler compiles become
+ * declarations. False: no memory. */
+static bool note_functions(struct compilation *c)
+{
+    size_t most = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
+        most += tn__is_defined(f) && *tn__module_name(f);
+    c->compiled = most ? tn__arena_array(&c->sizes, most, sizeof *c->compiled) : NULL;
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->compiled; f = LLVMGetNextFunction(f)) {
+        const char *name = tn__module_name(f);
+        if (!tn__is_defined(f) || !*name)
+            continue;
+        c->compiled[c->compiled_count] = (struct tn_compiled){
+            .size = sizeof *c->compiled,
+            .name = tn__arena_text(&c->sizes, name, strlen(name)),
+            .signature = signature_of(f),
+            .opt_level = c->options.opt_level,
+        };
+        if (!c->compiled[c->compiled_count++].name)
+            return false;
+    }
+    return !most || c->compiled;
+}
+
 static void report_functions(struct compilation *c)
 {
-    struct tn_compiled compiled = {.size = sizeof compiled,
-                                   .opt_level = c->options.opt_level,
-                                   .ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns};
-    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
-        if (tn__is_defined(f) && *(compiled.name = tn__module_name(f))) {
-            compiled.signature = signature_of(f);
-            c->observer.compiled(c->observer.context, &compiled);
-        }
+    for (struct tn_compiled *f = c->compiled; f < c->compiled + c->compiled_count; f++) {
+        f->ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns;
+        c->observer.compiled(c->observer.context, f);
+    }
 }
 
 /* ---- emitting ---- */
@@ -303,6 +324,8 @@ static int run_phases(struct compilation *c)
         tn__llvm_ask_for_thread_data(c->unit->module);
     show_text(c, TN_STAGE_OPTIMIZED);
     show_assembly(c);
+    if (!note_functions(c))
+        return tn__fail(c->err, TN_ENOMEM, "%s: no memory for the names of functions", c->name);
     begin = tn__os_now_ns();
     code = emit(c);
     if (c->unit->diagnostics.errors) /* some, as in inline assembly, do not stop LLVM from finishing the object */
