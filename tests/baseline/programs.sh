@@ -14,9 +14,9 @@ mkdir -p "$out"
 check() {
     local name=$1 least=$2 how=$3 counts=()
     shift 4
-    record "$out/$name.llvm" "$BUILD/tenon" run -O0 "$bitcode/$name.bc" -- "$@" <"${input:-/dev/null}"
+    record "$out/$name.llvm" "$BUILD/tenon" run -O0 --no-baseline "$bitcode/$name.bc" -- "$@" <"${input:-/dev/null}"
     # shellcheck disable=SC2086
-    record "$out/$name" "$BUILD/tenon" run -O0 --baseline $how "$bitcode/$name.bc" -- "$@" <"${input:-/dev/null}"
+    record "$out/$name" "$BUILD/tenon" run -O0 $how "$bitcode/$name.bc" -- "$@" <"${input:-/dev/null}"
     same "baseline/$name $how" "$out/$name.llvm" "$out/$name"
     [ -z "$how" ] || return 0
     read -ra counts < <("$BUILD/tenon" compile -O0 --baseline --stats "$bitcode/$name.bc" -o "$out/$name.o" 2>&1 |

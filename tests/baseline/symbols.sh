@@ -21,7 +21,7 @@ none "two groups" "$(readelf -g "$out/main.o" | grep -c 'COMDAT group section' |
 some "a section" "$(readelf -SW "$out/main.o" | grep ' own_code .* AX ')"
 answers "in one object" "$expected" "$BUILD/tenon" run "$out/main.o"
 answers "in two objects" "$expected" "$BUILD/tenon" run "$out/other.o" "$out/main.o"
-answers "lazily" "$expected" "$BUILD/tenon" run -O0 --baseline --lazy "$out/other.ll" "$out/main.ll"
+answers "lazily" "$expected" "$BUILD/tenon" run -O0 --lazy "$out/other.ll" "$out/main.ll"
 for linker in bfd lld; do
     succeeds "linked by $linker" "${CC:-gcc}" -B"$LLVM_BIN" -fuse-ld=$linker -no-pie "$out/main.o" "$out/other.o" \
         -o "$out/linked"

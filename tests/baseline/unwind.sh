@@ -15,7 +15,7 @@ said=$("$BUILD/tenon" compile -O0 --baseline --stats "$out/unwind.bc" -o "$out/u
 some "functions of both compilers" "$(grep ' 4 functions; 1 left to LLVM' <<<"$said")"
 answers "linked by the system's linker" 10 sh -c "${CC:-gcc} '$out/unwind.o' -o '$out/unwind' && '$out/unwind'"
 answers "linked by Tenon" 10 "$BUILD/tenon" run "$out/unwind.o"
-answers "lazily" 10 "$BUILD/tenon" run -O0 --baseline --lazy "$out/unwind.bc"
+answers "lazily" 10 "$BUILD/tenon" run -O0 --lazy "$out/unwind.bc"
 
 # The registers of the function that catches an exception, which another compiler has optimised.
 "$LLVM_BIN/clang++" -O0 -emit-llvm -c $here/source/registers.cpp -o "$out/registers.bc" &&

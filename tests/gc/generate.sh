@@ -58,10 +58,11 @@ build() {
 differs() {
     local modules=("$1.bc" "$1.other.bc") polls=none level=("-O$2") module
     case $2 in
+    0) level+=(--no-baseline) ;;
     1 | 3) modules=("$1.other.bc" "$1.bc") polls=loops ;;
     baseline) # which leaves functions with debug information to LLVM
         for module in "${modules[@]}"; do "$LLVM_BIN/opt" --strip-debug -passes=verify "$module" -o "$module.bare"; done
-        modules=("${modules[@]/%/.bare}") polls=loops level=(-O0 --baseline)
+        modules=("${modules[@]/%/.bare}") polls=loops level=(-O0)
         ;;
     esac
     TENON_GC_STRESS=${STRESS-1} TENON_GC_VERIFY=1 timeout $limit $run "${level[@]}" \

@@ -42,17 +42,17 @@ check() {
     timeout "$limit" $emulate "$out/$name.plain" "$@" >"$out/want" 2>/dev/null ||
         { echo "not ok gc/programs $name: the plain program fails with status $?"; return; }
     for level in $levels; do
-        same "$name -O$level" $run -O$level "$out/$name.bc" -- "$@"
-        same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O$level \
+        same "$name -O$level" $run -O$level --no-baseline "$out/$name.bc" -- "$@"
+        same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O$level --no-baseline \
             "$out/$name.bc" -- "$@"
     done
     same "$name, concurrent" env TENON_GC=concurrent TENON_GC_VERIFY=1 $run -O3 "$out/$name.bc" -- "$@"
     [ -z "$MACHINE" ] || return
     same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O1 --lazy "$out/$name.bc" \
         -- "$@"
-    same "$name, baseline, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O0 --baseline "$out/$name.bc" \
+    same "$name, baseline, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O0 "$out/$name.bc" \
         -- "$@"
-    same "$name, baseline, lazy, concurrent" env TENON_GC=concurrent TENON_GC_VERIFY=1 $run -O0 --baseline --lazy \
+    same "$name, baseline, lazy, concurrent" env TENON_GC=concurrent TENON_GC_VERIFY=1 $run -O0 --lazy \
         "$out/$name.bc" -- "$@"
     for how in "-O2" "-O0 --baseline"; do
         "$BUILD/tenon" compile $how "$out/$name.bc" -o "$out/$name.o" &&

@@ -27,13 +27,13 @@ eager-gcc      gcc     run
 eager-clang    clang   run
 eager-ir       ir      run     -O2
 eager-even     even    run     -O0
-baseline       ir      run     -O0 --baseline
+baseline       ir      run     -O0
 lazy           ir      run     --lazy -O1
 lazy-even      even    run     --lazy -O0
 lazy-odd       odd     run     --lazy -O2
 tiers          ir      run     --tiers
 threads-1      ir      run     --threads 1 -O1
-threads-4      ir      run     --threads 4 -O0
+threads-4      ir      run     --threads 4 -O0 --no-baseline
 threads-even   even    run     --threads 4 -O1
 ahead          ir      run     --lazy --ahead calls -O0
 cache-first    ir      run     --cache @cache -O1

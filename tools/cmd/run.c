@@ -14,12 +14,10 @@ static bool check_combinations(const struct settings *settings)
     const struct {
         bool is_wrong;
         const char *text;
-    } rules[] = {
-        {settings->baseline && settings->opt_level && !settings->tiers, "'--baseline' needs '-O0' or '--tiers'"},
-        {settings->profile && !settings->tiers, "'--profile' needs '--tiers'"},
-        {settings->orders && !settings->ahead, "'--orders' needs '--ahead' with another value than none"},
-        {settings->ahead >= AHEAD_ORDER && !settings->orders && !settings->cache,
-         "'--ahead': an order of calls needs --orders or --cache"}};
+    } rules[] = {{settings->profile && !settings->tiers, "'--profile' needs '--tiers'"},
+                 {settings->orders && !settings->ahead, "'--orders' needs '--ahead' with another value than none"},
+                 {settings->ahead >= AHEAD_ORDER && !settings->orders && !settings->cache,
+                  "'--ahead': an order of calls needs --orders or --cache"}};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (rules[i].is_wrong)
             return tool_fail(STATUS_USAGE, "option %s", rules[i].text), false;
@@ -34,6 +32,7 @@ int command_run(struct settings *settings)
         !check_combinations(settings))
         return STATUS_USAGE;
     threads = settings->ahead && !threads ? 1 : threads;
+    settings->baseline = !settings->no_baseline;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;
     if (!tool_isolate(settings) || !tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
