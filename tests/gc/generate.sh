@@ -58,7 +58,7 @@ build() {
 differs() {
     local modules=("$1.bc" "$1.other.bc") polls=none level=("-O$2") module
     case $2 in
-    0) level+=(--no-baseline) ;;
+    0) level+=($by_llvm) ;;
     1 | 3) modules=("$1.other.bc" "$1.bc") polls=loops ;;
     baseline) # which leaves functions with debug information to LLVM
         for module in "${modules[@]}"; do "$LLVM_BIN/opt" --strip-debug -passes=verify "$module" -o "$module.bare"; done
@@ -102,7 +102,7 @@ for ((seed = first; seed < first + count; seed += together)); do
     wrong=$(try $seed $portion)
     [ -n "$wrong" ] || continue
     failed=$((failed + 1))
-    each=$(try_each $seed $portion)
-    echo "${each:-not ok gc/generate: seeds $seed to $((seed + portion - 1)) together: $wrong}"
+    alone=$(try_each $seed $portion)
+    echo "${alone:-not ok gc/generate: seeds $seed to $((seed + portion - 1)) together: $wrong}"
 done
 [ "$failed" != 0 ] || echo "ok gc/generate: programs $first to $((first + count - 1))"

@@ -42,8 +42,8 @@ check() {
     timeout "$limit" $emulate "$out/$name.plain" "$@" >"$out/want" 2>/dev/null ||
         { echo "not ok gc/programs $name: the plain program fails with status $?"; return; }
     for level in $levels; do
-        same "$name -O$level" $run -O$level --no-baseline "$out/$name.bc" -- "$@"
-        same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O$level --no-baseline \
+        same "$name -O$level" $run -O$level $by_llvm "$out/$name.bc" -- "$@"
+        same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 $run -O$level $by_llvm \
             "$out/$name.bc" -- "$@"
     done
     same "$name, concurrent" env TENON_GC=concurrent TENON_GC_VERIFY=1 $run -O3 "$out/$name.bc" -- "$@"
