@@ -160,6 +160,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/link/,format/coff/copies.c passes/gather.c passes/held.c model/lock.c passes/remove.c \
 		model/archive.c model/archive_find.c model/archive_names.c model/identify.c format/elf/header.c \
 		format/elf/kinds.c format/elf/overlap.c format/elf/versions.c) \
+	src/link/passes/dynamic.c $(addprefix src/baseline/,compiler.c file/data.c file/read.c) \
 	$(addprefix src/link/unwind/,unwind.c unwind_objects.c unwind_sets.c) src/image/format/writer.c \
 	$(filter-out src/image/save/copy.c src/image/save/map.c,$(wildcard src/image/save/*.c)) \
 	$(addprefix src/image/heap/,adjust.c check.c heaps.c layouts.c open.c patches.c restore.c same.c types.c unique.c \

@@ -106,7 +106,7 @@ static int load(void *context, const char *path, struct tn_library *from, struct
         return code;
     char *file = find_file(path);
     if (!file)
-        return tn__fail(err, TN_EIO, "%s: %s", path, strerror(errno));
+        return tn__fail(err, TN_EIO, "%s: cannot open shared object file: %s", path, strerror(errno));
     code = load_file(context, file, *library, err);
     free(file);
     return code;
