@@ -75,13 +75,20 @@ static void fill_slots(const struct tn__object *object)
     }
 }
 
+/* An absolute symbol may have such an address, too. */
+static bool is_dynamic_offset(const struct tn__site *site, uint64_t S)
+{
+    uint8_t flags = site->row->flags;
+    return flags & TN__R_TLS && !(flags & TN__R_PROGRAM) && tn__tls_is_dynamic(S);
+}
+
 /* An offset in thread-local data is that from the first place of dynamic variables. */
 static int apply(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P)
 {
     const struct tn__steps *steps = site->object->data->format->steps;
     uint64_t offset = value - TN__TLS_DYNAMIC;
     uint8_t *at = site->section->write + site->reloc->offset;
-    if (!tn__tls_is_dynamic(S) || !tn__value_fits(offset, site->row))
+    if (!is_dynamic_offset(site, S) || !tn__value_fits(offset, site->row))
         return tn__fail_range(site, value, S, P);
     if (steps)
         steps->put(site, at, offset);

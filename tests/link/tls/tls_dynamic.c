@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "link/tls/tls.h"
 #include "maps.h"
 
 static const char *const ways[] = {WAYS};
@@ -206,6 +207,30 @@ static void a_later_distance_is_refused(void **state)
     close_tls(&f);
 }
 
+/* An absolute symbol whose value is as large as the place of a variable is none. */
+static void large_values_are_no_variables(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    static const uint8_t zeros[8];
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    struct fixture f = open_tls(usual_way());
+    struct tn_error err;
+    unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, zeros, sizeof zeros);
+    unsigned large = elf_symbol(&elf, "large", STB_GLOBAL, STT_NOTYPE, SHN_ABS, TN__TLS_DYNAMIC + 16, 0);
+    elf_reloc(&elf, data, 0, large, R_X86_64_32S, 0);
+    struct bytes object = elf_finish(&elf);
+    add_bytes(&f, "large.o", object.at, object.size);
+    assert_error(tn_link(f.library, &err), TN_ERANGE, &err, "large.o", "R_X86_64_32S", "large");
+    use_twice(&f);
+    close_tls(&f);
+    free(object.at);
+#else
+    skip();
+#endif
+}
+
 /* ---- memory ---- */
 
 static void a_thread_gives_its_memory_back(void **state)
@@ -361,9 +386,8 @@ static void each_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_gives_its_memory_back),
-        cmocka_unit_test(without_memory_an_access_fails),
-        cmocka_unit_test(a_forked_child_has_its_own),
+        cmocka_unit_test(large_values_are_no_variables),  cmocka_unit_test(a_thread_gives_its_memory_back),
+        cmocka_unit_test(without_memory_an_access_fails), cmocka_unit_test(a_forked_child_has_its_own),
         cmocka_unit_test(each_allocation_fails),
     };
     int failed = cmocka_run_group_tests_name("link/tls_dynamic", tests, NULL, NULL);
