@@ -62,16 +62,16 @@ static int scan(const struct tn__site *site, uint8_t flags)
     return asks_for_place(site, flags) ? 0 : need_fixed_place(site, flags);
 }
 
-/* The place of _TLS_MODULE_BASE_ is 0. */
+/* The place of _TLS_MODULE_BASE_ is 0. What is asked for then is the object's first place. */
 static void fill_slots(const struct tn__object *object)
 {
     const struct tn__plan *plan = object->plan;
     const uint32_t *bases = plan->slots[TN__SLOT_TLS_BASE], *descriptors = plan->slots[TN__SLOT_TLS_DESC];
     for (uint32_t i = 0; tn__tls_is_dynamic(plan->tls_offset) && i < object->data->symbol_count; i++) {
         if (bases && bases[i])
-            tn__put64(plan->got_write + (size_t)(bases[i] - 1) * 8, TN__TLS_MODULE + TN__TLS_DYNAMIC);
+            tn__put64(plan->got_write + (size_t)(bases[i] - 1) * 8, TN__TLS_MODULE + plan->tls_offset);
         if (descriptors && descriptors[i] && !plan->addresses[i])
-            tn__put64(plan->got_write + (size_t)descriptors[i] * 8, TN__TLS_DYNAMIC);
+            tn__put64(plan->got_write + (size_t)descriptors[i] * 8, plan->tls_offset);
     }
 }
 
@@ -82,11 +82,13 @@ static bool is_dynamic_offset(const struct tn__site *site, uint64_t S)
     return flags & TN__R_TLS && !(flags & TN__R_PROGRAM) && tn__tls_is_dynamic(S);
 }
 
-/* An offset in thread-local data is that from the first place of dynamic variables. */
+/* An offset in thread-local data is that from the object's first place. Debug information may be of another object's
+ * variable, and has no place to add it to. */
 static int apply(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P)
 {
     const struct tn__steps *steps = site->object->data->format->steps;
-    uint64_t offset = value - TN__TLS_DYNAMIC;
+    uint64_t own = site->object->plan->tls_offset;
+    uint64_t offset = value - (tn__tls_is_dynamic(own) ? own : TN__TLS_DYNAMIC);
     uint8_t *at = site->section->write + site->reloc->offset;
     if (!is_dynamic_offset(site, S) || !tn__value_fits(offset, site->row))
         return tn__fail_range(site, value, S, P);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What loaded x86-64 code calls with conventions of its own. These functions preserve every register but the one of
- * their result, so the rare case, in which initial values lack or memory
- * for dynamic variables, saves all that C may change. */
+ * their result, so the rare case, in which initial values lack, or memory for dynamic variables, saves all that C may
+ * change. */
 
 #include "link/arch/x86_64/xsave.h"
 #include "link/tls/tls.h"

@@ -103,13 +103,14 @@ extern __thread struct tn__tls_own tn__tls_own __attribute__((tls_model("initial
 extern uint64_t tn__tls_dynamic_newest; /* the number of the newest object of all; 0: there was none */
 
 /* What tls_dynamic.c does, in programs that contain it. `take`, `publish` and `give` are called under the threads'
- * lock. */
+ * lock, which `find` and `peek` take. */
 struct tn__tls_dynamic {
     const void *descriptor; /* tn__tls_dynamic_descriptor */
     int (*take)(size_t size, size_t alignment, struct tn__mem_range **range, uint64_t *place, struct tn_error *err);
     int (*publish)(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err);
     void (*give)(struct tn__mem_range *range);
     void *(*find)(uint64_t place);
+    void *(*peek)(uint64_t place);
     bool (*is_nowhere)(const void *address);
 };
 extern const struct tn__tls_dynamic *tn__tls_dynamic; /* NULL: variables beyond the reserve are refused */
@@ -130,12 +131,10 @@ static inline bool tn__tls_is_nowhere(uint64_t place, const void *address)
     return tn__tls_is_dynamic(place) && tn__tls_dynamic->is_nowhere(address);
 }
 
-/* The same address; NULL: the thread has not asked for dynamic variables. */
+/* The same address; NULL: the thread has no memory for that dynamic variable so far. */
 static inline void *tn__tls_peek(uint64_t place)
 {
-    if (!tn__tls_is_dynamic(place))
-        return tn__thread_pointer() + place;
-    return tn__tls_own.newest ? (void *)(uintptr_t)(place + tn__tls_own.bias) : NULL;
+    return tn__tls_is_dynamic(place) ? tn__tls_dynamic->peek(place) : tn__thread_pointer() + place;
 }
 
 /* The distance of a range of the reserve from the thread pointer. */

@@ -7,7 +7,7 @@
  *
  * A link can fail, a thread that asks cannot. If the system has no memory then, the answer is an address in space that
  * is reserved and inaccessible: what needs the variable gets SIGSEGV there, and may handle it, as the fault of a stack
- * that is full; what only takes its address goes on.
+ * that is full; what only takes its address goes on. Variables that the thread has already stay where they are.
  *
  * A thread gives its memory back when it ends, but for what destructors of thread-specific data use in the last of
  * their rounds. In the child of a fork, the memory of other threads stays, as that of their stacks does. */
@@ -84,6 +84,15 @@ static void fill(const struct block *block, uint64_t zeros)
         memset(at + block->size, 0, tn__min64(size, zeros - offset) - block->size);
 }
 
+/* True if the thread has the variable, whatever newer ones lack. */
+static bool has(uint64_t place)
+{
+    for (const struct block *block = dynamic.blocks; block; block = block->next)
+        if (place - block->range->address < block->range->size)
+            return block->number <= tn__tls_own.newest;
+    return false;
+}
+
 /* False: the system has no memory. */
 static bool catch_up(void)
 {
@@ -101,7 +110,7 @@ static __attribute__((noinline)) void *find_new(uint64_t place)
     TN__KEEP_ERRNO;
     tn__thread_at_end(TN__END_VARIABLES, at_end); /* if the system cannot tell, the memory stays */
     tn__threads_lock();
-    uint64_t base = catch_up() ? tn__tls_own.start : dynamic.nowhere;
+    uint64_t base = catch_up() || has(place) ? tn__tls_own.start : dynamic.nowhere;
     tn__threads_unlock();
     return (void *)(uintptr_t)(base + (place - TN__TLS_DYNAMIC));
 }
@@ -112,6 +121,14 @@ static void *find(uint64_t place)
     if (__builtin_expect(is_new, 0))
         return find_new(place);
     return (void *)(uintptr_t)(place + tn__tls_own.bias);
+}
+
+static void *peek(uint64_t place)
+{
+    tn__threads_lock();
+    uint64_t address = has(place) ? place + tn__tls_own.bias : 0;
+    tn__threads_unlock();
+    return (void *)(uintptr_t)address;
 }
 
 static bool is_nowhere(const void *address)
@@ -200,7 +217,7 @@ static void give(struct tn__mem_range *range)
 
 void tn__tls_offer_dynamic(void)
 {
-    static struct tn__tls_dynamic functions = {NULL, take, publish, give, find, is_nowhere};
+    static struct tn__tls_dynamic functions = {NULL, take, publish, give, find, peek, is_nowhere};
     tn__threads_lock();
     if (!tn__tls_dynamic) {
         functions.descriptor = tn__tls_dynamic_descriptor;

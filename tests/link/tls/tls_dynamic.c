@@ -292,6 +292,48 @@ static void without_memory_an_access_fails(void **state)
     close_tls(&f);
 }
 
+static struct bytes tls_object(const char *name, uint64_t size, uint64_t alignment)
+{
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    unsigned section = elf_section(&elf, ".tbss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, NULL, size);
+    elf.sections[section].header.sh_addralign = alignment;
+    elf_symbol(&elf, name, STB_GLOBAL, STT_TLS, section, 0, size);
+    return elf_finish(&elf);
+}
+
+/* A thread that has used some variables, and cannot get memory for those that came later. */
+static void use_without_more_memory(void **state)
+{
+    const struct fixture *f = *state;
+    lookup(f, "use_all");
+    assert_int_equal(tn__os_set_faults("F*"), 0);
+    long third = use_all(f), fourth = use_all(f);
+    tn__os_set_faults(NULL);
+    assert_int_equal(third, SECOND + (SECOND - FIRST));
+    assert_int_equal(fourth, SECOND + 2 * (SECOND - FIRST));
+    assert_int_equal(use_all(f), SECOND + 3 * (SECOND - FIRST));
+}
+
+static void older_variables_stay(void **state)
+{
+    const char *way = *(const char **)*state;
+    if (!asks(way) || uses_descriptors(way))
+        return;
+    struct fixture f = open_tls(way), newer = open_dynamic();
+    use_twice(&f);
+    struct bytes object = tls_object("x", 1 << 20, 64);
+    add_bytes(&newer, "x.o", object.at, object.size);
+    uint64_t place = (uintptr_t)lookup(&newer, "x");
+    assert_null(tn__tls_peek(place));
+    assert_int_equal(in_child(use_without_more_memory, &f), 0);
+    assert_int_equal(use_all(&f), SECOND + (SECOND - FIRST));
+    assert_ptr_equal(tn__tls_peek(place), tn__tls_at(place));
+    close_tls(&newer);
+    close_tls(&f);
+    free(object.at);
+}
+
 static void use_in_child(void **state)
 {
     const struct fixture *f = *state;
@@ -339,16 +381,6 @@ static void each_allocation_fails(void **state)
 
 /* ---- sizes ---- */
 
-static struct bytes tls_object(const char *name, uint64_t size, uint64_t alignment)
-{
-    static struct elf elf;
-    memset(&elf, 0, sizeof elf);
-    unsigned section = elf_section(&elf, ".tbss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, NULL, size);
-    elf.sections[section].header.sh_addralign = alignment;
-    elf_symbol(&elf, name, STB_GLOBAL, STT_TLS, section, 0, size);
-    return elf_finish(&elf);
-}
-
 struct size_row {
     const char *name;
     uint64_t size, alignment;
@@ -392,6 +424,7 @@ int main(void)
     };
     int failed = cmocka_run_group_tests_name("link/tls_dynamic", tests, NULL, NULL);
     failed += run_rows("each way", ways, COUNT(ways), sizeof *ways, each_way);
+    failed += run_rows("older", ways, COUNT(ways), sizeof *ways, older_variables_stay);
     failed += run_rows("later", ways, COUNT(ways), sizeof *ways, a_later_distance_is_refused);
     return failed + RUN_ROWS("sizes", sizes, each_size);
 }
