@@ -22,7 +22,8 @@ static int fail_damaged(struct tn_error *err)
 
 static bool is_sound_symbol(const struct tn_module_symbol *s)
 {
-    return s->name && *s->name && (s->flags & ~(TN__SYMBOL_DISCARDABLE | TN__SYMBOL_CALLABLE)) <= TN__SYMBOL_ALL &&
+    const uint32_t without_body = TN__SYMBOL_DISCARDABLE | TN__SYMBOL_CALLABLE;
+    return s->name && *s->name && (s->flags & ~(s->body ? 0 : without_body)) <= TN__SYMBOL_ALL &&
            (!s->of || (*s->of && !s->body)) && (!s->body || *s->body);
 }
 

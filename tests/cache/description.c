@@ -163,12 +163,14 @@ static void changed(void **state)
         {ROW1 + 2, 1, TN_EFORMAT},    /* an alias with a body */
         {ROW1 + 4, 79, 0},            /* all flags, and the highest level */
         {ROW1 + 4, 80, TN_EFORMAT},   /* a level that there is not */
-        {ROW1 + 4, 128, 0},           /* may be left out */
-        {ROW1 + 4, 256, 0},           /* a function without a body */
-        {ROW1 + 4, 512, TN_EFORMAT},  /* an unknown flag */
-        {ROW1 + 5, 77, 0},            /* any registers */
-        {ROW2 + 2, 5, TN_EFORMAT},    /* an alias of an empty name */
-        {ROW3 + 3, 0, 0},             /* no function */
+        {ROW0 + 4, 128, 0},           /* may be left out */
+        {ROW0 + 4, 256, 0},           /* a function without a body */
+        {ROW0 + 4, 512, TN_EFORMAT},  /* an unknown flag */
+        {ROW1 + 4, 128, TN_EFORMAT},  /* what has a body is neither: these would be levels */
+        {ROW1 + 4, 256, TN_EFORMAT},
+        {ROW1 + 5, 77, 0},         /* any registers */
+        {ROW2 + 2, 5, TN_EFORMAT}, /* an alias of an empty name */
+        {ROW3 + 3, 0, 0},          /* no function */
     };
     for (size_t i = 0; i < TN_COUNT(rows); i++) {
         struct tn_buffer bytes = write_example();
