@@ -103,6 +103,15 @@ static void discard(struct tn_library *library)
         tn_library_destroy(library, NULL);
 }
 
+/* What was loaded meanwhile, and needs this path, searches the library that was made for it. */
+static void search_instead(const struct tn_library *made, struct tn_library *chosen) TN__LOCKED
+{
+    for (struct tn_library *library = made->session->libraries; library; library = library->next)
+        for (size_t i = 0; i < library->search_count; i++)
+            if (library->search[i].library == made && library != chosen)
+                library->search[i].library = chosen;
+}
+
 /* The path leads to what the client has made of it. */
 static struct tn_library *settle(struct tn_library *made, struct tn_library *chosen, const char *path,
                                  struct tn_error *err)
@@ -118,6 +127,7 @@ static struct tn_library *settle(struct tn_library *made, struct tn_library *cho
     if (!code && entry) {
         entry->is_empty = false;
         entry->library = chosen;
+        search_instead(made, chosen);
     }
     tn__session_unlock(session);
     if (code || chosen != made)

@@ -274,9 +274,18 @@ struct caller {
     const char *(*error)(void);
 };
 
-/* Paths are letters; "A" is another path to "a", "p" needs "q" and "q" needs "p", "e" cannot be loaded, "n" cannot be
- * linked, "s" needs "a", but then cannot be loaded either, what loads "r" tries to remove it, and "t" has much
- * thread-local data. */
+static const char *needed_by(char path)
+{
+    static const char *const needed[] = {"pq", "qp", "sa", "uv", "vU"};
+    for (size_t i = 0; i < COUNT(needed); i++)
+        if (needed[i][0] == path)
+            return needed[i] + 1;
+    return NULL;
+}
+
+/* Paths are letters; "A" is another path to "a", and "U" to "u"; "p" needs "q" and "q" needs "p", "u" needs "v" and "v"
+ * needs "U"; "e" cannot be loaded, "n" cannot be linked, "s" needs "a", but then cannot be loaded either, what loads "r"
+ * tries to remove it, and "t" has much thread-local data. */
 static int load(void *context, const char *path, struct tn_library *from, struct tn_library **library,
                 struct tn_error *e)
 {
@@ -284,8 +293,8 @@ static int load(void *context, const char *path, struct tn_library *from, struct
     (void)context, (void)from;
     if (*path == 'e')
         return e->code = TN_EIO, strcpy(e->text, "no such file"), TN_EIO;
-    if (*path == 'A')
-        return tn_dl_library(*library, "a", library, e);
+    if (strchr("AU", *path))
+        return tn_dl_library(*library, *path == 'A' ? "a" : "u", library, e);
     if (*path == 'r') {
         assert_error(tn_library_remove(*library, e), TN_EINVAL, e, "r is being loaded");
         assert_error(tn_library_remove_start(*library, unused_done, NULL, e), TN_EINVAL, e, "r is being loaded");
@@ -293,19 +302,14 @@ static int load(void *context, const char *path, struct tn_library *from, struct
     }
     if (*path == 't')
         return tn_add_file(*library, data_file("dl_variables.o"), e);
-    int code = strchr("pqs", *path) ? tn_dl_library(*library,
-                                                    *path == 'p'   ? "q"
-                                                    : *path == 'q' ? "p"
-                                                                   : "a",
-                                                    &needed, e)
-                                    : 0;
+    int code = needed_by(*path) ? tn_dl_library(*library, needed_by(*path), &needed, e) : 0;
     if (!code && *path == 's')
         return e->code = TN_EIO, strcpy(e->text, "half of it"), TN_EIO;
     if (!code && needed)
         code = tn_library_search(*library, &(struct tn_search){needed, 0}, 1, e);
     if (code)
         return code;
-    add_function(*library, path, *path, *path == 'n' ? "missing" : NULL, NULL);
+    add_function(*library, path, *path, *path == 'n' ? "missing" : *path == 'v' ? "u" : NULL, NULL);
     return 0;
 }
 
@@ -348,6 +352,21 @@ static void opened_by_loaded_code(void **state)
     assert_said(&c, "no handle");
     assert_null(c.open("a", RTLD_NOW | RTLD_NOLOAD));
     assert_said(&c, "not open");
+    close_fixture(&c.f);
+}
+
+/* While "u" is loaded by another path, what it needs asks for that path. */
+static void a_circle_through_another_path(void **state)
+{
+    (void)state;
+    struct caller c = new_caller();
+    void *u = c.open("U", RTLD_NOW);
+    assert_non_null(u);
+    assert_int_equal(((int (*)(void))c.find(u, "v"))(), 'v' + 'u');
+    assert_ptr_equal(c.open("u", RTLD_NOW), u);
+    assert_int_equal(c.close(u), 0);
+    assert_int_equal(c.close(u), 0);
+    assert_null(c.open("v", RTLD_NOW | RTLD_NOLOAD));
     close_fixture(&c.f);
 }
 
@@ -692,6 +711,7 @@ int main(void)
         cmocka_unit_test(errors_change_nothing),
         cmocka_unit_test(from_its_own_functions),
         cmocka_unit_test(opened_by_loaded_code),
+        cmocka_unit_test(a_circle_through_another_path),
         cmocka_unit_test(errors_of_loaded_code),
         cmocka_unit_test(scopes),
         cmocka_unit_test(variables_of_threads),
