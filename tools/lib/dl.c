@@ -49,6 +49,16 @@ static char *find_file(const char *path)
     return found ? found : file_in_any(system_folders, path);
 }
 
+/* The path of what is found by this one, without links and dots. NULL: nothing is, see errno. To be freed. */
+static char *real_path(const char *path)
+{
+    char *file = find_file(path), *real = file ? realpath(file, NULL) : NULL;
+    int error = errno;
+    free(file);
+    errno = error;
+    return real;
+}
+
 /* The program has its own: two of them in a process would not know each other's exceptions. */
 static bool is_of_program(const char *path)
 {
@@ -94,21 +104,28 @@ static int load_file(const struct settings *settings, const char *path, struct t
     return code;
 }
 
+/* What it does not define itself is the program's, or the command's. */
+static int open_scope(struct tn_library *library, struct tn_error *err)
+{
+    const struct tn_search program = {tool_program.library, 0};
+    int code = tn_library_search(library, &program, 1, err);
+    return code ? code : tn_add_resolver(library, tool_resolve_host, NULL, err);
+}
+
+/* A file has one library, whatever names and paths lead there. */
 static int load(void *context, const char *path, struct tn_library *from, struct tn_library **library,
                 struct tn_error *err)
 {
-    const struct tn_search program = {tool_program.library, 0};
-    (void)from;
-    int code = tn_library_search(*library, &program, 1, err);
-    if (!code)
-        code = tn_add_resolver(*library, tool_resolve_host, NULL, err);
-    if (code || is_of_program(path))
-        return code;
-    char *file = find_file(path);
-    if (!file)
+    if (is_of_program(path))
+        return open_scope(*library, err);
+    char *real = real_path(path);
+    if (!real)
         return tn__fail(err, TN_EIO, "%s: cannot open shared object file: %s", path, strerror(errno));
-    code = load_file(context, file, *library, err);
-    free(file);
+    bool is_real = !strcmp(real, path);
+    int code = is_real ? open_scope(*library, err) : tn_dl_library(from, real, library, err);
+    if (is_real && !code)
+        code = load_file(context, real, *library, err);
+    free(real);
     return code;
 }
 
