@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "lib/tool.h"
+#include "link/shared/libc.h"
 
 /* ---- paths ---- */
 
@@ -59,11 +60,14 @@ static char *real_path(const char *path)
     return real;
 }
 
-/* The program has its own: two of them in a process would not know each other's exceptions. */
+/* The program has its own: a process has one C library, and two C++ runtimes in it would not know each other's
+ * exceptions. */
 static bool is_of_program(const char *path)
 {
     static const char *const names[] = {"libstdc++.so.6", "libgcc_s.so.1", "libc++.so.1", "libc++abi.so.1"};
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *libc = tn__libc_of(name);
+    if (libc)
+        return !strcmp(libc, tn__libc_name());
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return tool_resolve_host(NULL, "__cxa_throw");
