@@ -25,12 +25,16 @@ static int failed(int x) { return -x; }
 int show(const char *name, int value) { return printf("%s=%d\n", name, value); }
 static void call(const char *name) { show(name, ((int (*)(int))tn_image_lookup(images[1], name))(5)); }
 static void late(void) { call("late"); }
+static const char text[] = "define i32 @other(i32 %x) {\n  %y = udiv i32 %x, 7\n  ret i32 %y\n}\n";
 static int build(void) {
-    static const char text[] = "define i32 @other(i32 %x) {\n  %y = udiv i32 %x, 7\n  ret i32 %y\n}\n";
     const struct tn_image_input input = {"other.ll", text, sizeof text - 1};
     struct tn_image_options options = {.size = sizeof options, .opt_level = 2};
     struct tn_buffer out[TN_IMAGE_OUTPUTS];
     return tn_image_build(&input, 1, &options, out, NULL, &err);
+}
+static int compile(void) {
+    struct tn_buffer out;
+    return tn_compile("other.ll", text, sizeof text - 1, NULL, &out, NULL, &err);
 }
 int main(int argc, char **argv) {
     struct tn_image_load_options options = {.size = sizeof options, .images = images, .resolver = tn_resolve_dlsym,
@@ -44,6 +48,8 @@ int main(int argc, char **argv) {
             atexit(late);
         else if (strcmp(argv[i], "build") == 0)
             build();
+        else if (strcmp(argv[i], "compile") == 0)
+            compile();
         else
             call(argv[i]);
     }
@@ -82,4 +88,5 @@ exits "it was that one" $'early=105\nearly=105' early
 exits "a function for exit compiles" $'late=106\n'"$none_left" late
 exits "it comes after the last compilation" $'middle=107\nlate=106\n'"$none_left" middle late
 exits "an image was built" "$none_left" build
+exits "a module was compiled" "$none_left" compile
 answers "the base is the same" $'middle=8\nearly=6' "$work/host" "$work/base" "$work/user" middle

@@ -5,6 +5,7 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include "base/at_exit.h"
 #include "base/os.h"
 #include "codegen/compile/sizes.h"
 #include "codegen/compile/unit.h"
@@ -387,7 +388,10 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     int code = tn__take_compile_options(options, &c.options, &c.observer, err);
     if (!code)
         code = tn__check_passes(&c.options, err);
-    return code ? code : compile(&c, stats);
+    if (!code)
+        code = compile(&c, stats);
+    tn__at_exit_renew();
+    return code;
 }
 
 int tn__compile_part(const char *name, const char *input, const struct tn_buffer *bitcode, bool is_prepared,
