@@ -29,18 +29,27 @@ static LLVMValueRef find(struct compiler *c, struct value map, LLVMValueRef key,
     return call_runtime(c, name, ir_type(c, simple_type(c, I64)), arguments, 3);
 }
 
-/* Behind `map[`. An assignment adds the entry. */
+/* Of an entry. */
+static LLVMValueRef value_place(struct compiler *c, struct value map, LLVMValueRef entry)
+{
+    const struct type *values = array_of(c, map.type->result);
+    struct value array = value_of(values, load(c, values, word_of(c, map.ir, VALUES)).ir);
+    return element_place(c, array, entry);
+}
+
+/* Behind `map[`. An assignment ends here: its right side may throw, or add entries, before there is a place for it. */
 struct value map_element(struct compiler *c, struct value map)
 {
     LLVMValueRef key = expression_of(c, map.type->fields->type);
     expect(c, "]");
-    bool adds = is(c->at, "=");
-    LLVMValueRef entry = find(c, map, key, adds);
-    if (!adds)
-        throw_if(c, LLVMBuildICmp(c->code->builder, LLVMIntSLT, entry, whole(c, 0), ""), "there is no such key");
-    const struct type *values = array_of(c, map.type->result);
-    struct value array = value_of(values, load(c, values, word_of(c, map.ir, VALUES)).ir);
-    return load(c, map.type->result, element_place(c, array, entry));
+    if (accept(c, "=")) {
+        LLVMValueRef value = expression_of(c, map.type->result);
+        store(c, value, value_place(c, map, find(c, map, key, true)));
+        return value_of(simple_type(c, NOTHING), NULL);
+    }
+    LLVMValueRef entry = find(c, map, key, false);
+    throw_if(c, LLVMBuildICmp(c->code->builder, LLVMIntSLT, entry, whole(c, 0), ""), "there is no such key");
+    return value_of(map.type->result, load(c, map.type->result, value_place(c, map, entry)).ir);
 }
 
 LLVMValueRef map_length(struct compiler *c, struct value map)
