@@ -23,17 +23,16 @@ static const char usage[] = "usage: dowel [--cache FOLDER] [--gdb] [--perf FOLDE
 
 static char *read_file(const char *path)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *file = fopen(path, "r"), *out = file ? open_memstream(&text, &length) : NULL;
-    if (!out)
-        return file ? (fclose(file), NULL) : NULL;
-    char bytes[4096];
-    for (size_t count; (count = fread(bytes, 1, sizeof bytes, file)) > 0;)
-        fwrite(bytes, 1, count, out);
-    fclose(file);
-    fclose(out);
-    return text;
+    FILE *file = fopen(path, "r");
+    size_t size = 1;
+    char *text = calloc(1, size);
+    bool good = file && text && (getdelim(&text, &size, 0, file) >= 0 || feof(file));
+    if (file)
+        fclose(file);
+    if (good)
+        return text;
+    free(text);
+    return NULL;
 }
 
 static bool run_file(struct session *s, const char *path)
@@ -95,8 +94,9 @@ static void time_line(struct session *s, const char *text)
 
 static void command(struct session *s, const char *line)
 {
-    char word[16] = "", rest[1000] = "";
-    sscanf(line, "%15s %999[^\n]", word, rest);
+    char word[16] = "";
+    sscanf(line, "%15s", word);
+    const char *rest = line + strlen(word) + strspn(line + strlen(word), " ");
     if (strcmp(word, ":ir") == 0)
         show_code(s, rest, TN_EMIT_LLVM);
     else if (strcmp(word, ":asm") == 0)

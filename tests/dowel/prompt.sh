@@ -83,6 +83,8 @@ none "and shows no others" "$(printf '%s\n' 'fn g(): i64 { return 7 }' 'fn f(): 
     says | grep 'dowel\.')"
 some ":gc shows the heap" "$(echo ':gc' | says | grep '1 collections')"
 some ":time shows a time" "$(echo ':time 1 + 1' | says | grep ' ms$')"
+answers "also of several lines" "2
+3" bash -c "printf '%s\n' ':time for i in 2..4 {' '    print(i)' '}' | '$dowel' 2>&1 | grep -v ' ms$'"
 answers "functions are compiled when they are called" "f: tier 0 (-O0), at least 0 calls
 g: not compiled" says <<'END'
 fn f(): i64 { return 1 }

@@ -20,6 +20,10 @@ answers "a closure with 65 copies is refused" "$work/copies:67:203: copies of mo
     "$dowel" "$work/copies"
 some "there are 40 of them" "$(find "$work" -name '*.expected' | wc -l | grep -x '[4-9].')"
 
+answers "a folder is no program" "dowel: $work cannot be read" bash -c "'$dowel' '$work' 2>&1"
+: >"$work/empty"
+succeeds "an empty file is one" "$dowel" "$work/empty"
+
 lsan=$("$CC" -print-file-name=liblsan.so)
 if [ -e "$lsan" ]; then
     printf 'fn f() { }\nlet x = 1\nprint(y)\n' >"$work/leak.dowel"
