@@ -21,15 +21,8 @@ void block(struct compiler *c)
     struct variable *outside = c->code->variables;
     expect(c, "{");
     c->code->depth++;
-    while (!accept_below(c, "}")) {
-        while (c->at->kind == LINE)
-            c->at++;
-        if (has_ended(c))
-            fail(c, "this is never reached");
+    while (!accept_below(c, "}"))
         statement(c);
-        if (c->at->kind != LINE && !is(c->at, "}"))
-            fail(c, "the statement goes on where it should end");
-    }
     c->code->depth--;
     c->code->variables = outside;
 }
@@ -112,9 +105,11 @@ static void for_statement(struct compiler *c)
     c->code->variables = outside;
 }
 
-static void leave_loop(struct compiler *c, bool goes_on)
+/* Behind `break` or `continue`. */
+static void leave_loop(struct compiler *c)
 {
     struct loop *loop = c->code->loop;
+    bool goes_on = is(c->at - 1, "continue");
     if (!loop)
         fail(c, "there is no loop around");
     leave_handlers(c, c->code->handlers - loop->handlers);
@@ -213,31 +208,26 @@ static void throw_statement(struct compiler *c)
     throw_text(c, expression_of(c, simple_type(c, TEXT)));
 }
 
-static void break_statement(struct compiler *c)
-{
-    leave_loop(c, false);
-}
-
-static void continue_statement(struct compiler *c)
-{
-    leave_loop(c, true);
-}
-
 static void statement(struct compiler *c)
 {
     static const struct {
         const char *word;
         void (*statement)(struct compiler *c);
     } rows[] = {{"let", let_statement},     {"if", if_statement},         {"while", while_statement},
-                {"for", for_statement},     {"return", return_statement}, {"break", break_statement},
-                {"throw", throw_statement}, {"try", try_statement},       {"continue", continue_statement}};
+                {"for", for_statement},     {"return", return_statement}, {"break", leave_loop},
+                {"throw", throw_statement}, {"try", try_statement},       {"continue", leave_loop},
+                {"", expression_statement}};
+    size_t i = 0, last = sizeof rows / sizeof *rows - 1;
+    while (c->at->kind == LINE)
+        c->at++;
+    if (has_ended(c))
+        fail(c, "this is never reached");
     mark_line(c, c->at);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (accept(c, rows[i].word)) {
-            rows[i].statement(c);
-            return;
-        }
-    expression_statement(c);
+    while (i < last && !accept(c, rows[i].word))
+        i++;
+    rows[i].statement(c);
+    if (c->at->kind != LINE && c->at->kind != END && !is(c->at, "}"))
+        fail(c, "the statement goes on where it should end");
 }
 
 /* ---- definitions ---- */
@@ -343,11 +333,7 @@ static void define_line(struct compiler *c)
     LLVMBuildRet(code->builder, whole(c, 1));
     go_on_in(c, body);
     while (c->at->kind != END && !is_definition(c->at)) {
-        if (has_ended(c))
-            fail(c, "this is never reached");
         statement(c);
-        if (c->at->kind != LINE && c->at->kind != END)
-            fail(c, "the statement goes on where it should end");
         while (c->at->kind == LINE)
             c->at++;
     }
