@@ -12,6 +12,9 @@
 
 #include "dowel.h"
 
+/* What a text defines is known in all of it: structs first, which signatures name. */
+enum pass { IMPORTS, STRUCTS, FUNCTIONS };
+
 static void statement(struct compiler *c);
 
 /* ---- blocks and what decides between them ---- */
@@ -345,25 +348,7 @@ static void define_line(struct compiler *c)
     end_module(c, symbol_of(c, name), RUNS);
 }
 
-/* What a text defines is known in all of it: structs first, which signatures name. */
-static void declare_all(struct compiler *c, bool structs)
-{
-    const struct token *first = c->at;
-    while (c->at->kind != END)
-        if (structs && accept(c, "struct")) {
-            declare_struct(c);
-        } else if (!structs && accept(c, "extern")) {
-            expect(c, "fn");
-            declare_function(c, true);
-        } else if (!structs && is_definition(c->at) && accept(c, "fn")) {
-            declare_function(c, false);
-        } else if (is(c->at, "{")) {
-            pass_block(c);
-        } else {
-            c->at++;
-        }
-    c->at = first;
-}
+static void declare_all(struct compiler *c, enum pass pass);
 
 /* What a package defines is declared here, and has no bodies. */
 static void import(struct compiler *c)
@@ -373,21 +358,29 @@ static void import(struct compiler *c)
         fail_at(c, token, "a string is missing: import \"FILE\"");
     const struct token *behind = c->at;
     c->at = lex(c, keep_text(c, "%s", import_package(c, keep_text(c, "%.*s", (int)token->length, token->text))));
-    declare_all(c, true);
-    declare_all(c, false);
+    declare_all(c, STRUCTS);
+    declare_all(c, FUNCTIONS);
     c->at = behind;
 }
 
-static void import_all(struct compiler *c)
+static void declare_all(struct compiler *c, enum pass pass)
 {
     const struct token *first = c->at;
     while (c->at->kind != END)
-        if (accept(c, "import"))
+        if (pass == IMPORTS && accept(c, "import")) {
             import(c);
-        else if (is(c->at, "{"))
+        } else if (pass == STRUCTS && accept(c, "struct")) {
+            declare_struct(c);
+        } else if (pass == FUNCTIONS && accept(c, "extern")) {
+            expect(c, "fn");
+            declare_function(c, true);
+        } else if (pass == FUNCTIONS && is_definition(c->at) && accept(c, "fn")) {
+            declare_function(c, false);
+        } else if (is(c->at, "{")) {
             pass_block(c);
-        else
+        } else {
             c->at++;
+        }
     c->at = first;
 }
 
@@ -407,9 +400,8 @@ static void text(struct compiler *c)
     const char *name = NULL;
     if (is_file)
         begin_module(c);
-    import_all(c);
-    declare_all(c, true);
-    declare_all(c, false);
+    for (enum pass pass = IMPORTS; pass <= FUNCTIONS; pass++)
+        declare_all(c, pass);
     while (c->at->kind != END)
         if (is(c->at, "struct") || is(c->at, "extern") || is(c->at, "import"))
             pass_line(c);
