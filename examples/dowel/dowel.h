@@ -181,7 +181,8 @@ _Noreturn void fail_at(struct compiler *c, const struct token *token, const char
 const struct type *simple_type(struct compiler *c, enum kind kind);
 const struct type *array_of(struct compiler *c, const struct type *element);
 const struct type *function_type(struct compiler *c, const struct type *result, struct field *fields, int count);
-const struct type *new_map_type(struct compiler *c, const struct type *key, const struct type *value);
+const struct type *map_type(struct compiler *c, const struct type *key, const struct type *value,
+                            const struct token *token); /* where the key is */
 struct type *new_struct(struct compiler *c, const char *name);
 struct type *find_type(struct compiler *c, const char *name);
 bool is_reference(const struct type *type);
@@ -245,14 +246,12 @@ struct value expression(struct compiler *c);
 LLVMValueRef expression_of(struct compiler *c, const struct type *type);
 struct variable *find_local(struct compiler *c, struct code *code, const char *name);
 const struct function *find_function(struct compiler *c, const char *name);
-bool is_builtin(const char *name);       /* a function that every program has */
+const struct builtin *find_builtin(const char *name); /* a function that every program has */
 bool has_try(const struct token *token); /* in the block, or the statements beside definitions, that begin there */
 void block(struct compiler *c);
 
 /* ---- maps (map.c) ---- */
 
-const struct type *map_type(struct compiler *c, const struct type *key, const struct type *value,
-                            const struct token *token);
 struct value map_element(struct compiler *c, struct value map);
 LLVMValueRef map_length(struct compiler *c, struct value map);
 struct value new_map(struct compiler *c);

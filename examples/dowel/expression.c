@@ -168,17 +168,12 @@ static const struct builtin {
                 {"array", call_array},   {"sub", call_sub},   {"i64", call_i64},
                 {"double", call_double}, {"has", call_has},   {"keys", call_keys}};
 
-static const struct builtin *find_builtin(const char *name)
+const struct builtin *find_builtin(const char *name)
 {
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
         if (strcmp(builtins[i].name, name) == 0)
             return &builtins[i];
     return NULL;
-}
-
-bool is_builtin(const char *name)
-{
-    return find_builtin(name) != NULL;
 }
 
 static struct value call_closure_value(struct compiler *c, struct value closure)

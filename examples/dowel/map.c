@@ -13,14 +13,6 @@
 
 enum { VALUES = 3, COUNT = 4 /* words of struct map */ };
 
-const struct type *map_type(struct compiler *c, const struct type *key, const struct type *value,
-                            const struct token *token)
-{
-    if (key->kind != TEXT && key->kind != I64)
-        fail_at(c, token, "keys are strings or i64");
-    return new_map_type(c, key, value);
-}
-
 /* The number of an entry. */
 static LLVMValueRef find(struct compiler *c, struct value map, LLVMValueRef key, bool adds)
 {

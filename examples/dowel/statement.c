@@ -244,7 +244,7 @@ static void declare_function(struct compiler *c, bool is_c)
     *function = (struct function){take_name(c), take_signature(c), is_c, c->functions};
     c->is_c = false;
     const struct function *before = find_function(c, function->name);
-    if (is_builtin(function->name))
+    if (find_builtin(function->name))
         fail_at(c, token, keep_text(c, "every program has '%s'", function->name));
     if (before && before->type->name != function->type->name)
         fail_at(c, token, keep_text(c, "'%s' is %s: its callers would not fit", before->name, before->type->name));

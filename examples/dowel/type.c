@@ -53,8 +53,11 @@ const struct type *function_type(struct compiler *c, const struct type *result, 
     return type;
 }
 
-const struct type *new_map_type(struct compiler *c, const struct type *key, const struct type *value)
+const struct type *map_type(struct compiler *c, const struct type *key, const struct type *value,
+                            const struct token *token)
 {
+    if (key->kind != TEXT && key->kind != I64)
+        fail_at(c, token, "keys are strings or i64");
     struct type *type = named_type(c, MAP, keep_text(c, "[%s: %s]", key->name, value->name));
     type->fields = keep(c, sizeof *type->fields);
     type->fields->type = key;
