@@ -165,7 +165,7 @@ static const char *call_of_main(struct session *s, const char *file)
 
 /* ---- the file ---- */
 
-int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error *err)
+static int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error *err)
 {
     FILE *file = fopen(path, "w");
     bool good = file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
@@ -174,11 +174,14 @@ int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error 
     return 0;
 }
 
-/* With the smallest stub that has all C functions that the program calls. */
-static int link_image(const struct tn_buffer *image, struct tn_buffer *file, struct tn_error *err)
+/* Executables begin with the smallest stub that has all C functions that the program calls. */
+static int link_image(const struct tn_buffer *image, enum tn_image_file kind, struct tn_buffer *file,
+                      struct tn_error *err)
 {
     const struct tn_input input = {.size = sizeof input, .name = "image", .bytes = image->data, .length = image->size};
-    struct tn_image_link_options options = {.size = sizeof options, .kind = TN_IMAGE_PROGRAM};
+    struct tn_image_link_options options = {.size = sizeof options, .kind = kind};
+    if (kind != TN_IMAGE_PROGRAM)
+        return tn_image_link(&input, 1, &options, file, err);
     int code = TN_EUNDEF;
     for (size_t i = 0; i < sizeof stubs / sizeof *stubs && code == TN_EUNDEF; i++) {
         options.stub = stubs[i].start;
@@ -188,26 +191,32 @@ static int link_image(const struct tn_buffer *image, struct tn_buffer *file, str
     return code;
 }
 
-static int link_program(struct program *program, const char *path, struct tn_error *err)
+int write_image(struct session *s, struct tn_image_options options, enum tn_image_file kind, const char *path,
+                struct tn_error *err)
 {
     struct tn_buffer out[TN_IMAGE_OUTPUTS] = {{0}}, file = {0};
-    const char *root = "main";
-    const struct tn_image_options options = {.size = sizeof options,
-                                             .targets = "x86-64;x86-64-v3;x86-64-v4",
-                                             .roots = &root,
-                                             .root_count = 1,
-                                             .opt_level = 2,
-                                             .values = program->values,
-                                             .value_count = program->value_count,
-                                             .save = program->value_count ? program->save : NULL};
-    int code = tn_jit_build_image(program->session->jit, NULL, &options, out, NULL, err);
+    options.size = sizeof options;
+    options.targets = "x86-64;x86-64-v3;x86-64-v4";
+    options.opt_level = 2;
+    int code = tn_jit_build_image(s->jit, NULL, &options, out, NULL, err);
     if (!code)
-        code = link_image(&out[TN_IMAGE_OBJECTS], &file, err);
+        code = link_image(&out[TN_IMAGE_OBJECTS], kind, &file, err);
     if (!code)
         code = write_file(path, &file, err);
     tn_buffer_free(&out[TN_IMAGE_OBJECTS]);
     tn_buffer_free(&file);
     return code;
+}
+
+static int link_program(struct program *program, const char *path, struct tn_error *err)
+{
+    const char *root = "main";
+    const struct tn_image_options options = {.roots = &root,
+                                             .root_count = 1,
+                                             .values = program->values,
+                                             .value_count = program->value_count,
+                                             .save = program->value_count ? program->save : NULL};
+    return write_image(program->session, options, TN_IMAGE_PROGRAM, path, err);
 }
 
 bool build(struct session *s, const char *file, const char *path)

@@ -312,7 +312,9 @@ int watch(struct session *s, unsigned seconds, struct tn_error *err);
 
 /* Writes an executable for the program that the session has run. False: reported. */
 bool build(struct session *s, const char *file, const char *path);
-int write_file(const char *path, const struct tn_buffer *bytes, struct tn_error *err);
+/* Writes an image of what the JIT has, for several CPUs. */
+int write_image(struct session *s, struct tn_image_options options, enum tn_image_file kind, const char *path,
+                struct tn_error *err);
 
 /* ---- packages (package.c) ---- */
 

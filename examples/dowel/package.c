@@ -80,30 +80,12 @@ static int add_interface(struct session *s, struct tn_error *err)
     return code;
 }
 
-static int link_package(struct session *s, const char *path, struct tn_error *err)
-{
-    struct tn_buffer out[TN_IMAGE_OUTPUTS] = {{0}}, file = {0};
-    const struct tn_image_options options = {
-        .size = sizeof options, .targets = "x86-64;x86-64-v3;x86-64-v4", .opt_level = 2};
-    const struct tn_image_link_options link = {.size = sizeof link, .kind = TN_IMAGE_LOADABLE};
-    int code = tn_jit_build_image(s->jit, NULL, &options, out, NULL, err);
-    const struct tn_buffer *image = &out[TN_IMAGE_OBJECTS];
-    const struct tn_input input = {.size = sizeof input, .name = path, .bytes = image->data, .length = image->size};
-    if (!code)
-        code = tn_image_link(&input, 1, &link, &file, err);
-    if (!code)
-        code = write_file(path, &file, err);
-    tn_buffer_free(&out[TN_IMAGE_OBJECTS]);
-    tn_buffer_free(&file);
-    return code;
-}
-
 bool build_package(struct session *s, const char *path)
 {
     struct tn_error err;
     if (s->compiler.globals || s->package_count)
         return fputs("dowel: a package has structs and functions only\n", stderr), false;
-    if (add_interface(s, &err) || link_package(s, path, &err))
+    if (add_interface(s, &err) || write_image(s, (struct tn_image_options){0}, TN_IMAGE_LOADABLE, path, &err))
         return fprintf(stderr, "dowel: %s\n", err.text), false;
     return true;
 }
