@@ -53,14 +53,14 @@ static void write_functions(FILE *out, const struct function *function)
 }
 
 /* A function that returns the text of the interface. */
-static int add_interface(struct session *s, struct tn_error *err)
+static bool add_interface(struct session *s)
 {
     struct compiler *c = &s->compiler;
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out)
-        return err->code = (snprintf(err->text, sizeof err->text, "out of memory"), TN_ENOMEM);
+        return fputs("dowel: out of memory\n", stderr), false;
     write_structs(out, c->types);
     write_functions(out, c->functions);
     fclose(out);
@@ -74,10 +74,7 @@ static int add_interface(struct session *s, struct tn_error *err)
     LLVMDisposeBuilder(builder);
     free(text);
     end_module(c, interface_name, DEFINES);
-    const struct tn_jit_module module = {.size = sizeof module, .name = "interface", .llvm_module = c->pending->module};
-    int code = tn_jit_add_module(s->jit, NULL, &module, err);
-    LLVMDisposeModule(module.llvm_module);
-    return code;
+    return run_pending(s);
 }
 
 bool build_package(struct session *s, const char *path)
@@ -85,7 +82,9 @@ bool build_package(struct session *s, const char *path)
     struct tn_error err;
     if (s->compiler.globals || s->package_count)
         return fputs("dowel: a package has structs and functions only\n", stderr), false;
-    if (add_interface(s, &err) || write_image(s, (struct tn_image_options){0}, TN_IMAGE_LOADABLE, path, &err))
+    if (!add_interface(s))
+        return false;
+    if (write_image(s, (struct tn_image_options){0}, TN_IMAGE_LOADABLE, path, &err))
         return fprintf(stderr, "dowel: %s\n", err.text), false;
     return true;
 }
