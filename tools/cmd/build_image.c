@@ -92,7 +92,8 @@ static bool link_program(struct job *job)
     return !code;
 }
 
-bool tool_make_file(struct job *job)
+/* Makes of the archive that was built the file that was asked for. */
+static bool make_file(struct job *job)
 {
     switch (job->settings->kind) {
     case KIND_SHARED:
@@ -106,7 +107,8 @@ bool tool_make_file(struct job *job)
     }
 }
 
-bool tool_check_kind(const struct job *job)
+/* False: --kind does not go with the other options, which was reported. */
+static bool check_kind(const struct job *job)
 {
     if (job->settings->kind == KIND_ARCHIVE || job->options.outputs >> TN_IMAGE_OBJECTS & 1)
         return true;
@@ -114,7 +116,8 @@ bool tool_check_kind(const struct job *job)
     return false;
 }
 
-bool tool_take_object(struct job *job, const struct file *file)
+/* Takes a file that is no IR. */
+static bool take_object(struct job *job, const struct file *file)
 {
     if (job->settings->kind == KIND_ARCHIVE)
         return tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; give it to the linker together with the image",
@@ -179,7 +182,8 @@ static bool read_list(struct job *job, const char *list)
     return good;
 }
 
-bool tool_read_replaceable(struct job *job)
+/* Reads the lists of --replaceable into the options. */
+static bool read_replaceable(struct job *job)
 {
     const struct settings *settings = job->settings;
     for (int i = 0; i < settings->item_count; i++) {
@@ -196,7 +200,7 @@ bool tool_read_replaceable(struct job *job)
     return true;
 }
 
-void tool_free_replaceable(struct job *job)
+static void free_replaceable(struct job *job)
 {
     for (size_t i = 0; i < job->replaceable_count; i++)
         free(job->replaceable[i]);
@@ -284,7 +288,8 @@ static bool read_used(struct job *job, const char *name)
     return file->kind == FILE_IR;
 }
 
-bool tool_read_dependencies(struct job *job)
+/* Finds the images that --depends names, and reads --use, --value and --objects. */
+static bool read_dependencies(struct job *job)
 {
     const struct settings *settings = job->settings;
     job->values = calloc((size_t)settings->item_count + 1, sizeof *job->values);
@@ -308,7 +313,7 @@ bool tool_read_dependencies(struct job *job)
     return !settings->objects || tool_read(settings->objects, &job->saved);
 }
 
-void tool_free_dependencies(struct job *job)
+static void free_dependencies(struct job *job)
 {
     for (size_t i = 0; i < job->dependency_count; i++) {
         free((void *)(uintptr_t)job->dependencies[i].name);
@@ -379,8 +384,9 @@ static bool read_symbols(struct offer *offer)
     return true;
 }
 
-/* The last stub has all that the others have. Other objects among the inputs may define anything. */
-bool tool_expect_stub(struct job *job)
+/* Has names that no stub has noted before code is compiled. The last stub has all that the others have. Other objects
+ * among the inputs may define anything. */
+static bool expect_stub(struct job *job)
 {
     size_t last = 0;
     if (job->settings->kind != KIND_EXE || job->object_count > 1 || !tool_has_stub(job->settings, 0))
@@ -397,7 +403,8 @@ bool tool_expect_stub(struct job *job)
     return job->options.undefined;
 }
 
-void tool_warn_undefined(const struct job *job)
+/* Prints these names, and what helps. */
+static void warn_undefined(const struct job *job)
 {
     struct offer *offer = job->offer;
     if (!offer || fflush(offer->missing) != 0 || !offer->length)
@@ -410,7 +417,7 @@ void tool_warn_undefined(const struct job *job)
                   "/usr/include/x86_64-linux-musl)");
 }
 
-void tool_free_offer(struct job *job)
+static void free_offer(struct job *job)
 {
     struct offer *offer = job->offer;
     if (!offer)
@@ -467,7 +474,7 @@ static void note_progress(void *context, const struct tn_image_progress *p)
 {
     const struct job *job = context;
     if (!p->done)
-        tool_warn_undefined(job);
+        warn_undefined(job);
     tool_progress_parts(p->done, p->shards);
     if (!job->settings->timings)
         return;
@@ -521,7 +528,7 @@ static bool take_options(struct job *job)
         return false;
     if (!options->threads)
         options->threads = default_threads();
-    return tool_check_kind(job);
+    return check_kind(job);
 }
 
 /* ---- what goes in ---- */
@@ -542,7 +549,7 @@ static bool read_input(struct job *job, struct file *file, const char *name)
         job->finished[job->finished_count++] = (struct tn_image_shard){file->name, file->bytes, file->size};
         return true;
     default:
-        return tool_take_object(job, file);
+        return take_object(job, file);
     }
 }
 
@@ -562,7 +569,7 @@ static bool read_all(struct job *job)
         return tool_fail(STATUS_FAILURE, "there is no LLVM IR among the files, which shards are of"), false;
     job->options.finished = job->finished;
     job->options.finished_count = job->finished_count;
-    return tool_read_roots(job) && tool_read_replaceable(job) && tool_read_dependencies(job);
+    return tool_read_roots(job) && read_replaceable(job) && read_dependencies(job);
 }
 
 /* ---- what comes out ---- */
@@ -620,7 +627,7 @@ static int build_image(struct job *job)
 {
     struct tn_error err;
     struct tn_image_stats stats = {.size = sizeof stats};
-    if (!tool_expect_stub(job))
+    if (!expect_stub(job))
         return STATUS_FAILURE;
     int code = tn_image_build(job->inputs, job->input_count, &job->options, job->out, &stats, &err);
     if (code)
@@ -628,7 +635,7 @@ static int build_image(struct job *job)
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
         print_stats(job, &stats);
-    return tool_make_file(job) && tool_check_paths(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
+    return make_file(job) && tool_check_paths(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
 }
 
 static int build_shard(struct job *job)
@@ -687,10 +694,10 @@ int command_build(struct settings *settings)
     for (int i = 0; job.files && i < settings->file_count; i++)
         if (job.files[i].bytes)
             tool_release(&job.files[i]);
-    tool_free_offer(&job);
+    free_offer(&job);
     tool_free_roots(&job);
-    tool_free_replaceable(&job);
-    tool_free_dependencies(&job);
+    free_replaceable(&job);
+    free_dependencies(&job);
     free(job.files);
     free(job.inputs);
     free(job.finished);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_image.c
- * what it depends on, build_image.c what can be redirected, build_ninja.c the work as a build file,
- * build_image.c which executables cannot be built, build_image.c what becomes of the image in the end. */
+/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_stubs.c what executables
+ * begin with, build_paths.c whether a path of this machine is in the result, build_ninja.c the work as a build file. */
 
 #ifndef TENON_TOOL_BUILD_IMAGE_H
 #define TENON_TOOL_BUILD_IMAGE_H
@@ -37,7 +36,7 @@ struct job {
     size_t used_count;
     struct tn_image_options options;
     size_t shard;        /* of --shard */
-    struct offer *offer; /* of executables (build_image.c) */
+    struct offer *offer; /* of executables */
     struct tn_buffer out[TN_IMAGE_OUTPUTS];
 };
 
@@ -56,36 +55,7 @@ void tool_free_roots(struct job *job);
 int tool_unknown_root(void *context, size_t index, int is_local);
 void tool_warn_unknown_roots(const struct job *job);
 
-/* ---- build_image.c ---- */
-
-/* Reads the lists of --replaceable into the options. False: an error was reported. */
-bool tool_read_replaceable(struct job *job);
-void tool_free_replaceable(struct job *job);
-
-/* ---- build_image.c ---- */
-
-/* Finds the images that --depends names, and reads --use, --value and --objects. False: an error was reported. */
-bool tool_read_dependencies(struct job *job);
-void tool_free_dependencies(struct job *job);
-
-/* ---- build_image.c ---- */
-
-/* False: --kind does not go with the other options, which was reported. */
-bool tool_check_kind(const struct job *job);
-/* Takes a file that is no IR. */
-bool tool_take_object(struct job *job, const struct file *file);
-/* Makes of the archive that was built the file that was asked for. */
-bool tool_make_file(struct job *job);
-
-/* ---- build_image.c ---- */
-
-/* Lets names that no stub has be noted before code is compiled. False: an error was reported. */
-bool tool_expect_stub(struct job *job);
-/* Prints them, and what helps. */
-void tool_warn_undefined(const struct job *job);
-void tool_free_offer(struct job *job);
-
-/* ---- stubs.c ---- */
+/* ---- build_stubs.c ---- */
 
 /* Those of --stubs, or what the command carries; the smallest one is 0. */
 bool tool_has_stub(const struct settings *settings, size_t index);
