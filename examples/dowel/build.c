@@ -16,7 +16,7 @@
 
 #include "dowel.h"
 
-enum { ROWS = 1000, EXECUTABLE = 0755 };
+enum { EXECUTABLE = 0755 };
 
 /* What executables begin with, before their image: musl and the runtime of Tenon. The larger one has all of libc. */
 #define STUB(name)                                                                                                     \
@@ -36,16 +36,10 @@ static const struct {
 struct program {
     struct session *session;
     struct tn_save *save;
-    struct tn_image_value values[ROWS];
-    struct tn_save_type types[ROWS];
+    struct tn_image_value *values; /* of global variables; room for all, as the compiler has numbered them */
+    struct tn_save_type *types;    /* of closures, the same */
     size_t value_count, type_count;
 };
-
-static int too_many(const char *what, struct tn_error *err)
-{
-    snprintf(err->text, sizeof err->text, "more than %d %s are too many", ROWS, what);
-    return err->code = TN_ERANGE;
-}
 
 /* ---- objects ---- */
 
@@ -70,8 +64,6 @@ static int add_closure_types(struct program *program, struct tn_error *err)
         void *address;
         if (strncmp(type->name, "closure.", strlen("closure.")) != 0)
             continue;
-        if (program->type_count == ROWS)
-            return too_many("shapes of closures", err);
         if (tn_jit_lookup(program->session->jit, type->name, &address, err))
             return err->code;
         program->types[program->type_count++] =
@@ -87,8 +79,6 @@ static int save_object(struct program *program, const struct variable *global, v
     struct tn_handle *handle;
     struct compiler *c = &program->session->compiler;
     const char *symbol = keep_text(c, "object.%s", global->symbol);
-    if (program->value_count == ROWS)
-        return too_many("global variables with objects", err);
     tn_managed_begin();
     int code = tn_handle_of(program->session->heap, object, &handle, err);
     tn_managed_end();
@@ -222,12 +212,15 @@ static int link_program(struct program *program, const char *path, struct tn_err
 bool build(struct session *s, const char *file, const char *path)
 {
     struct program program = {.session = s};
-    struct tn_save_options options = {
-        .size = sizeof options, .name = "dowel", .types = program.types, .name_of = name_of, .context = &program};
+    struct tn_save_options options = {.size = sizeof options, .name = "dowel", .name_of = name_of, .context = &program};
     struct tn_error err;
     const char *calls_main = call_of_main(s, file);
+    size_t numbers = (size_t)s->compiler.number;
     if (!calls_main)
         return false;
+    program.values = keep(&s->compiler, numbers * sizeof *program.values);
+    program.types = keep(&s->compiler, numbers * sizeof *program.types);
+    options.types = program.types;
     int code = add_closure_types(&program, &err);
     options.type_count = program.type_count;
     if (!code)
