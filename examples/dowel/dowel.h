@@ -90,7 +90,7 @@ struct variable {
 struct function {
     const char *name;
     const struct type *type; /* a FUNCTION */
-    bool is_c;
+    bool is_c, is_imported;
     struct function *next;
 };
 
@@ -147,6 +147,7 @@ struct compiler {
     const struct token *at;
     bool shows_values; /* of expressions, as a prompt does */
     bool is_c;         /* a C function is declared */
+    bool imports;      /* functions of a package are declared */
     int depth;
     jmp_buf failed;
     char mistake[500];

@@ -241,7 +241,7 @@ static void declare_function(struct compiler *c, bool is_c)
     const struct token *token = c->at;
     struct function *function = keep(c, sizeof *function);
     c->is_c = is_c;
-    *function = (struct function){take_name(c), take_signature(c), is_c, c->functions};
+    *function = (struct function){take_name(c), take_signature(c), is_c, c->imports, c->functions};
     c->is_c = false;
     const struct function *before = find_function(c, function->name);
     if (find_builtin(function->name))
@@ -252,6 +252,8 @@ static void declare_function(struct compiler *c, bool is_c)
         fail_at(c, token, keep_text(c, "there are two '%s'", before->name));
     if (before && before->is_c != is_c)
         fail_at(c, token, keep_text(c, "'%s' is defined %s", before->name, is_c ? "in dowel" : "in C"));
+    if (before && (before->is_imported || c->imports)) /* its callers call the package's */
+        fail_at(c, token, keep_text(c, "'%s' is a function of a package", before->name));
     if (is_reference(function->type->result) && is_c)
         fail_at(c, token, "C functions return numbers");
     if (is_c && !knows_c_function(c->session, function->name))
@@ -358,8 +360,10 @@ static void import(struct compiler *c)
         fail_at(c, token, "a string is missing: import \"FILE\"");
     const struct token *behind = c->at;
     c->at = lex(c, keep_text(c, "%s", import_package(c, keep_text(c, "%.*s", (int)token->length, token->text))));
+    c->imports = true;
     declare_all(c, STRUCTS);
     declare_all(c, FUNCTIONS);
+    c->imports = false;
     c->at = behind;
 }
 
@@ -439,7 +443,7 @@ bool compile(struct compiler *c, const char *file, const char *source)
     c->file = file;
     c->at = NULL;
     c->depth = 0;
-    c->is_c = false;
+    c->is_c = c->imports = false;
     c->pending = NULL;
     c->last = &c->pending;
     if (setjmp(c->failed)) {

@@ -67,6 +67,8 @@ some "and its users see that" "$(env -C "$work" "$dowel" use.dowel | grep -x 'he
 answers "a prompt imports it, too" "5
 prompt:1:10: this is i64, and point is wanted" bash -c "cd '$work' && printf '%s\n' 'import \"shapes.image\"' \
     'distance(point(0.0, 3.0), point(4.0, 0.0))' 'distance(1, 2)' | '$dowel' 2>&1"
+answers "where functions of packages are not replaced" "prompt:1:4: 'hello' is a function of a package
+hello again" bash -c "cd '$work' && printf '%s\n' 'import \"shapes.image\"' 'fn hello() { }' 'hello()' | '$dowel' 2>&1"
 
 # refuses NAME TEXT MESSAGE: a program.
 refuses() {
