@@ -169,7 +169,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 	$(addprefix src/gc/threads/,await.c overflow.c thread.c world.c) \
 	$(addprefix src/gc/collect/,cards.c collect.c permanent.c verify.c) \
 	$(addprefix src/gc/generational/,check.c concurrent.c evacuate.c log.c space.c collector.c walk.c work.c)
-# For musl, also what runs once for a symbol that an object mentions, or for an instruction that is verified: there, size
+# For musl, also what runs once for a symbol that an object mentions, or an instruction of a flat file: there, size
 # counts more than the time of a link.
 ifeq ($(LIBC),musl)
 seldom += $(addprefix src/link/passes/,bind.c enter.c layout.c link.c members.c resolve.c search.c) \
