@@ -283,9 +283,9 @@ static const char *needed_by(char path)
     return NULL;
 }
 
-/* Paths are letters; "A" is another path to "a", and "U" to "u"; "p" needs "q" and "q" needs "p", "u" needs "v" and "v"
- * needs "U"; "e" cannot be loaded, "n" cannot be linked, "s" needs "a", but then cannot be loaded either, what loads "r"
- * tries to remove it, and "t" has much thread-local data. */
+/* Paths are letters; "A" is another path to "a", and "U" to "u"; "p" needs "q" and "q" needs "p", "u" needs "v" and
+ * "v" needs "U"; "e" cannot be loaded, "n" cannot be linked, "s" needs "a", but then cannot be loaded either, what
+ * loads "r" tries to remove it, and "t" has much thread-local data. */
 static int load(void *context, const char *path, struct tn_library *from, struct tn_library **library,
                 struct tn_error *e)
 {
