@@ -32,7 +32,7 @@ int command_run(struct settings *settings)
         !check_combinations(settings))
         return STATUS_USAGE;
     threads = settings->ahead && !threads ? 1 : threads;
-    settings->baseline = !settings->no_baseline;
+    settings->baseline = !settings->no_baseline && (!settings->opt_level || settings->tiers);
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;
     if (!tool_isolate(settings) || !tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
