@@ -100,11 +100,9 @@ bool tn__code_add_table(struct tn__code *code, const struct tn__flat *flat, cons
 
 /* Begins the list of a safepoint's slots, whose place is set when its call is there. NULL: out of memory (maps.c). */
 struct tn__code_safepoint *tn__code_add_safepoint(struct tn__code_map *map, bool is_entry);
-/* Adds a slot to those of the last safepoint, after those of other kinds before it, unless one of them is there.
- * False: out of memory. */
+/* Adds a slot, which is not there yet, to those of the last safepoint, after those of other kinds before it; `base` is
+ * of a derived pointer. False: out of memory. */
 bool tn__code_add_slot(struct tn__code_map *map, enum tn__code_root kind, int32_t slot, uint32_t base);
-/* The number of the slot among the references of the last safepoint; TN__FLAT_NOWHERE: it is none. */
-uint32_t tn__code_find_base(const struct tn__code_map *map, int32_t slot);
 /* Adds the stack map of a function. TN_ENOTSUP: it has too many safepoints or slots; TN_ENOMEM. */
 int tn__code_add_map(struct tn__code *code, const struct tn__code_map *map, struct tn_error *err);
 

@@ -18,24 +18,11 @@ struct tn__code_safepoint *tn__code_add_safepoint(struct tn__code_map *map, bool
 
 bool tn__code_add_slot(struct tn__code_map *map, enum tn__code_root kind, int32_t slot, uint32_t base)
 {
-    struct tn__code_safepoint *safepoint = &map->safepoints[map->count - 1];
-    for (size_t i = safepoint->first; i < map->slot_count; i++)
-        if (map->slots[i].slot == slot)
-            return true;
     if (!tn__grow(NULL, &map->slots, &map->slot_room, map->slot_count + 1, sizeof *map->slots))
         return false;
     map->slots[map->slot_count++] = (struct tn__code_slot){slot, base};
-    safepoint->counts[kind]++;
+    map->safepoints[map->count - 1].counts[kind]++;
     return true;
-}
-
-uint32_t tn__code_find_base(const struct tn__code_map *map, int32_t slot)
-{
-    const struct tn__code_safepoint *safepoint = &map->safepoints[map->count - 1];
-    for (uint32_t i = 0; i < safepoint->counts[TN__CODE_REFERENCE]; i++)
-        if (map->slots[safepoint->first + i].slot == slot)
-            return i;
-    return TN__FLAT_NOWHERE;
 }
 
 /* ---- writing ---- */

@@ -146,7 +146,7 @@ static const struct function precise = {
     {1, 1, 2},
 };
 
-/* A reference, what is derived from it, one in memory and one that does not move live at a call. */
+/* A reference (named twice), what is derived from it, one in memory and one that does not move live at a call. */
 static const struct function managed = {
     "managed",
     {ARGUMENT(TN__FLAT_PTR), ARGUMENT(TN__FLAT_I64)},
@@ -161,7 +161,7 @@ static const struct function managed = {
          0,
          1,
          0,
-         {V(0), 0, V(4), 0, V(2), TN__FLAT_OF_MEMORY | 0, V(2), TN__FLAT_OF_PINNED | 2, END}},
+         {V(0), 0, V(4), 0, V(2), TN__FLAT_OF_MEMORY | 0, V(2), TN__FLAT_OF_PINNED | 2, V(0), 4, END}},
         /* 6 */ {TN__FLAT_CALL, TN__FLAT_PTR, 0, 0, {S(1), V(2), TN__FLAT_NEST | TN__FLAT_PTR, 0, END}},
         /* 7 */ {TN__FLAT_STORE, TN__FLAT_PTR, 0, 0, {V(0), V(4), END}},
         /* 8 */ {TN__FLAT_FRAME, TN__FLAT_PTR, 0, 0, {END}},
@@ -521,7 +521,7 @@ static void test_safepoints(void **state)
         const char *said;
     } cases[] = {
         {3, 1, 1, "a pointer has no reference"}, /* its reference is derived itself */
-        {3, 3, 4, "a pointer has no reference"}, /* there is none of that number */
+        {3, 3, 5, "a pointer has no reference"}, /* there is none of that number */
         {3, 3, 2, "a pointer has no reference"}, /* that is a variable */
         {3, 0, I(0), "an operand is no value"},
         {3, 1, TN__FLAT_ROOT_KIND, "nothing that a collector knows"},

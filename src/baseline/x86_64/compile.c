@@ -429,7 +429,7 @@ void tn__x64_scratch_free(struct tn__x64_scratch *s)
         return;
     void *const arrays[] = {s->values,         s->ending,         s->free_slots[0], s->free_slots[1], s->labels,
                             s->stubs,          s->fixups,         s->moves,         s->cases,         s->sites,
-                            s->types.operands, s->map.safepoints, s->map.slots};
+                            s->types.operands, s->map.safepoints, s->map.slots,     s->roots};
     for (size_t i = 0; i < TN_COUNT(arrays); i++)
         tn__free(NULL, arrays[i]);
     tn__free(NULL, s);

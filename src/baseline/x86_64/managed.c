@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Managed code. At a safepoint, all managed values that live on are in their slots, where the collector finds them, and
- * changes them if objects move. Behind the call, what registers have of them is out of date. */
+ * changes them if objects move. After the call, what registers have of them is out of date. */
 
 #include "baseline/x86_64/state.h"
 
@@ -26,10 +26,21 @@ static void add(struct tn__x64 *c, enum tn__code_root kind, int32_t slot, uint32
         tn__x64_fail(c, TN_ENOMEM, NULL);
 }
 
+/* Whether the safepoint has not listed the value before: values have slots of their own as long as they live. */
+static bool is_new(struct tn__x64 *c, uint32_t value)
+{
+    const struct tn__code_map *map = &c->s->map;
+    struct tn__x64_root *root = &c->s->roots[value];
+    if (root->safepoint == map->count)
+        return false;
+    *root = (struct tn__x64_root){(uint32_t)map->count, map->safepoints[map->count - 1].counts[TN__CODE_REFERENCE]};
+    return true;
+}
+
 static void add_references(struct tn__x64 *c, const struct tn__flat_inst *inst, const uint32_t *o)
 {
     for (uint32_t k = 0; k < inst->count; k += 2)
-        if (!is_variable(o[k + 1]) && 2 * o[k + 1] == k && has_slot(c, o[k]))
+        if (!is_variable(o[k + 1]) && 2 * o[k + 1] == k && has_slot(c, o[k]) && is_new(c, o[k]))
             add(c, TN__CODE_REFERENCE, c->s->values[o[k]].slot, 0);
 }
 
@@ -38,9 +49,8 @@ static void add_derived(struct tn__x64 *c, const struct tn__flat_inst *inst, con
     for (uint32_t k = 0; k < inst->count; k += 2) {
         if (is_variable(o[k + 1]) || 2 * o[k + 1] == k || !has_slot(c, o[k]) || !has_slot(c, o[2 * o[k + 1]]))
             continue;
-        uint32_t base = tn__code_find_base(&c->s->map, c->s->values[o[2 * o[k + 1]]].slot / WORD);
-        if (base != TN__FLAT_NOWHERE)
-            add(c, TN__CODE_DERIVED, c->s->values[o[k]].slot, base);
+        if (is_new(c, o[k]))
+            add(c, TN__CODE_DERIVED, c->s->values[o[k]].slot, c->s->roots[o[2 * o[k + 1]]].number);
     }
 }
 
@@ -58,13 +68,25 @@ static void add_variables(struct tn__x64 *c, const struct tn__flat_inst *inst, c
     }
 }
 
+static bool begin_safepoint(struct tn__x64 *c, bool is_entry)
+{
+    struct tn__x64_scratch *s = c->s;
+    size_t values = tn__flat_values(c->flat);
+    if (!s->map.count) {
+        if (!tn__grow(NULL, &s->roots, &s->root_room, values, sizeof *s->roots))
+            return false;
+        memset(s->roots, 0, values * sizeof *s->roots);
+    }
+    return tn__code_add_safepoint(&s->map, is_entry);
+}
+
 static void compile_safepoint(struct tn__x64 *c, const struct tn__flat_inst *inst)
 {
     const uint32_t *o = tn__x64_operands(c);
     for (uint32_t k = 0; k < inst->count; k += 2)
         if (!is_variable(o[k + 1]) && tn__flat_is_value(o[k]))
             tn__x64_spill(c, o[k]);
-    if (!tn__code_add_safepoint(&c->s->map, inst->sub)) {
+    if (!begin_safepoint(c, inst->sub)) {
         tn__x64_fail(c, TN_ENOMEM, NULL);
         return;
     }

@@ -42,6 +42,11 @@ struct tn__x64_move {
     bool done;
 };
 
+/* Of a value: the last safepoint that has listed it, counted from 1, and its number among the references there. */
+struct tn__x64_root {
+    uint32_t safepoint, number;
+};
+
 struct tn__x64_case {
     uint64_t value;
     uint32_t label;
@@ -60,7 +65,8 @@ struct tn__x64_scratch {
     struct tn__code_site *sites;
     struct tn__code_types types;
     struct tn__code_map map;
-    size_t site_room;
+    struct tn__x64_root *roots; /* of each value, in functions with safepoints */
+    size_t site_room, root_room;
     size_t value_room, ending_room, slot_room[2], label_room, stub_room, fixup_room, move_room, case_room;
 };
 
