@@ -31,6 +31,16 @@ for name in bt gcbench lru splay bdd strings arrays; do
     some "$name is covered" "$(grep 'baseline.* [1-9][0-9]* functions; 0 left to LLVM' "$out/stats")"
 done
 
+# Groups with stack maps and tables of exceptions: more sections than an object can have with fewer functions.
+{
+    echo 'declare void @g() declare i32 @__gxx_personality_v0(...) @T = external constant ptr'
+    echo 'define ptr addrspace(10) @same(ptr addrspace(10) %x) { ret ptr addrspace(10) %x }'
+    seq 6300 | sed 's/.*/$f& = comdat any\ndefine void @f&() comdat personality ptr @__gxx_personality_v0 {\
+        invoke void @g() to label %a unwind label %b\na: ret void\nb: %l = landingpad { ptr, i32 } catch ptr @T\
+        ret void }/'
+} >"$out/groups.ll"
+succeeds "too many sections" "$BUILD/tenon" compile -O0 --baseline "$out/groups.ll" -o "$out/groups.o"
+
 # Constants: addresses behind null, which a program computes before it asks whether there is an object.
 cat >"$out/constants.ll" <<'END'
 define i32 @main() {

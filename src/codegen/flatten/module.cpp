@@ -211,10 +211,10 @@ static void make_declaration(Module &module, GlobalAlias &alias)
 }
 
 /* The numbers of sections have 16 bits in symbols. A function in sections of its own has a group, its code and
- * perhaps a table of exceptions, and both have relocations. */
+ * perhaps a table of exceptions and a stack map, and these three have relocations. */
 static bool has_many_sections(const Module &module)
 {
-    enum { MOST_OF_THEIR_OWN = 13000 };
+    enum { MOST_OF_THEIR_OWN = 9000 };
     auto is_own = [](const GlobalObject &object) { return object.hasComdat() || object.hasSection(); };
     return count_if(module.global_objects(), is_own) > MOST_OF_THEIR_OWN;
 }
