@@ -211,11 +211,14 @@ uint32_t tn__flattener::wide_number(const APInt &value)
     return TN__FLAT_CONSTANT | first;
 }
 
-/* What expressions that only add and convert begin with, and how many bytes they add; NULL: they do more. */
+/* What expressions that only add and convert begin with, and how many bytes they add; NULL: they do more, or cut off
+ * bits of an address. */
 static const Constant *origin_of(const DataLayout &layout, const Constant *constant, int64_t &addend)
 {
     APInt offset(64, 0);
     while (auto *expression = dyn_cast<ConstantExpr>(constant)) {
+        if (layout.getTypeSizeInBits(expression->getType()) != TypeSize::getFixed(64))
+            return nullptr;
         if (auto *sum = dyn_cast<GEPOperator>(expression)) {
             if (!sum->accumulateConstantOffset(layout, offset))
                 return nullptr;
