@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stack maps, in the format of doc/GC.md: what the collector finds in the frame of a function at each safepoint. */
+/* Stack maps, in the format of tenon_gc.h: what the collector finds in the frame of a function at each safepoint. */
 
 #include "baseline/code.h"
 #include "tenon_gc.h"

@@ -480,7 +480,7 @@ static void test_halves(void **state)
     refuse(&flat, "an i128 has one half");
 }
 
-/* What the collector reads of a frame; the numbers are those of doc/GC.md. */
+/* What the collector reads of a frame; the numbers are those of tenon_gc.h. */
 static void test_map(void **state)
 {
     static const struct function *const functions[] = {&sum, &managed};
