@@ -65,3 +65,13 @@ some "lowered IR is covered" "$(grep 'baseline.* [1-9][0-9]* functions; 0 left t
 "$BUILD/tenon" run -O0 --no-baseline "$out/lru.bc" -- 20 1000 >"$out/want" 2>"$out/err"
 TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run "$out/lowered.o" -- 20 1000 >"$out/got" 2>"$out/err"
 none "it prints the same" "$(cmp "$out/want" "$out/got" 2>&1)"
+
+# What is shown of this lowering is good for LLVM as well.
+"$BUILD/tenon" run -O0 --dump=opt,asm --dump-dir="$out" "$out/lru.bc" -- 20 1000 >"$out/got" 2>"$out/err"
+some "its values change in place" "$(! grep -q gc.relocate "$out/lru.bc.opt.ll" && grep gc.statepoint "$out/lru.bc.opt.ll")"
+succeeds "LLVM compiles what was lowered" "$BUILD/tenon" compile -O2 --passes= "$out/lru.bc.opt.ll" -o "$out/lru.opt.o"
+succeeds "and assembles what was shown" "$LLVM_BIN/clang" -c "$out/lru.bc.s" -o "$out/lru.s.o"
+for name in opt s; do
+    TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run "$out/lru.$name.o" -- 20 1000 >"$out/got" 2>"$out/err"
+    none "it prints the same ($name)" "$(cmp "$out/want" "$out/got" 2>&1)"
+done

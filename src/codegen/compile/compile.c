@@ -74,6 +74,14 @@ static void show_text(struct compilation *c, enum tn_stage stage)
     LLVMDisposeMessage(text);
 }
 
+/* For LLVM, what was lowered for the baseline compiler. */
+static void relocate(LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        if (tn__is_managed_function(f))
+            tn__relocate(f);
+}
+
 /* Emitting uses the module up, so assembly is made of a copy. */
 static void show_assembly(struct compilation *c)
 {
@@ -82,6 +90,7 @@ static void show_assembly(struct compilation *c)
     LLVMModuleRef copy = LLVMCloneModule(c->unit->module);
     LLVMMemoryBufferRef buffer = NULL;
     char *message = NULL;
+    relocate(copy);
     if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, copy, LLVMAssemblyFile, &message, &buffer))
         LLVMDisposeMessage(message); /* the object will fail as well, and say so */
     if (buffer) {
@@ -315,6 +324,8 @@ static int run_phases(struct compilation *c)
     c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
     show_text(c, TN_STAGE_UNOPTIMIZED);
     code = check_unlowered(c);
+    if (!code && c->was_lowered && !tn__is_for_baseline(&c->options))
+        relocate(c->unit->module);
     if (!code)
         code = run_passes(c);
     if (!code)

@@ -135,6 +135,18 @@ struct relocation {
     {
     }
 
+    /* Those that placed roots did so; IR that was read may be another one. */
+    void split_edges()
+    {
+        for (BasicBlock &block : function) {
+            auto *invoke = dyn_cast_or_null<InvokeInst>(block.getTerminator());
+            auto *call = dyn_cast_or_null<GCStatepointInst>(invoke);
+            if (call && tn__is_in_place(call->getID()) &&
+                (!invoke->getNormalDest()->getSinglePredecessor() || isa<PHINode>(invoke->getNormalDest()->front())))
+                tn__llvm_split_edge(wrap(invoke), 0);
+        }
+    }
+
     /* Where a safepoint's relocates are: the edge of an invoke has been split. */
     static Instruction *place_behind(GCStatepointInst &call)
     {
@@ -154,7 +166,7 @@ struct relocation {
             Value *value = bundle->Inputs[i + 1];
             if (isa<AllocaInst>(bundle->Inputs[i]))
                 break;
-            if (known.insert(value).second)
+            if (!isa<Constant>(value) && value->getType()->isPointerTy() && known.insert(value).second)
                 relocated[value].push_back(builder.CreateGCRelocate(&call, int(i), int(i + 1), value->getType()));
         }
     }
@@ -163,6 +175,7 @@ struct relocation {
     {
         SmallVector<PHINode *, 16> phis;
         DenseMap<BasicBlock *, uint32_t> numbers;
+        split_edges();
         for (BasicBlock &block : function) {
             numbers.try_emplace(&block, uint32_t(numbers.size()));
             for (Instruction &instruction : block)
