@@ -46,17 +46,19 @@ static void write_remark(const struct tn_remark *remark)
 
 /* ---- --stats: why functions are left to LLVM, by the remarks of the baseline compiler ---- */
 
+/* A longer reason is cut off. With the remarks' lock; there are more than the compiler has. */
 static struct reason {
-    char text[56];
+    char text[80];
     uint64_t functions;
-} reasons[64]; /* with the remarks' lock; more than the compiler has */
+} reasons[64];
 
 static void count_reason(const struct tn_remark *remark)
 {
     size_t i = 0;
     if (strcmp(remark->pass, "baseline") != 0)
         return;
-    while (i < TN_COUNT(reasons) - 1 && reasons[i].functions && strcmp(reasons[i].text, remark->text) != 0)
+    while (i < TN_COUNT(reasons) - 1 && reasons[i].functions &&
+           strncmp(reasons[i].text, remark->text, sizeof reasons[i].text - 1) != 0)
         i++;
     if (!reasons[i].functions++)
         snprintf(reasons[i].text, sizeof reasons[i].text, "%s", remark->text);
