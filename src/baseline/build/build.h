@@ -78,10 +78,10 @@ struct tn_build {
     struct tn_error err; /* its code is 0 until there is a mistake */
 };
 
-/* Notes the first mistake. `function` is that of tenon_build.h. */
-void tn__build_fail(struct tn_build *build, const char *function, const char *why);
-void tn__build_no_memory(struct tn_build *build);
-void tn__build_too_large(struct tn_build *build); /* a function is */
+/* Notes the first mistake. `function` is that of tenon_build.h. Returns 0, as these do after one. */
+uint32_t tn__build_fail(struct tn_build *build, const char *function, const char *why);
+uint32_t tn__build_no_memory(struct tn_build *build);
+uint32_t tn__build_too_large(struct tn_build *build); /* a function is */
 
 /* The function in the flat form, into a struct whose arrays are used again. False: out of memory. */
 bool tn__build_lay_out(const struct tn_build_function *f, struct tn__flat *flat);

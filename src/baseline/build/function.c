@@ -37,14 +37,10 @@ static bool is_in(const char *types, unsigned type)
 
 static uint32_t add_value(struct tn_build_function *f, struct tn__build_value value)
 {
-    if (f->value_count >= MOST_VALUES) {
-        tn__build_too_large(f->build);
-        return 0;
-    }
-    if (!tn__grow(NULL, &f->values, &f->value_room, f->value_count + 1, sizeof *f->values)) {
-        tn__build_no_memory(f->build);
-        return 0;
-    }
+    if (f->value_count >= MOST_VALUES)
+        return tn__build_too_large(f->build);
+    if (!tn__grow(NULL, &f->values, &f->value_room, f->value_count + 1, sizeof *f->values))
+        return tn__build_no_memory(f->build);
     f->values[f->value_count++] = value;
     return (uint32_t)f->value_count;
 }
@@ -65,18 +61,15 @@ uint32_t tn_build_argument(struct tn_build_function *f, size_t number)
         return 0;
     if (number < f->argument_count)
         return (uint32_t)number + 1;
-    MISTAKE(f, "there is no such argument");
-    return 0;
+    return MISTAKE(f, "there is no such argument");
 }
 
 uint32_t tn_build_integer(struct tn_build_function *f, unsigned type, int64_t number)
 {
     if (!is_on(f))
         return 0;
-    if (!is_in("BIP", type)) {
-        MISTAKE(f, "the type is no integer or pointer");
-        return 0;
-    }
+    if (!is_in("BIP", type))
+        return MISTAKE(f, "the type is no integer or pointer");
     return add_value(f, (struct tn__build_value){TN__BUILD_NUMBER, (uint8_t)type, 0, (uint64_t)number});
 }
 
@@ -84,10 +77,8 @@ uint32_t tn_build_real(struct tn_build_function *f, unsigned type, double number
 {
     if (!is_on(f))
         return 0;
-    if (!is_in("F", type)) {
-        MISTAKE(f, "the type is no floating-point number");
-        return 0;
-    }
+    if (!is_in("F", type))
+        return MISTAKE(f, "the type is no floating-point number");
     uint64_t bits = 0;
     float narrow = (float)number;
     if (type == TN_BUILD_F32)
@@ -101,10 +92,8 @@ uint32_t tn_build_address(struct tn_build_function *f, uint32_t symbol, int32_t 
 {
     if (!is_on(f))
         return 0;
-    if (symbol - 1 >= f->build->symbol_count) {
-        MISTAKE(f, "there is no such symbol");
-        return 0;
-    }
+    if (symbol - 1 >= f->build->symbol_count)
+        return MISTAKE(f, "there is no such symbol");
     return add_value(f, (struct tn__build_value){TN__BUILD_ADDRESS, TN_BUILD_PTR, addend, symbol - 1});
 }
 
@@ -114,14 +103,10 @@ uint32_t tn_build_block(struct tn_build_function *f)
 {
     if (!is_on(f))
         return 0;
-    if (f->block_count >= MOST_VALUES) {
-        tn__build_too_large(f->build);
-        return 0;
-    }
-    if (!tn__grow(NULL, &f->blocks, &f->block_room, f->block_count + 1, sizeof *f->blocks)) {
-        tn__build_no_memory(f->build);
-        return 0;
-    }
+    if (f->block_count >= MOST_VALUES)
+        return tn__build_too_large(f->build);
+    if (!tn__grow(NULL, &f->blocks, &f->block_room, f->block_count + 1, sizeof *f->blocks))
+        return tn__build_no_memory(f->build);
     f->blocks[f->block_count++] = (struct tn__build_block){0};
     return (uint32_t)f->block_count;
 }
@@ -143,10 +128,8 @@ int tn_build_is_ended(const struct tn_build_function *f)
 
 static bool put(struct tn_build_function *f, uint32_t operand)
 {
-    if (!tn__grow(NULL, &f->operands, &f->operand_room, f->operand_count + 1, sizeof *f->operands)) {
-        tn__build_no_memory(f->build);
-        return false;
-    }
+    if (!tn__grow(NULL, &f->operands, &f->operand_room, f->operand_count + 1, sizeof *f->operands))
+        return tn__build_no_memory(f->build);
     f->operands[f->operand_count++] = operand;
     f->insts[f->inst_count - 1].inst.count++;
     return true;
@@ -156,18 +139,12 @@ static bool put(struct tn_build_function *f, uint32_t operand)
 static uint32_t add(struct tn_build_function *f, const char *function, struct tn__flat_inst inst, unsigned result,
                     const uint32_t *operands, size_t count)
 {
-    if (!f->block || f->blocks[f->block - 1].is_ended) {
-        tn__build_fail(f->build, function, "there is no block, or it has its last instruction");
-        return 0;
-    }
-    if (f->argument_count + f->inst_count >= MOST_VALUES) {
-        tn__build_too_large(f->build);
-        return 0;
-    }
-    if (!tn__grow(NULL, &f->insts, &f->inst_room, f->inst_count + 1, sizeof *f->insts)) {
-        tn__build_no_memory(f->build);
-        return 0;
-    }
+    if (!f->block || f->blocks[f->block - 1].is_ended)
+        return tn__build_fail(f->build, function, "there is no block, or it has its last instruction");
+    if (f->argument_count + f->inst_count >= MOST_VALUES)
+        return tn__build_too_large(f->build);
+    if (!tn__grow(NULL, &f->insts, &f->inst_room, f->inst_count + 1, sizeof *f->insts))
+        return tn__build_no_memory(f->build);
     inst.first = (uint32_t)f->operand_count;
     f->insts[f->inst_count++] = (struct tn__build_inst){inst, f->block - 1};
     for (size_t i = 0; i < count; i++)
@@ -212,10 +189,8 @@ uint32_t tn_build_binary(struct tn_build_function *f, enum tn_build_op op, uint3
     if (!is_on(f))
         return 0;
     unsigned type = type_of(f, a);
-    if (type != type_of(f, b) || !takes(op, TN_BUILD_ADD, TN_BUILD_FDIV, type)) {
-        MISTAKE(f, "the operation has no such operands");
-        return 0;
-    }
+    if (type != type_of(f, b) || !takes(op, TN_BUILD_ADD, TN_BUILD_FDIV, type))
+        return MISTAKE(f, "the operation has no such operands");
     return add(f, __func__, (struct tn__flat_inst){.op = ops[op], .type = (uint8_t)type}, type, LIST(a, b));
 }
 
@@ -224,10 +199,8 @@ uint32_t tn_build_unary(struct tn_build_function *f, enum tn_build_op op, uint32
     if (!is_on(f))
         return 0;
     unsigned type = type_of(f, a);
-    if (!takes(op, TN_BUILD_BSWAP, TN_BUILD_SQRT, type) || (op == TN_BUILD_BSWAP && type == TN_BUILD_I8)) {
-        MISTAKE(f, "the operation has no such operand");
-        return 0;
-    }
+    if (!takes(op, TN_BUILD_BSWAP, TN_BUILD_SQRT, type) || (op == TN_BUILD_BSWAP && type == TN_BUILD_I8))
+        return MISTAKE(f, "the operation has no such operand");
     return add(f, __func__, (struct tn__flat_inst){.op = ops[op], .type = (uint8_t)type}, type, LIST(a));
 }
 
@@ -255,10 +228,8 @@ uint32_t tn_build_convert(struct tn_build_function *f, enum tn_build_op op, unsi
         return 0;
     unsigned from = type_of(f, a);
     if (!takes(op, TN_BUILD_COPY, TN_BUILD_UITOFP, type) || !is_in(conversions[op].from, from) ||
-        (conversions[op].order != 2 && conversions[op].order != order_of(from, type))) {
-        MISTAKE(f, "there is no such conversion between these types");
-        return 0;
-    }
+        (conversions[op].order != 2 && conversions[op].order != order_of(from, type)))
+        return MISTAKE(f, "there is no such conversion between these types");
     return add(f, __func__, (struct tn__flat_inst){.op = ops[op], .type = (uint8_t)type, .sub = (uint8_t)from}, type,
                LIST(a));
 }
@@ -276,10 +247,8 @@ uint32_t tn_build_compare(struct tn_build_function *f, enum tn_build_condition c
         return 0;
     unsigned type = type_of(f, a);
     bool is_real = condition >= TN_BUILD_FEQ && condition < TN_BUILD_CONDITIONS;
-    if (condition >= TN_BUILD_CONDITIONS || type != type_of(f, b) || !is_in(is_real ? "F" : "BIP", type)) {
-        MISTAKE(f, "these cannot be compared so");
-        return 0;
-    }
+    if (condition >= TN_BUILD_CONDITIONS || type != type_of(f, b) || !is_in(is_real ? "F" : "BIP", type))
+        return MISTAKE(f, "these cannot be compared so");
     struct tn__flat_inst inst = {.op = is_real ? TN__FLAT_FCMP : TN__FLAT_ICMP,
                                  .type = (uint8_t)type,
                                  .sub = is_real ? relations[condition - TN_BUILD_FEQ] : (uint8_t)condition};
@@ -291,10 +260,8 @@ uint32_t tn_build_select(struct tn_build_function *f, uint32_t condition, uint32
     if (!is_on(f))
         return 0;
     unsigned type = type_of(f, yes);
-    if (type_of(f, condition) != TN_BUILD_I1 || !type || type != type_of(f, no)) {
-        MISTAKE(f, "the condition is no i1, or the values have no common type");
-        return 0;
-    }
+    if (type_of(f, condition) != TN_BUILD_I1 || !type || type != type_of(f, no))
+        return MISTAKE(f, "the condition is no i1, or the values have no common type");
     return add(f, __func__, (struct tn__flat_inst){.op = TN__FLAT_SELECT, .type = (uint8_t)type}, type,
                LIST(condition, yes, no));
 }
@@ -308,10 +275,8 @@ uint32_t tn_build_overflow(struct tn_build_function *f, enum tn_build_overflow k
         return 0;
     unsigned type = type_of(f, a);
     if (kind > TN_BUILD_UMUL || !is_in("I", type) || type != type_of(f, b) ||
-        (kind == TN_BUILD_SMUL && type == TN_BUILD_I8) || !flag) {
-        MISTAKE(f, "the operation has no such operands, or no place for the flag");
-        return 0;
-    }
+        (kind == TN_BUILD_SMUL && type == TN_BUILD_I8) || !flag)
+        return MISTAKE(f, "the operation has no such operands, or no place for the flag");
     struct tn__flat_inst inst = {.op = TN__FLAT_OVERFLOW, .type = (uint8_t)type, .sub = (uint8_t)kind};
     uint32_t value = add(f, __func__, inst, type, LIST(a, b));
     *flag = add_flag(f, __func__);
@@ -325,10 +290,8 @@ uint32_t tn_build_variable(struct tn_build_function *f, uint32_t bytes, uint32_t
     enum { LARGEST = 1 << 28, MOST_ALIGNMENT = 16 };
     if (!is_on(f))
         return 0;
-    if (!alignment || (alignment & (alignment - 1)) || alignment > MOST_ALIGNMENT || bytes > LARGEST) {
-        MISTAKE(f, "there is no such size or alignment");
-        return 0;
-    }
+    if (!alignment || (alignment & (alignment - 1)) || alignment > MOST_ALIGNMENT || bytes > LARGEST)
+        return MISTAKE(f, "there is no such size or alignment");
     struct tn__flat_inst inst = {
         .op = TN__FLAT_ALLOCA, .type = TN_BUILD_PTR, .sub = (uint8_t)__builtin_ctz(alignment), .aux = bytes};
     return add(f, __func__, inst, TN_BUILD_PTR, NULL, 0);
@@ -338,10 +301,8 @@ uint32_t tn_build_load(struct tn_build_function *f, unsigned type, uint32_t addr
 {
     if (!is_on(f))
         return 0;
-    if (!is_in("BIPF", type) || type_of(f, address) != TN_BUILD_PTR) {
-        MISTAKE(f, "the type is none, or the address is no pointer");
-        return 0;
-    }
+    if (!is_in("BIPF", type) || type_of(f, address) != TN_BUILD_PTR)
+        return MISTAKE(f, "the type is none, or the address is no pointer");
     return add(f, __func__, (struct tn__flat_inst){.op = TN__FLAT_LOAD, .type = (uint8_t)type}, type, LIST(address));
 }
 
@@ -360,10 +321,8 @@ uint32_t tn_build_element(struct tn_build_function *f, uint32_t address, uint32_
 {
     if (!is_on(f))
         return 0;
-    if (type_of(f, address) != TN_BUILD_PTR || (index && type_of(f, index) != TN_BUILD_I64) || step > INT32_MAX) {
-        MISTAKE(f, "the address is no pointer, the index no i64, or the step too large");
-        return 0;
-    }
+    if (type_of(f, address) != TN_BUILD_PTR || (index && type_of(f, index) != TN_BUILD_I64) || step > INT32_MAX)
+        return MISTAKE(f, "the address is no pointer, the index no i64, or the step too large");
     const uint32_t operands[] = {address, index, step};
     struct tn__flat_inst inst = {.op = TN__FLAT_ADDRESS, .type = TN_BUILD_PTR, .aux = (uint32_t)offset};
     return add(f, __func__, inst, TN_BUILD_PTR, operands, index ? 3 : 1);
@@ -374,10 +333,8 @@ static uint32_t add_atomic(struct tn_build_function *f, const char *function, un
                            uint32_t address)
 {
     unsigned type = type_of(f, value);
-    if (!is_in(tn__flat_rows[op].types, type) || type_of(f, address) != TN_BUILD_PTR) {
-        tn__build_fail(f->build, function, "the operation has no such value, or the address is no pointer");
-        return 0;
-    }
+    if (!is_in(tn__flat_rows[op].types, type) || type_of(f, address) != TN_BUILD_PTR)
+        return tn__build_fail(f->build, function, "the operation has no such value, or the address is no pointer");
     return add(f, function, (struct tn__flat_inst){.op = (uint8_t)op, .type = (uint8_t)type}, type,
                LIST(value, address));
 }
@@ -400,10 +357,8 @@ uint32_t tn_build_compare_exchange(struct tn_build_function *f, uint32_t expecte
     if (!is_on(f))
         return 0;
     unsigned type = type_of(f, value);
-    if (!is_in("IP", type) || type_of(f, expected) != type || type_of(f, address) != TN_BUILD_PTR || !flag) {
-        MISTAKE(f, "the values have no common type, the address is no pointer, or there is no place for the flag");
-        return 0;
-    }
+    if (!is_in("IP", type) || type_of(f, expected) != type || type_of(f, address) != TN_BUILD_PTR || !flag)
+        return MISTAKE(f, "the values have no common type, the address is no pointer, or there is no place for the flag");
     struct tn__flat_inst inst = {.op = TN__FLAT_COMPARE_EXCHANGE, .type = (uint8_t)type};
     uint32_t before = add(f, __func__, inst, type, LIST(expected, value, address));
     *flag = add_flag(f, __func__);
@@ -422,10 +377,8 @@ uint32_t tn_build_phi(struct tn_build_function *f, unsigned type)
 {
     if (!is_on(f))
         return 0;
-    if (!is_in("BIPF", type) || !f->block || f->blocks[f->block - 1].has_others) {
-        MISTAKE(f, "the type is none, or the block has other instructions already");
-        return 0;
-    }
+    if (!is_in("BIPF", type) || !f->block || f->blocks[f->block - 1].has_others)
+        return MISTAKE(f, "the type is none, or the block has other instructions already");
     return add(f, __func__, (struct tn__flat_inst){.op = TN__FLAT_PHI, .type = (uint8_t)type}, type, NULL, 0);
 }
 
@@ -464,10 +417,8 @@ uint32_t tn_build_call(struct tn_build_function *f, uint32_t callee, unsigned re
         type_of(f, callee) == TN_BUILD_PTR && type <= TN_BUILD_F64 && count <= MOST_ARGUMENTS && (values || !count);
     for (size_t i = 0; good && i < count; i++)
         good = fits(f, values[i], types ? types[i] : type_of(f, values[i]));
-    if (!good) {
-        MISTAKE(f, "the callee is no pointer, or an argument is not of its type");
-        return 0;
-    }
+    if (!good)
+        return MISTAKE(f, "the callee is no pointer, or an argument is not of its type");
     struct tn__flat_inst inst = {.op = TN__FLAT_CALL, .type = (uint8_t)type, .flags = variadic ? TN__FLAT_VARIADIC : 0};
     size_t before = f->inst_count;
     uint32_t value = add(f, __func__, inst, type, LIST(callee));
@@ -483,14 +434,10 @@ uint32_t tn_build_call(struct tn_build_function *f, uint32_t callee, unsigned re
 static bool add_successor(struct tn_build_function *f, const char *function, uint32_t block)
 {
     struct tn__build_block *from = &f->blocks[f->block - 1];
-    if (block - 1 >= f->block_count || block == 1) {
-        tn__build_fail(f->build, function, "there is no such block, or it is the first one");
-        return false;
-    }
-    if (!tn__grow(NULL, &f->successors, &f->successor_room, f->successor_count + 1, sizeof *f->successors)) {
-        tn__build_no_memory(f->build);
-        return false;
-    }
+    if (block - 1 >= f->block_count || block == 1)
+        return tn__build_fail(f->build, function, "there is no such block, or it is the first one");
+    if (!tn__grow(NULL, &f->successors, &f->successor_room, f->successor_count + 1, sizeof *f->successors))
+        return tn__build_no_memory(f->build);
     if (!from->successors)
         from->first_successor = (uint32_t)f->successor_count;
     from->successors++;

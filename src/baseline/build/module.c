@@ -6,22 +6,25 @@
 
 enum { OF_FUNCTIONS = TN_BUILD_LOCAL | TN_BUILD_WEAK | TN_BUILD_HIDDEN }; /* flags */
 
-void tn__build_fail(struct tn_build *build, const char *function, const char *why)
+uint32_t tn__build_fail(struct tn_build *build, const char *function, const char *why)
 {
     if (!build->err.code)
         tn__fail(&build->err, TN_EINVAL, "%s: %s", function, why);
+    return 0;
 }
 
-void tn__build_no_memory(struct tn_build *build)
+uint32_t tn__build_no_memory(struct tn_build *build)
 {
     if (!build->err.code)
         tn__no_memory(&build->err, NULL);
+    return 0;
 }
 
-void tn__build_too_large(struct tn_build *build)
+uint32_t tn__build_too_large(struct tn_build *build)
 {
     if (!build->err.code)
         tn__fail(&build->err, TN_ENOTSUP, "a function is too large");
+    return 0;
 }
 
 int tn_build_create(struct tn_build **out, struct tn_error *err)
@@ -86,22 +89,16 @@ static uint32_t symbol_of(struct tn_build *build, const char *function, const ch
 {
     if (build->err.code)
         return 0;
-    if (!name || !*name) {
-        tn__build_fail(build, function, "a symbol has no name");
-        return 0;
-    }
-    if (!provide(build)) {
-        tn__build_no_memory(build);
-        return 0;
-    }
+    if (!name || !*name)
+        return tn__build_fail(build, function, "a symbol has no name");
+    if (!provide(build))
+        return tn__build_no_memory(build);
     uint32_t *found = find(build, name), number = *found;
     if (number)
         return number;
     const char *copy = tn__arena_text(&build->arena, name, strlen(name));
-    if (!copy) {
-        tn__build_no_memory(build);
-        return 0;
-    }
+    if (!copy)
+        return tn__build_no_memory(build);
     build->symbols[build->symbol_count++] =
         (struct tn__build_symbol){.symbol = {copy, flags & TN_BUILD_WEAK ? TN__FLAT_WEAK : TN__FLAT_GLOBAL, 0, 0}};
     return *found = (uint32_t)build->symbol_count;
@@ -124,10 +121,8 @@ static uint32_t define(struct tn_build *build, const char *function, const char 
     if (!symbol)
         return 0;
     struct tn__build_symbol *s = &build->symbols[symbol - 1];
-    if (s->is_defined) {
-        tn__build_fail(build, function, "the symbol is defined already");
-        return 0;
-    }
+    if (s->is_defined)
+        return tn__build_fail(build, function, "the symbol is defined already");
     s->is_defined = true;
     s->symbol.binding = flags & TN_BUILD_LOCAL  ? TN__FLAT_LOCAL
                         : flags & TN_BUILD_WEAK ? TN__FLAT_WEAK
@@ -208,10 +203,8 @@ static bool is_kind(unsigned kind)
 
 static bool add_arguments(struct tn_build_function *f, const uint8_t *types, size_t count)
 {
-    if (!tn__grow(NULL, &f->values, &f->value_room, count, sizeof *f->values)) {
-        tn__build_no_memory(f->build);
-        return false;
-    }
+    if (!tn__grow(NULL, &f->values, &f->value_room, count, sizeof *f->values))
+        return tn__build_no_memory(f->build);
     for (size_t i = 0; i < count; i++)
         f->values[i] = (struct tn__build_value){TN__BUILD_ARGUMENT, types[i] & TN__FLAT_KIND_TYPE, 0, i};
     f->argument_count = f->value_count = count;

@@ -52,10 +52,8 @@ void tn__x64_end_block(struct tn__x64 *c)
     for (uint32_t value = c->s->ending[c->position]; value != TN__X64_NO_VALUE;) {
         const struct tn__x64_value *v = value_of(c, value);
         int32_t **slots = &c->s->free_slots[v->is_wide];
-        if (!tn__grow(NULL, slots, &c->s->slot_room[v->is_wide], c->free_slots[v->is_wide] + 1, sizeof **slots)) {
-            tn__x64_fail(c, TN_ENOMEM, NULL);
+        if (!tn__x64_grow(c, slots, &c->s->slot_room[v->is_wide], c->free_slots[v->is_wide] + 1, sizeof **slots))
             return;
-        }
         (*slots)[c->free_slots[v->is_wide]++] = v->slot;
         value = v->next;
     }

@@ -273,10 +273,8 @@ void tn__x64_compile_call(struct tn__x64 *c)
     struct places p = {0};
     bool is_named =
         !tn__flat_is_value(o[0]) && !tn__flat_is_number(o[0]) && !c->flat->addresses[tn__flat_index(o[0])].addend;
-    if (!tn__grow(NULL, &c->s->moves, &c->s->move_room, INTEGERS + FLOATS + 1, sizeof *c->s->moves)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &c->s->moves, &c->s->move_room, INTEGERS + FLOATS + 1, sizeof *c->s->moves))
         return;
-    }
     size_t count = place_arguments(c, inst, &p);
     if (!tn__x64_reserve(c, 80 * TN__X64_LONGEST))
         return;
@@ -438,10 +436,8 @@ void tn__x64_compile_return(struct tn__x64 *c)
     const uint32_t *o = tn__x64_operands(c);
     unsigned counts[TN__FLAT_BANKS] = {0};
     size_t count = 0;
-    if (!tn__grow(NULL, &c->s->moves, &c->s->move_room, 2 * TN__FLAT_RETURNED, sizeof *c->s->moves)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &c->s->moves, &c->s->move_room, 2 * TN__FLAT_RETURNED, sizeof *c->s->moves))
         return;
-    }
     for (uint32_t k = 0; k < inst->count; k += 2) {
         unsigned bank = tn__flat_bank(o[k + 1] & TN__FLAT_KIND_TYPE);
         if (bank != TN__FLAT_OF_X87)

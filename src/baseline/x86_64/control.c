@@ -105,10 +105,8 @@ static void compile_edge(struct tn__x64 *c, uint32_t to)
         count++;
     if (!count)
         return;
-    if (!tn__grow(NULL, &c->s->moves, &c->s->move_room, count, sizeof *c->s->moves)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &c->s->moves, &c->s->move_room, count, sizeof *c->s->moves))
         return;
-    }
     for (uint32_t i = 0; i < count; i++) {
         const struct tn__flat_inst *phi = &c->flat->insts[block->first + i];
         uint32_t operand = source_of(c, phi);
@@ -185,10 +183,8 @@ static uint32_t landing_of(const struct tn__x64 *c, uint32_t block)
 static void compile_invoked(struct tn__x64 *c, const uint32_t *to)
 {
     uint32_t landing = has_phis(c, to[1]) ? tn__x64_new_label(c) : to[1];
-    if (c->failed || !tn__grow(NULL, &c->s->sites, &c->s->site_room, c->sites + 1, sizeof *c->s->sites)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (c->failed || !tn__x64_grow(c, &c->s->sites, &c->s->site_room, c->sites + 1, sizeof *c->s->sites))
         return;
-    }
     c->s->sites[c->sites++] = (struct tn__code_site){c->call, c->call_end, landing, landing_of(c, to[1]), 0};
     if (landing == to[1]) {
         go(c, to[0]);
@@ -337,11 +333,9 @@ static void compile_stubs(struct tn__x64 *c, const uint32_t *to, uint32_t count)
 static bool provide(struct tn__x64 *c, uint32_t cases)
 {
     size_t had = c->s->stub_room, blocks = c->flat->block_count;
-    if (!tn__grow(NULL, &c->s->stubs, &c->s->stub_room, blocks, sizeof *c->s->stubs) ||
-        !tn__grow(NULL, &c->s->cases, &c->s->case_room, cases + 1, sizeof *c->s->cases)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &c->s->stubs, &c->s->stub_room, blocks, sizeof *c->s->stubs) ||
+        !tn__x64_grow(c, &c->s->cases, &c->s->case_room, cases + 1, sizeof *c->s->cases))
         return false;
-    }
     if (c->s->stub_room > had)
         memset(c->s->stubs + had, 0xff, (c->s->stub_room - had) * sizeof *c->s->stubs);
     return true;

@@ -147,6 +147,8 @@ static inline uint32_t tn__x64_offset(const struct tn__x64 *c)
 /* Makes space for so many bytes of code. False: the compilation has failed, and nothing more is to be written. */
 bool tn__x64_reserve(struct tn__x64 *c, size_t bytes);
 void tn__x64_fail(struct tn__x64 *c, int code, const char *why);
+/* As tn__grow; false: the compilation has failed, out of memory. */
+bool tn__x64_grow(struct tn__x64 *c, void *items, size_t *room, size_t need, size_t size);
 
 void tn__x64_emit(struct tn__x64 *c, enum tn__x64_op op, unsigned size, unsigned reg, struct tn__x64_rm rm);
 void tn__x64_emit_immediate(struct tn__x64 *c, enum tn__x64_op op, unsigned size, unsigned reg, struct tn__x64_rm rm,

@@ -16,6 +16,14 @@ void tn__x64_fail(struct tn__x64 *c, int code, const char *why)
         c->failed = code == TN_ENOMEM ? tn__no_memory(c->err, NULL) : tn__fail(c->err, code, "%s", why);
 }
 
+bool tn__x64_grow(struct tn__x64 *c, void *items, size_t *room, size_t need, size_t size)
+{
+    bool good = tn__grow(NULL, items, room, need, size);
+    if (!good)
+        tn__x64_fail(c, TN_ENOMEM, NULL);
+    return good;
+}
+
 bool tn__x64_reserve(struct tn__x64 *c, size_t bytes)
 {
     size_t used = (size_t)(c->at - c->code->bytes);
@@ -25,10 +33,8 @@ bool tn__x64_reserve(struct tn__x64 *c, size_t bytes)
         tn__x64_fail(c, TN_ENOTSUP, "it has too much code");
         return false;
     }
-    if (!tn__grow(NULL, &c->code->bytes, &c->code->room, used + bytes, 1)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &c->code->bytes, &c->code->room, used + bytes, 1))
         return false;
-    }
     c->at = c->code->bytes + used;
     c->limit = c->code->bytes + c->code->room;
     return true;
@@ -39,10 +45,8 @@ bool tn__x64_reserve(struct tn__x64 *c, size_t bytes)
 void tn__x64_relocate(struct tn__x64 *c, uint32_t offset, uint32_t type, uint32_t symbol, int64_t addend)
 {
     struct tn__code *code = c->code;
-    if (!tn__grow(NULL, &code->relocs, &code->reloc_room, code->reloc_count + 1, sizeof *code->relocs)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &code->relocs, &code->reloc_room, code->reloc_count + 1, sizeof *code->relocs))
         return;
-    }
     code->relocs[code->reloc_count++] = (struct tn__code_reloc){offset, type, symbol, addend};
 }
 
@@ -119,10 +123,8 @@ void tn__x64_emit_address(struct tn__x64 *c, unsigned reg, const struct tn__flat
 
 uint32_t tn__x64_new_label(struct tn__x64 *c)
 {
-    if (!tn__grow(NULL, &c->s->labels, &c->s->label_room, c->labels + 1, sizeof *c->s->labels)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &c->s->labels, &c->s->label_room, c->labels + 1, sizeof *c->s->labels))
         return 0;
-    }
     c->s->labels[c->labels] = TN__X64_NO_LABEL;
     return (uint32_t)c->labels++;
 }
@@ -134,10 +136,8 @@ void tn__x64_place_label(struct tn__x64 *c, uint32_t label)
 
 void tn__x64_refer(struct tn__x64 *c, uint32_t at, uint32_t label, uint32_t from)
 {
-    if (!tn__grow(NULL, &c->s->fixups, &c->s->fixup_room, c->fixups + 1, sizeof *c->s->fixups)) {
-        tn__x64_fail(c, TN_ENOMEM, NULL);
+    if (!tn__x64_grow(c, &c->s->fixups, &c->s->fixup_room, c->fixups + 1, sizeof *c->s->fixups))
         return;
-    }
     c->s->fixups[c->fixups++] = (struct tn__x64_fixup){at, label, from};
 }
 
