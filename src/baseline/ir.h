@@ -297,6 +297,11 @@ static inline unsigned tn__flat_type_of(const struct tn__flat *flat, uint32_t va
 /* Whether a function is well-formed: all that compiling it relies on. TN_EFORMAT, with the instruction; TN_ENOMEM. */
 int tn__flat_verify(const struct tn__flat *flat, struct tn_error *err);
 
+/* Whether a type has one of the letters of `types` in ops.def. */
+bool tn__flat_is_in(const char *types, unsigned type);
+/* Whether a conversion can be one of these types, of which the row of ops.def has `to`. */
+bool tn__flat_converts(unsigned op, unsigned from, unsigned to);
+
 /* Whether two cases of a switch are equal in the bits that the type has. Changes the numbers. */
 bool tn__flat_has_equal(uint64_t *cases, size_t count, unsigned type);
 

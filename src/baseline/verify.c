@@ -35,7 +35,7 @@ static int refuse(const struct check *c, const char *why)
 
 /* ---- operands ---- */
 
-static bool is_in(const char *types, unsigned type)
+bool tn__flat_is_in(const char *types, unsigned type)
 {
     static const char letters[TN__FLAT_TYPES] = {'V', 'B', 'I', 'I', 'I', 'I', 'P', 'F', 'F', 'X'};
     return type < TN__FLAT_TYPES && strchr(types, letters[type]);
@@ -134,26 +134,22 @@ static int check_operands(const struct check *c)
 
 /* ---- what single operations require besides ---- */
 
-static int check_sizes(const struct check *c)
+bool tn__flat_converts(unsigned op, unsigned from, unsigned to)
 {
-    static const int8_t order[TN__FLAT_OPS] = {
-        [TN__FLAT_TRUNC] = -1, [TN__FLAT_ZEXT] = 1, [TN__FLAT_SEXT] = 1, [TN__FLAT_FPTRUNC] = -1, [TN__FLAT_FPEXT] = 1};
+    static const struct {
+        const char *sources;
+        int order; /* of both sizes */
+    } rows[TN__FLAT_OPS] = {
+        [TN__FLAT_COPY] = {"BIPFX", 0}, [TN__FLAT_TRUNC] = {"I", -1},    [TN__FLAT_ZEXT] = {"BI", 1},
+        [TN__FLAT_SEXT] = {"BI", 1},    [TN__FLAT_FPTRUNC] = {"FX", -1}, [TN__FLAT_FPEXT] = {"F", 1},
+        [TN__FLAT_FPTOSI] = {"FX", 0},  [TN__FLAT_FPTOUI] = {"FX", 0},   [TN__FLAT_SITOFP] = {"I", 0},
+        [TN__FLAT_UITOFP] = {"BI", 0}};
+    if (!tn__flat_is_in(rows[op].sources, from))
+        return false;
     /* An i1 is smaller than an i8. */
-    unsigned from = 2 * tn__flat_size(c->inst->sub) - (c->inst->sub == TN__FLAT_I1);
-    unsigned to = 2 * tn__flat_size(c->inst->type) - (c->inst->type == TN__FLAT_I1);
-    int is = (to > from) - (to < from);
-    return is == order[c->inst->op] ? 0 : refuse(c, "it cannot convert between these");
-}
-
-static int check_cast(const struct check *c)
-{
-    static const char *const sources[TN__FLAT_OPS] = {
-        [TN__FLAT_COPY] = "BIPFX", [TN__FLAT_TRUNC] = "I",  [TN__FLAT_ZEXT] = "BI",   [TN__FLAT_SEXT] = "BI",
-        [TN__FLAT_FPTRUNC] = "FX", [TN__FLAT_FPEXT] = "F",  [TN__FLAT_FPTOSI] = "FX", [TN__FLAT_FPTOUI] = "FX",
-        [TN__FLAT_SITOFP] = "I",   [TN__FLAT_UITOFP] = "BI"};
-    if (!is_in(sources[c->inst->op], c->inst->sub))
-        return refuse(c, "it cannot convert this");
-    return c->inst->op <= TN__FLAT_FPEXT ? check_sizes(c) : 0;
+    int is = 2 * (int)tn__flat_size(from) - (from == TN__FLAT_I1),
+        wanted = 2 * (int)tn__flat_size(to) - (to == TN__FLAT_I1);
+    return op > TN__FLAT_FPEXT || (wanted > is) - (wanted < is) == rows[op].order;
 }
 
 static bool fits_registers(const struct tn__flat_inst *first, const struct tn__flat_inst *last)
@@ -398,13 +394,16 @@ static int check_one(const struct check *c)
                    ? 0
                    : refuse(c, "it is no number of a type");
     default:
-        return inst->op >= TN__FLAT_COPY && inst->op <= TN__FLAT_UITOFP ? check_cast(c) : 0;
+        if (inst->op >= TN__FLAT_COPY && inst->op <= TN__FLAT_UITOFP &&
+            !tn__flat_converts(inst->op, inst->sub, inst->type))
+            return refuse(c, "it cannot convert between these");
+        return 0;
     }
 }
 
 static int check_instruction(const struct check *c)
 {
-    if (!is_in(tn__flat_rows[c->inst->op].types, c->inst->type))
+    if (!tn__flat_is_in(tn__flat_rows[c->inst->op].types, c->inst->type))
         return refuse(c, "it cannot have this type");
     int code = check_operands(c);
     return code ? code : check_one(c);

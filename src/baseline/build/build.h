@@ -83,6 +83,9 @@ uint32_t tn__build_fail(struct tn_build *build, const char *function, const char
 uint32_t tn__build_no_memory(struct tn_build *build);
 uint32_t tn__build_too_large(struct tn_build *build); /* a function is */
 
+/* Whether a value can be passed as this: a type, and perhaps how a narrow integer is extended. */
+bool tn__build_is_kind(unsigned kind);
+
 /* The function in the flat form, into a struct whose arrays are used again. False: out of memory. */
 bool tn__build_lay_out(const struct tn_build_function *f, struct tn__flat *flat);
 

@@ -29,8 +29,7 @@ static unsigned type_of(const struct tn_build_function *f, uint32_t value)
 
 static bool is_in(const char *types, unsigned type)
 {
-    static const char letters[] = "VBIIIIPFF";
-    return type <= TN_BUILD_F64 && strchr(types, letters[type]);
+    return type <= TN_BUILD_F64 && tn__flat_is_in(types, type);
 }
 
 /* ---- values ---- */
@@ -204,31 +203,12 @@ uint32_t tn_build_unary(struct tn_build_function *f, enum tn_build_op op, uint32
     return add(f, __func__, (struct tn__flat_inst){.op = ops[op], .type = (uint8_t)type}, type, LIST(a));
 }
 
-/* Of which types conversions are, and whether the result is smaller (-1), larger, as large, or any (2). */
-static const struct {
-    const char *from;
-    int order;
-} conversions[TN_BUILD_OPS] = {
-    [TN_BUILD_COPY] = {"BIPF", 0}, [TN_BUILD_TRUNC] = {"I", -1},   [TN_BUILD_ZEXT] = {"BI", 1},
-    [TN_BUILD_SEXT] = {"BI", 1},   [TN_BUILD_FPTRUNC] = {"F", -1}, [TN_BUILD_FPEXT] = {"F", 1},
-    [TN_BUILD_FPTOSI] = {"F", 2},  [TN_BUILD_FPTOUI] = {"F", 2},   [TN_BUILD_SITOFP] = {"I", 2},
-    [TN_BUILD_UITOFP] = {"BI", 2},
-};
-
-/* An i1 is smaller than an i8. */
-static int order_of(unsigned from, unsigned to)
-{
-    unsigned a = 2 * tn__flat_size(from) - (from == TN_BUILD_I1), b = 2 * tn__flat_size(to) - (to == TN_BUILD_I1);
-    return (b > a) - (b < a);
-}
-
 uint32_t tn_build_convert(struct tn_build_function *f, enum tn_build_op op, unsigned type, uint32_t a)
 {
     if (!is_on(f))
         return 0;
     unsigned from = type_of(f, a);
-    if (!takes(op, TN_BUILD_COPY, TN_BUILD_UITOFP, type) || !is_in(conversions[op].from, from) ||
-        (conversions[op].order != 2 && conversions[op].order != order_of(from, type)))
+    if (!takes(op, TN_BUILD_COPY, TN_BUILD_UITOFP, type) || !tn__flat_converts(ops[op], from, type))
         return MISTAKE(f, "there is no such conversion between these types");
     return add(f, __func__, (struct tn__flat_inst){.op = ops[op], .type = (uint8_t)type, .sub = (uint8_t)from}, type,
                LIST(a));
@@ -358,7 +338,8 @@ uint32_t tn_build_compare_exchange(struct tn_build_function *f, uint32_t expecte
         return 0;
     unsigned type = type_of(f, value);
     if (!is_in("IP", type) || type_of(f, expected) != type || type_of(f, address) != TN_BUILD_PTR || !flag)
-        return MISTAKE(f, "the values have no common type, the address is no pointer, or there is no place for the flag");
+        return MISTAKE(f,
+                       "the values have no common type, the address is no pointer, or there is no place for the flag");
     struct tn__flat_inst inst = {.op = TN__FLAT_COMPARE_EXCHANGE, .type = (uint8_t)type};
     uint32_t before = add(f, __func__, inst, type, LIST(expected, value, address));
     *flag = add_flag(f, __func__);
@@ -398,12 +379,9 @@ void tn_build_incoming(struct tn_build_function *f, uint32_t phi, uint32_t value
 
 /* ---- calls ---- */
 
-/* Whether a value can be passed as this type, and how that is. */
 static bool fits(const struct tn_build_function *f, uint32_t value, unsigned kind)
 {
-    unsigned type = kind & TN__FLAT_KIND_TYPE, flags = kind & ~(unsigned)TN__FLAT_KIND_TYPE;
-    return type && type_of(f, value) == type &&
-           (!flags || ((flags == TN_BUILD_SIGNED || flags == TN_BUILD_UNSIGNED) && type <= TN_BUILD_I64));
+    return tn__build_is_kind(kind) && type_of(f, value) == (kind & TN__FLAT_KIND_TYPE);
 }
 
 uint32_t tn_build_call(struct tn_build_function *f, uint32_t callee, unsigned result, const uint32_t *values,

@@ -194,7 +194,7 @@ void tn_build_data_address(struct tn_build *build, uint32_t of, uint32_t offset,
 
 /* ---- functions ---- */
 
-static bool is_kind(unsigned kind)
+bool tn__build_is_kind(unsigned kind)
 {
     unsigned type = kind & TN__FLAT_KIND_TYPE, flags = kind & ~(unsigned)TN__FLAT_KIND_TYPE;
     return type > TN_BUILD_VOID && type <= TN_BUILD_F64 &&
@@ -217,9 +217,9 @@ struct tn_build_function *tn_build_function(struct tn_build *build, const char *
     enum { MOST_ARGUMENTS = 1 << 16 };
     if (!build)
         return NULL;
-    bool good = (result == TN_BUILD_VOID || is_kind(result)) && count <= MOST_ARGUMENTS && (types || !count);
+    bool good = (result == TN_BUILD_VOID || tn__build_is_kind(result)) && count <= MOST_ARGUMENTS && (types || !count);
     for (size_t i = 0; good && i < count; i++)
-        good = is_kind(types[i]);
+        good = tn__build_is_kind(types[i]);
     if (!good)
         tn__build_fail(build, __func__, "there is no such type");
     uint32_t symbol = define(build, __func__, name, flags, OF_FUNCTIONS);
