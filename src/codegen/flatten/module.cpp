@@ -99,19 +99,28 @@ int compilation::define_aliases(GlobalValue &of, uint32_t function)
     return 0;
 }
 
+/* The name of the function's own section; empty: it has none. */
+static std::string section_of(const Function &function, const TargetMachine &machine)
+{
+    if (function.hasSection() || !machine.getFunctionSections())
+        return function.getSection().str();
+    return (".text." + function.getName()).str();
+}
+
 /* The symbols of the function whose code was made last. */
 int compilation::define(Function &function)
 {
     size_t count = object.code.function_count;
     uint32_t address = flattener.address_of(&function, 0);
     StringRef group = function.hasComdat() ? function.getComdat()->getName() : "";
+    std::string section = section_of(function, flattener.machine);
     if (flattener.no_memory ||
         !tn__grow(nullptr, &object.definitions, &object.definition_room, count, sizeof *object.definitions))
         return tn__no_memory(err, nullptr);
     tn__baseline_definition &definition = object.definitions[count - 1];
     definition = {shop.flat.addresses[tn__flat_index(address)].symbol, binding_of(function), visibility_of(function),
-                  copy_name(object, function.getSection()), copy_name(object, group)};
-    if ((function.hasSection() && !definition.section) || (!group.empty() && !definition.group))
+                  copy_name(object, section), copy_name(object, group)};
+    if ((!section.empty() && !definition.section) || (!group.empty() && !definition.group))
         return tn__no_memory(err, nullptr);
     compiled.push_back(&function);
     return define_aliases(function, uint32_t(count - 1));
@@ -212,10 +221,13 @@ static void make_declaration(Module &module, GlobalAlias &alias)
 
 /* The numbers of sections have 16 bits in symbols. A function in sections of its own has a group, its code and
  * perhaps a table of exceptions and a stack map, and these three have relocations. */
-static bool has_many_sections(const Module &module)
+static bool has_many_sections(const Module &module, const TargetMachine &machine)
 {
     enum { MOST_OF_THEIR_OWN = 9000 };
-    auto is_own = [](const GlobalObject &object) { return object.hasComdat() || object.hasSection(); };
+    auto is_own = [&](const GlobalObject &object) {
+        return object.hasComdat() || object.hasSection() ||
+               (machine.getFunctionSections() && !object.isDeclarationForLinker());
+    };
     return count_if(module.global_objects(), is_own) > MOST_OF_THEIR_OWN;
 }
 
@@ -225,7 +237,7 @@ int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_re
     Module &module = *unwrap(module_ref);
     const TargetMachine &machine = *reinterpret_cast<TargetMachine *>(machine_ref);
     const char *refused = tn__flatten_refuses(module, machine);
-    if (!refused && has_many_sections(module))
+    if (!refused && has_many_sections(module, machine))
         refused = "more sections than an object can have";
     compilation c(module, machine, *object, *done, err);
     for (Function &function : module) {
