@@ -66,6 +66,13 @@ some "lowered IR is covered" "$(grep 'baseline.* [1-9][0-9]* functions; 0 left t
 TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run "$out/lowered.o" -- 20 1000 >"$out/got" 2>"$out/err"
 none "it prints the same" "$(cmp "$out/want" "$out/got" 2>&1)"
 
+# All of a module that is left to LLVM, as on other machines.
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -fcf-protection=branch -Iinclude -emit-llvm -c bench/gc/lru.c \
+    -o "$out/left.bc"
+TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O0 --stats "$out/left.bc" -- 20 1000 >"$out/got" 2>"$out/err"
+none "it prints the same by LLVM" "$(cmp "$out/want" "$out/got" 2>&1)"
+some "nothing is covered" "$(grep 'baseline.* 0 functions; [1-9][0-9]* left to LLVM' "$out/err")"
+
 # What is shown of this lowering is good for LLVM as well.
 "$BUILD/tenon" run -O0 --dump=opt,asm --dump-dir="$out" "$out/lru.bc" -- 20 1000 >"$out/got" 2>"$out/err"
 some "its values change in place" "$(! grep -q gc.relocate "$out/lru.bc.opt.ll" && grep gc.statepoint "$out/lru.bc.opt.ll")"
