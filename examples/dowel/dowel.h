@@ -272,7 +272,8 @@ bool compile(struct compiler *c, const char *file, const char *text);
 struct session {
     struct tn_image *packages[MOST];
     int package_count;
-    bool builds; /* an executable */
+    bool builds;  /* an executable */
+    bool has_run; /* statements beside functions */
     struct tn_jit *jit;
     struct tn_heap *heap;
     struct tn_store *store;

@@ -80,7 +80,7 @@ static bool add_interface(struct session *s)
 bool build_package(struct session *s, const char *path)
 {
     struct tn_error err;
-    if (s->compiler.globals || s->package_count)
+    if (s->has_run || s->package_count)
         return fputs("dowel: a package has structs and functions only\n", stderr), false;
     if (!add_interface(s))
         return false;

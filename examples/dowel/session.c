@@ -228,6 +228,7 @@ bool run_pending(struct session *s)
         void *address;
         if (pending->kind != RUNS)
             continue;
+        s->has_run = true;
         if (tn_jit_lookup(s->jit, pending->name, &address, &err))
             good = (report(NULL, &err), false);
         else

@@ -86,6 +86,10 @@ echo 'define void @f() { ret void }' >"$work/other.ll"
 refuses "another image" 'import "other.image"' "refused.dowel:1:21: 'other.image' is no package of dowel"
 answers "a program that imports is not built" "use.dowel:1:22: executables cannot import packages" \
     bash -c "cd '$work' && '$dowel' build use.dowel -o use 2>&1 >/dev/null"
+echo 'print(1)' >"$work/line.dowel"
+answers "statements are not in packages" "1
+dowel: a package has structs and functions only" \
+    bash -c "'$dowel' package '$work/line.dowel' -o '$work/line.image' 2>&1"
 echo 'let x = 1' >"$work/global.dowel"
 answers "global variables are not in packages" "dowel: a package has structs and functions only" \
     bash -c "'$dowel' package '$work/global.dowel' -o '$work/global.image' 2>&1"
