@@ -48,10 +48,11 @@ const char *tn__flatten_refuses(const Module &module, const TargetMachine &machi
 
 /* ---- functions ---- */
 
-/* What the passes over managed code have told each other. */
-static bool is_managed(StringRef name)
+/* What front ends and passes of ours have told each other. */
+static bool is_ours(StringRef name)
 {
-    return name.starts_with("tenon-") || name.starts_with("gc-") || name == "no-realign-stack";
+    return name.starts_with("tenon-") || name == "tenon.signature" || name.starts_with("gc-") ||
+           name == "no-realign-stack";
 }
 
 static bool is_harmless(StringRef name)
@@ -73,7 +74,7 @@ static bool is_harmless(StringRef name)
                                       "approx-func-fp-math",
                                       "disable-tail-calls",
                                       "uniform-work-group-size"};
-    return names.contains(name) || name.starts_with("no-builtin-") || is_managed(name);
+    return names.contains(name) || name.starts_with("no-builtin-") || is_ours(name);
 }
 
 static bool is_harmless(Attribute attribute)
