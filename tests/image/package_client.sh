@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The client of a cache in doc/PACKAGES.md, as it stands there: the second run compiles nothing, and what is wrong with
-# the folder does not change what it prints. Programs that do not name caches of packages have nothing of them.
+# The client of a cache (examples/packages/cache.c): the second run compiles nothing, and what is wrong with the folder
+# does not change what it prints. Programs that do not name caches of packages have nothing of them.
 
 . tests/build/check
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PKG_CONFIG_PATH=$PWD/$BUILD/pkgconfig
-sed -n '/^## A cache/,$p' doc/PACKAGES.md | sed -n '/^```c$/,/^```$/p' | grep -v '^```' \
-    >"$work/client.c"
-succeeds "the client compiles" "$CC" -O2 -Wall -Wextra -Werror -static -s "$work/client.c" \
+succeeds "the client compiles" "$CC" -O2 -Wall -Wextra -Werror -static -s examples/packages/cache.c \
     $(pkg-config --cflags --libs tenon-codegen) -lm $(pkg-config --variable=small_ldflags tenon-codegen) \
     -o "$work/client"
 
