@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A cache of packages: images (tenon_image.h) that are built when they are needed for the first time, and found after
- * that, by this process and by others. doc/PACKAGES.md has the format of the folders, and a client.
+ * that, by this process and by others. doc/PACKAGES.md has the format of the folders; examples/packages/cache.c is a
+ * client.
  *
  *     const char *folders[] = {"/home/me/.cache/app"};
  *     struct tn_package_cache_options options = {.size = sizeof options, .folders = folders, .folder_count = 1,
