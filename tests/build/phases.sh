@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # doc/LINKER.md has the phases of a link as the code has them: names in order, who holds the lock, what their time
-# counts as. doc/IMAGE.md has those of opening an image, and what undoes them.
+# counts as.
 
 . tests/build/check
 
@@ -30,10 +30,3 @@ other=$(mktemp)
 sed 's/PACKED, true, TN__LINK_LAYOUT/PACKED, false, TN__LINK_LAYOUT/' src/link/passes/link.c >"$other"
 some 'a phase that lacks it is found' "$(differing_phases "$other" | grep '^take_all$')"
 rm "$other"
-
-code=$(sed -n '/_phase loading\[\]/,/^}/p; /_phase starting\[\]/,/^}/p' src/image/load/open.c |
-    sed -n 's/tn__image_//g; s/_/ /g; s/^    {\([a-z ]*\), \([a-z ]*\)},/\1 | \2/p; s/^    {\([a-z ]*\)},/\1 |/p')
-page=$(sed -n '/^## Opening/,/^## /s/^| \([a-z][a-z ]*\) |\( [a-z ]*\)* | [A-Z].*/\1 |\2/p' doc/IMAGE.md)
-
-some 'opening has phases' "$(echo "$code" | grep '^map | unmap$')"
-none 'the page has the phases of opening' "$(diff <(echo "$code") <(echo "$page"))"

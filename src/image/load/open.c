@@ -221,24 +221,24 @@ static void end_recompiling(struct tn__opened_file *file)
 /* So many phases only read the file; so many check what depends on this process, and call nothing. */
 enum { READING = 4, CHECKING = 8 };
 
-/* doc/IMAGE.md has the same table (tests/build/phases.sh). Closing undoes them, too. */
+/* Closing undoes them, too. */
 static const struct tn__image_phase loading[] = {
-    {read_contents},
-    {verify},
-    {map, unmap},
-    {read_tables},
-    {tn__image_choose},
-    {tn__image_check_dependencies},
-    {check_places},
-    {tn__image_relocate, tn__image_give_variables},
-    {tn__image_register_frames, tn__image_forget_frames},
-    {tn__image_enter_managed, tn__image_leave_managed},
-    {begin_recompiling, end_recompiling},
-    {fill_slots},
-    {tn__image_open_heap},
-    {tn__image_fill_values},
-    {tn__image_seal},
-    {tn__image_enter},
+    {read_contents},                                      /* copies a file that others may change */
+    {verify},                                             /* the checksum of the whole file, if asked for */
+    {map, unmap},                                         /* reserves addresses, and maps the segments there */
+    {read_tables},                                        /* all but the rows of functions */
+    {tn__image_choose},                                   /* a target for this CPU */
+    {tn__image_check_dependencies},                       /* they are open, and have what is used of them */
+    {check_places},                                       /* entries in code, slots and cells in data */
+    {tn__image_relocate, tn__image_give_variables},       /* binds symbols; takes space in the TLS reserve */
+    {tn__image_register_frames, tn__image_forget_frames}, /* for the program's unwinder */
+    {tn__image_enter_managed, tn__image_leave_managed},   /* stack maps and root ranges, for the collector */
+    {begin_recompiling, end_recompiling},                 /* stubs for stale functions */
+    {fill_slots},                                         /* with the versions for the chosen target */
+    {tn__image_open_heap},                                /* saved objects become part of the heap */
+    {tn__image_fill_values},                              /* code finds types and objects; types are compared */
+    {tn__image_seal},                                     /* what only relocations write */
+    {tn__image_enter},                                    /* it has users, and stays until the last is gone */
 };
 
 void tn__image_close_checked(struct tn_image *image)
@@ -269,10 +269,10 @@ static int initialize(const struct tn__image_opening *o)
 /* From here on other images may use its types, so it is closed after an error. The program's functions run last; when
  * one fails, the heap has not used the image. */
 static const struct tn__image_phase starting[] = {
-    {tn__image_settle},
-    {tn__image_finalize_at_exit},
-    {initialize},
-    {tn__image_restore},
+    {tn__image_settle},           /* types that images of the heap have already are led to these */
+    {tn__image_finalize_at_exit}, /* finalizers that closing has not run */
+    {initialize},                 /* runs initializers */
+    {tn__image_restore},          /* runs the functions of TN_RESTORE */
 };
 
 static int load(const struct tn__image_opening *o, size_t phases)
