@@ -1,8 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The block that each thread shares with managed code (tenon_gc.h), and the levels of managed code: the array of
- * anchors that doc/GC.md describes ("Transitions"). world.c says how threads and the collector agree on who is
- * outside. */
+/* The block that each thread shares with managed code (tenon_gc.h), and the levels of managed code.
+ *
+ * A thread whose managed code has called native code, which has called managed code again, has two levels, and an
+ * anchor for each, in an array. block->top points to that of the innermost level. Managed code that calls out stores
+ * two values there: the stack pointer at the call (`sp`, a multiple of 8; the return address is at [sp]) and its frame
+ * pointer (`fp`). On AArch64 and RISC-V, where a call leaves the return address in a register, `sp` is the stack
+ * pointer itself, a multiple of 16, and the functions that call out store the return address in `ra`. While an anchor
+ * is the top, the lowest bits of `sp` are the state of the thread:
+ *
+ *     0                        managed code runs, which has not called out yet
+ *     even                     managed code runs, or native code that it called without a transition: collections wait
+ *     odd (TN_GC_OUTSIDE)      the thread is outside managed code: no collection waits, and its frames are walked
+ *     odd, with TN_GC_FENCED   the same, and the thread runs code of the runtime (world.c)
+ *
+ * The array begins with two odd anchors, whose `sp` is above all addresses. If the second one is the top, the thread
+ * has no level of managed code. Threads that are not attached have an array of two equal anchors, and attach in their
+ * first entry. The array has room for as many levels as the stack has for frames.
+ *
+ * Levels are abandoned when a longjmp or a throw leaves their frames. The next entry finds them (functions.c of the
+ * code generator), and tn__gc_enter removes them: so entries need no landing pads. When it has removed some, it comes
+ * back at the old top before it writes the new level over them, because a collector may be reading the anchors up to
+ * the top until then. */
 
 #include <stdio.h>
 

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Walks a stopped thread's stack (doc/GC.md, "Walking"): each level from the anchor where it called out, along the
- * chain of frame pointers, up to the entry that it began with; and the saved arguments of calls whose lazy functions
- * are being looked up. */
+/* Walks a stopped thread's stack: each level from the anchor where it called out (level.c), along the chain of frame
+ * pointers, up to the entry that it began with; and the saved arguments of calls whose lazy functions are being looked
+ * up.
+ *
+ * A walk begins at the innermost anchor: the return address is `ra` if that is not 0, else the word at `sp`; the frame
+ * pointer is `fp`. The record of the return address lists the slots of the frame; on AArch64 a signed return address is
+ * looked up without the signature. The next return address and frame pointer are in the frame (host_MACHINE.c says
+ * where). A record with TN_GC_MAP_ENTRY belongs to the call of a body by its entry: it has no references, and the
+ * frames after it are native, so the walk goes on at the next anchor. Anchors whose `sp` is 0 are skipped, and so are
+ * those at or below frames that were visited. The walk ends at the second anchor of the array. A return address without
+ * a record is an error, never the end of the stack. Derived pointers are kept as distances from their objects while
+ * these move. */
 
 #include "gc/threads/threads.h"
 

@@ -347,7 +347,21 @@ static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
     return entry;
 }
 
-/* Whether the level that called is as it was left: doc/GC.md says why these two comparisons tell. */
+/* An entry whose frame is `fp` does (on x86-64 `fp` is the frame pointer; on AArch64 and RISC-V, where `sp` of a caller
+ * that jumped to the entry is the stack pointer at its first instruction, 8 less than that):
+ *
+ *     p = block->top
+ *     if (!(p->sp > fp && p[-1].sp > p->sp)) goto slow
+ *     p[1].sp = 0;  p[1].fp = fp;  block->top = p + 1
+ *     if (word at block->poll) goto slow                 compiled code does not exchange the store and this load
+ *     call f.m
+ *     block->top = p                                     release
+ *     ...
+ *     slow: block->top = p;  p = tn__gc_enter(fp);  call f.m
+ *
+ * The first test finds levels that a longjmp or a throw has left: their `sp` is below the entry's frame, or they are
+ * not below the level before them. tn__gc_enter removes them: while p->sp is not 0 and <= fp, p--; while
+ * p[-1].sp <= p->sp, p[-1] = *p, p--. */
 static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMValueRef anchor, LLVMValueRef sp, LLVMValueRef frame)
 {
     LLVMValueRef outer =
