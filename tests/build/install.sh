@@ -56,6 +56,8 @@ share/man/man1/tenon.1
 share/doc/tenon/gc-report
 share/doc/tenon/examples/calc/Makefile
 share/doc/tenon/examples/catalogue/server.c
+share/doc/tenon/examples/packages/cache.c
+share/doc/tenon/examples/packages/open.c
 END
 ))"
 none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)/" -e "$work/stage" "$root")"
