@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A compiler in another process: its crashes, its memory and its size are not this program's. doc/REMOTE.md says what
- * goes wrong, and what the processes trust each other with.
+/* A compiler in another process: its crashes, its memory and its size are not this program's. doc/REMOTE.md has the
+ * protocol, and what the processes trust each other with.
  *
  *     const char *const command[] = {"/usr/bin/tenon", "serve", "--compile", "fd:3", NULL};
  *     struct tn_compile_server_options options = {.size = sizeof options, .command = command};

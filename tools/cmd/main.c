@@ -57,7 +57,7 @@ static const struct command commands[] = {
      FOR_CACHE, true, command_cache},
     {"serve", "--compile [OPTION...] ADDRESS", "compile for other processes",
      "ADDRESS is fd:N, a socket that is connected, or unix:PATH, where only this user can connect. doc/REMOTE.md\n"
-     "describes servers and clients (tenon_remote.h).\n",
+     "describes the protocol; clients use tenon_remote.h.\n",
      FOR_SERVE, true, command_serve},
     {"image", "check FILE... | rebase FILE -o OUT", "check images together; give saved objects another address",
      "check says which of the images can be opened, in an order in which they can be, and why the others cannot: then\n"

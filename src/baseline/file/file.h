@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Flat files: modules in the flat form, as bytes (doc/BASELINE.md).
+/* Flat files: modules in the flat form, as bytes (doc/BASELINE.md has the format).
  *     write.c   a module, piece by piece, into bytes
  *     read.c    bytes, of which each may be wrong, into tables, and one function at a time into a struct tn__flat
  *     text.c    what people read
- *     data.c    the variables of a module as an ELF object
- *
- * Numbers are little-endian, words of 4 bytes. The first 9 words are the magic number and how many rows each table has;
- * the tables follow each other without gaps:
- *
- *     operations   1 word: the name, as in ops.def. Instructions have numbers of this table
- *     symbols      2 words: the name; in bytes: binding and visibility as in ELF, flags, 0
- *     functions    11 words: symbol, place in `bodies`, numbers of arguments, instructions, operands, blocks,
- *                  successors, constants, addresses; the operand that is the personality, or 0; 1 if it takes any
- *                  number of arguments more
- *     variables    6 words: symbol; in bytes: 0 data, 1 constant, alignment as a power of two, 0, 0; size (2 words);
- *                  how many bytes it has in `contents`: all, or none if it is data of zeros; how many addresses
- *     addresses    of variables, 4 words: offset, symbol, what is added to its address (2 words)
- *     names        bytes: texts with NULs, which are found by their offset; unique, and they do not overlap
- *     bodies       bytes; of each function: arguments (kind, bytes), instructions (operation, type, `sub` and `flags`
- *                  in bytes; number of operands; `aux`), operands, blocks (numbers of instructions and successors),
- *                  successors, constants (2 words), addresses (symbol, addend)
- *     contents     bytes
- *
- * What is local is defined in the file. */
+ *     data.c    the variables of a module as an ELF object */
 
 #ifndef TENON_BASELINE_FILE_H
 #define TENON_BASELINE_FILE_H

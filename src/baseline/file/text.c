@@ -1,26 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The text of a flat file. What follows from the rows of ops.def needs no code here.
- *
- *     file        "flat 1" { "declare" symbol } { variable } { function }
- *     symbol      "@" NAME BINDING [ VISIBILITY ] [ "direct" ]
- *     variable    ( "data" | "constant" ) symbol "size" N "align" N "{" { HEX } { N ":" address } "}"
- *     address     "@" NAME [ ADDEND ]
- *     function    "function" symbol "(" [ kind VALUE { "," kind VALUE } ] [ "..." ] ")" [ "personality" address ] body
- *     body        "{" { BLOCK ":" { instruction } } "}"
- *     kind        TYPE [ "zext" | "sext" | "whole" ] [ "sret" | "nest" ] [ "byval" N ]
- *     instruction [ VALUE "=" ] OPERATION [ TYPE ] [ "from" TYPE | CONDITION | FETCH | MODEL | "sub" N ]
- *                 [ "flags" N ] [ "aux" N ]
- *                 [ operand { "," operand } ] [ "to" BLOCK { "," BLOCK } ]
- *     operand     [ kind ] ( VALUE | N | "0x" HEX | address ) [ BLOCK | "*" N | LANDING ]
- *
- * Values are % and their number, blocks b and theirs. Bytes of names that are no letters, digits, or one of ._$- are a
- * backslash and two digits. In calls and returns, operands have their kind; in phis, the block from which they come; in
- * addresses, what an index is multiplied by; in landings, `catch`, `filter`, `more` (of a filter) or `cleanup`; in
- * safepoints, the number of the pointer's reference among the operands, or, plus 2^30 or (pinned) 2^31, of the word.
- * Numbers of x86_fp80 have 20 digits, but +0.0 is 0. FETCH is and, or, xor, nand, smax, smin, umax or umin, or for an
- * operation with overflow sadd, uadd, ssub, usub, smul or umul. MODEL is that of a thread-local variable: dynamic,
- * initial or local. */
+/* The grammar is in doc/BASELINE.md. What follows from the rows of ops.def needs no code here. */
 
 #include <inttypes.h>
 #include <stdio.h>
