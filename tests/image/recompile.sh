@@ -13,8 +13,8 @@ source=tests/image/source
 
 # host NAME FILE OPTION...: a client with LLVM.
 host() {
-    "$CC" -Wall -Wextra -Werror -Iinclude "${@:2}" $(pkg-config --cflags --libs tenon-codegen) -pthread -lm \
-        -o "$work/$1" || exit 1
+    "$CC" -B"$LLVM_BIN" -fuse-ld=lld -Wall -Wextra -Werror -Iinclude "${@:2}" \
+        $(pkg-config --cflags --libs tenon-codegen) -pthread -lm -o "$work/$1" || exit 1
 }
 compile() { "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -fPIC -emit-llvm -c "$@"; }
 base() { "$tenon" build --kind=image --name base -o "$work/$1" "${@:2}"; }

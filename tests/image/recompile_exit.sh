@@ -68,8 +68,8 @@ __attribute__((constructor)) static void begin(void) { atexit(call); }
 END
 echo 'int g(int x) { return x + 1; }' >"$work/base.c"
 echo 'int g(int x) { return x + 100; }' >"$work/changed.c"
-"$CC" -Wall -Wextra -Werror -Iinclude -rdynamic "$work/host.c" $(pkg-config --cflags --libs tenon-codegen) -pthread \
-    -lm -o "$work/host" || exit 1
+"$CC" -B"$LLVM_BIN" -fuse-ld=lld -Wall -Wextra -Werror -Iinclude -rdynamic "$work/host.c" \
+    $(pkg-config --cflags --libs tenon-codegen) -pthread -lm -o "$work/host" || exit 1
 for file in base changed user; do
     "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -fPIC -emit-llvm -c "$work/$file.c" -o "$work/$file.bc" || exit 1
 done

@@ -62,21 +62,25 @@ stale          build   stale   --open --thread
 # the latter are written in another way when the program runs: those that have copies of them are compiled again. Limits
 # of images are theirs.
 
-# symbols [OPTION] FILE...: their names
-symbols() { "$LLVM_BIN/llvm-nm" --extern-only --format=just-symbols "$@" | grep -v ':$' | sort -u; }
-
 # divided STEM: divides the inputs into the arrays `base` and `using`. False: there is nothing to divide, or the parts
 # would define the same, or need each other, or be initialised in another order than the whole.
 divided() {
-    local inputs file
+    local inputs file main
     mapfile -t inputs <"$1/build.inputs"
-    base=() using=()
+    main=$("$LLVM_BIN/llvm-nm" -A --extern-only "${inputs[@]}" | awk '
+        { sub(/:$/, "", $1); name[NR] = $NF; file[NR] = $1; defined[NR] = $(NF - 1) !~ /^[Uwv]$/ }
+        defined[NR] && $NF == "main" { main = $1; mains++ }
+        END {
+            for (i = 1; i <= NR; i++) if (file[i] == main && defined[i]) own[name[i]]
+            for (i = 1; i <= NR; i++) if (file[i] != main && name[i] in own) exit
+            if (mains == 1) print main
+        }')
+    base=() using=("$main")
     for file in ${inputs[@]+"${inputs[@]}"}; do
-        if symbols --defined-only "$file" | grep -qx main; then using+=("$file"); else base+=("$file"); fi
+        [ "$file" = "$main" ] || base+=("$file")
     done
-    [ ${#base[@]} -gt 0 ] && [ ${#using[@]} = 1 ] &&
-        [ -z "$(comm -12 <(symbols "${base[@]}") <(symbols --defined-only "${using[@]}"))" ] &&
-        ! "$LLVM_BIN/llvm-dis" -o - "${using[@]}" | grep -qE '^@llvm\.global_[cd]tors '
+    [ -n "$main" ] && [ ${#base[@]} -gt 0 ] &&
+        ! "$LLVM_BIN/llvm-dis" -o - "$main" | grep -qE '^@llvm\.global_[cd]tors '
 }
 
 # built_package STEM HOW: makes STEM/HOW, and STEM/HOW.base, on which it is opened

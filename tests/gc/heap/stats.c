@@ -59,16 +59,17 @@ static uint64_t count_of(const struct tn_times *times)
 }
 
 /* Garbage of a few MB beside a list that lives; less where each collection takes long. */
-static void work(struct tn_heap *heap)
+static void work(struct tn_heap *heap, void **state)
 {
-    enum { SCALE = HAS_TSAN ? 8 : 1, NODES = 2000 / SCALE, GARBAGE = 4000 / SCALE, BYTES = 1000 };
+    enum { NODES = 2000, GARBAGE = 4000, BYTES = 1000 };
+    const int scale = HAS_TSAN || *(uint64_t *)*state & TN_HEAP_STRESS ? 8 : 1;
     struct tn_handle *list = NULL;
-    for (int i = 0; i < NODES; i++) {
+    for (int i = 0; i < NODES / scale; i++) {
         struct tn_handle *node = make_node(heap, &node_type, (uint64_t)i, list);
         tn_handle_free(list);
         list = node;
     }
-    for (int i = 0; i < GARBAGE; i++)
+    for (int i = 0; i < GARBAGE / scale; i++)
         tn_handle_free(make(heap, &bytes_type, BYTES));
     tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_handle_free(list);
@@ -77,7 +78,7 @@ static void work(struct tn_heap *heap)
 static void sums_are_those_of_collections(void **state)
 {
     struct tn_heap *heap = make_noted(state);
-    work(heap);
+    work(heap, state);
     tn_heap_collect(heap, TN_COLLECT_FULL);
     struct tn_heap_stats stats = stats_of(heap);
     assert_true(stats.full >= 2 && stats.full <= stats.collections);
@@ -108,7 +109,7 @@ static uint64_t phases_of(const struct tn_collection *collection)
 static void phases_add_up_to_the_pause(void **state)
 {
     struct tn_heap *heap = make_noted(state);
-    work(heap);
+    work(heap, state);
     assert_int_equal(sum.pause_ns, phases_of(&sum));
     assert_true(last.begin_ns && last.phase_ns[TN_COLLECTION_RESUME] > 0);
     assert_true(last.phase_ns[TN_COLLECTION_TRACE] > 0 && last.phase_ns[TN_COLLECTION_VERIFY] > 0);
@@ -192,9 +193,9 @@ static void what_workers_did(void **state)
     seen.self = gettid();
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
     assert_int_equal(tn_heap_attach(heap, &err), 0);
-    work(heap);
+    work(heap, state);
     for (int i = 0; i < MOST && options.collector == &tn_collector_concurrent && !seen.own; i++)
-        work(heap); /* pauses mark all of so small a heap where the collector's thread comes too late */
+        work(heap, state); /* pauses mark all of so small a heap where the collector's thread comes too late */
     tn_heap_destroy(heap);
     assert_int_equal(seen.most_workers, is_parallel && is_stressed ? 2 : 1);
     if (is_parallel && is_stressed)

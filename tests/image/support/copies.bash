@@ -9,8 +9,8 @@
 libraries=("$BUILD/libtenon.a")
 [ -z "$again" ] ||
     libraries=(-DAGAIN $(PKG_CONFIG_PATH=$PWD/$BUILD/pkgconfig pkg-config --libs tenon-codegen) -lm)
-"$CC" -Wall -Wextra -Werror -Iinclude tests/image/source/copies_set.c "${libraries[@]}" -pthread -o "$work/set" ||
-    exit 1
+"$CC" -B"$LLVM_BIN" -fuse-ld=lld -Wall -Wextra -Werror -Iinclude tests/image/source/copies_set.c "${libraries[@]}" \
+    -pthread -o "$work/set" || exit 1
 
 generate() { awk -v seed="$1" -v changed="$2" "${@:3}" -f tests/image/support/copies.awk; }
 

@@ -2,7 +2,7 @@
 #
 # Random sets of packages (package_sets.py). $work is a folder.
 
-PKG_CONFIG_PATH=$PWD/$BUILD/pkgconfig "$CC" -Wall -Wextra -Werror -Iinclude tests/image/source/package_sets_host.c \
+"$CC" -B"$LLVM_BIN" -fuse-ld=lld -Wall -Wextra -Werror -Iinclude tests/image/source/package_sets_host.c \
     $(PKG_CONFIG_PATH=$PWD/$BUILD/pkgconfig pkg-config --cflags --libs tenon-codegen) -pthread -lm \
     -o "$work/sets_host" || exit 1
 
