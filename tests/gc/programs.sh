@@ -73,9 +73,9 @@ check bench/gc/latency.c 1 1
 check bench/gc/splay.c 20 40
 check bench/gc/bdd.c "$queens"
 check bench/gc/strings.c 20 100
-check bench/gc/ephemerons.c 20 400
+check bench/gc/ephemerons.c 20 150
 check bench/gc/rewrite.c 40 400
-check bench/gc/arrays.c 1 20
+check bench/gc/arrays.c 1 8
 for source in tests/gc/programs/*.c; do
     check "$source"
 done

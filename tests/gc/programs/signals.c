@@ -14,7 +14,7 @@
 
 #include "list.h"
 
-enum { SIGNALS = 60, LENGTH = 20, THREADS = 2 };
+enum { SIGNALS = 24, LENGTH = 20, THREADS = 2 };
 
 static node made; /* by the handler; newest first */
 static long seen; /* by the leaf */
