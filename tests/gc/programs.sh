@@ -64,7 +64,7 @@ check() {
     same "$name, static, baseline, copying" env TENON_GC=copy TENON_GC_STRESS=1 "$out/$name.static" "$@"
 }
 
-levels=${all_levels:-0 2} queens=${queens:-2}
+levels=${all_levels:-0 2} queens=${queens:-2} pairs=${pairs:-150} arrays=${arrays:-8}
 check bench/gc/bt.c 5
 check bench/gc/gcbench.c 3 3
 check bench/gc/lru.c 20 1000
@@ -73,9 +73,9 @@ check bench/gc/latency.c 1 1
 check bench/gc/splay.c 20 40
 check bench/gc/bdd.c "$queens"
 check bench/gc/strings.c 20 100
-check bench/gc/ephemerons.c 20 150
+check bench/gc/ephemerons.c 20 "$pairs"
 check bench/gc/rewrite.c 40 400
-check bench/gc/arrays.c 1 8
+check bench/gc/arrays.c 1 "$arrays"
 for source in tests/gc/programs/*.c; do
     check "$source"
 done

@@ -4,5 +4,5 @@
 #
 # time limit: 3600
 
-all_levels='0 1 2 3' queens=4
+all_levels='0 1 2 3' queens=4 pairs=400 arrays=20
 . tests/gc/programs.sh
