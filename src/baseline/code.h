@@ -88,9 +88,12 @@ enum { TN__CODE_FRAME_START = 8, TN__CODE_FRAME_TABLE = 17, TN__CODE_NO_TABLE = 
 /* The types that a function's table has. */
 struct tn__code_types {
     uint32_t *operands; /* symbols, or numbers for null */
-    size_t count, room;
+    uint32_t *places;   /* a hash table of these, counted from 1; a power of two, at most half of it used */
+    size_t count, room, place_count;
 };
 
+/* Begins the list of a function's types. */
+void tn__code_begin_types(struct tn__code_types *types);
 /* The number of a type, from 1 on, added if it is new; 0: out of memory (table.c). */
 uint32_t tn__code_type(const struct tn__flat *flat, struct tn__code_types *types, uint32_t operand);
 /* Adds the table of a function of so many bytes, whose sites are in order, and all types of whose landings have

@@ -9,32 +9,63 @@ enum { OMIT = 0xff, INDIRECT_DISTANCE = 0x9b, ULEB = 0x01, LONGEST_NUMBER = 5, T
 
 /* ---- types ---- */
 
-static bool is_same(const struct tn__flat *flat, uint32_t a, uint32_t b)
+/* Null is one type, whatever number it is. */
+static struct tn__flat_address key_of(const struct tn__flat *flat, uint32_t operand)
 {
-    if (tn__flat_is_number(a) || tn__flat_is_number(b))
-        return tn__flat_is_number(a) && tn__flat_is_number(b);
-    const struct tn__flat_address *left = &flat->addresses[tn__flat_index(a)];
-    const struct tn__flat_address *right = &flat->addresses[tn__flat_index(b)];
-    return left->symbol == right->symbol && left->addend == right->addend;
+    return tn__flat_is_number(operand) ? (struct tn__flat_address){UINT32_MAX, 0}
+                                       : flat->addresses[tn__flat_index(operand)];
 }
 
-static uint32_t find(const struct tn__flat *flat, const struct tn__code_types *types, uint32_t operand)
+/* The place that has the number of a type, or a free one. */
+static uint32_t *find(const struct tn__flat *flat, const struct tn__code_types *types, uint32_t operand)
 {
-    uint32_t i = 0;
-    while (i < types->count && !is_same(flat, types->operands[i], operand))
-        i++;
-    return i;
+    const struct tn__flat_address key = key_of(flat, operand);
+    size_t at = (key.symbol + (uint64_t)(uint32_t)key.addend * 31) * 0x9e3779b97f4a7c15 >> 32;
+    for (;; at++) {
+        uint32_t *place = &types->places[at & (types->place_count - 1)];
+        if (!*place)
+            return place;
+        const struct tn__flat_address other = key_of(flat, types->operands[*place - 1]);
+        if (other.symbol == key.symbol && other.addend == key.addend)
+            return place;
+    }
+}
+
+void tn__code_begin_types(struct tn__code_types *types)
+{
+    if (types->count)
+        memset(types->places, 0, types->place_count * sizeof *types->places);
+    types->count = 0;
+}
+
+static bool provide(const struct tn__flat *flat, struct tn__code_types *types)
+{
+    if (!tn__grow(NULL, &types->operands, &types->room, types->count + 1, sizeof *types->operands))
+        return false;
+    if (types->place_count > 2 * types->count)
+        return true;
+    size_t room = types->place_count ? 2 * types->place_count : 16;
+    uint32_t *places = tn__alloc_zeroed(NULL, room, sizeof *places);
+    if (!places)
+        return false;
+    tn__free(NULL, types->places);
+    types->places = places;
+    types->place_count = room;
+    for (uint32_t i = 0; i < types->count; i++)
+        *find(flat, types, types->operands[i]) = i + 1;
+    return true;
 }
 
 uint32_t tn__code_type(const struct tn__flat *flat, struct tn__code_types *types, uint32_t operand)
 {
-    uint32_t found = find(flat, types, operand);
-    if (found < types->count)
-        return found + 1;
-    if (!tn__grow(NULL, &types->operands, &types->room, types->count + 1, sizeof *types->operands))
+    if (!provide(flat, types))
         return 0;
-    types->operands[types->count++] = operand;
-    return found + 1;
+    uint32_t *found = find(flat, types, operand);
+    if (!*found) {
+        types->operands[types->count++] = operand;
+        *found = (uint32_t)types->count;
+    }
+    return *found;
 }
 
 /* ---- bytes ---- */
@@ -73,7 +104,7 @@ static void put_filter(struct table *t, const struct tn__flat *flat, const struc
 {
     for (uint32_t k = 0; k < count && (k == 0 || operands[k + 1] == TN__FLAT_FILTER_MORE); k += 2)
         if (!tn__flat_is_number(operands[k]))
-            put_unsigned(t, find(flat, types, operands[k]) + 1);
+            put_unsigned(t, *find(flat, types, operands[k]));
     put_byte(t, 0);
 }
 
@@ -108,7 +139,7 @@ static uint32_t put_actions(struct actions *a, const struct tn__flat_inst *landi
         if (operands[k + 1] == TN__FLAT_FILTER_MORE)
             continue;
         if (operands[k + 1] == TN__FLAT_CATCH)
-            filter = (int32_t)find(a->flat, a->types, operands[k]) + 1;
+            filter = (int32_t)*find(a->flat, a->types, operands[k]);
         if (operands[k + 1] == TN__FLAT_FILTER) {
             filter = -(int32_t)a->filters.size - 1;
             put_filter(&a->filters, a->flat, a->types, operands + k, landing->count - k);

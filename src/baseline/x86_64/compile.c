@@ -345,13 +345,17 @@ static bool provide(struct tn__x64 *c)
     size_t values = tn__flat_values(c->flat), blocks = c->flat->block_count;
     if (!tn__grow(NULL, &s->values, &s->value_room, values + 1, sizeof *s->values) ||
         !tn__grow(NULL, &s->ending, &s->ending_room, c->analysis->reached, sizeof *s->ending) ||
+        !tn__grow(NULL, &s->edges, &s->edge_room, blocks, sizeof *s->edges) ||
         !tn__grow(NULL, &s->labels, &s->label_room, blocks + 2, sizeof *s->labels))
         return false;
+    for (size_t i = 0; i < blocks; i++)
+        s->edges[i] = (struct tn__x64_edge){.stub = TN__X64_NO_LABEL};
     for (size_t i = 0; i < values; i++)
         s->values[i] = (struct tn__x64_value){.reg = TN__NO_REGISTER, .uses = c->analysis->uses[i]};
     memset(s->ending, 0xff, c->analysis->reached * sizeof *s->ending);
     memset(s->labels, 0xff, (blocks + 2) * sizeof *s->labels);
-    s->types.count = s->map.count = s->map.slot_count = 0;
+    tn__code_begin_types(&s->types);
+    s->map.count = s->map.slot_count = 0;
     c->epilogue = (uint32_t)blocks;
     c->above_arguments = c->epilogue + 1;
     c->labels = blocks + 2;
@@ -383,12 +387,6 @@ static void compile_function(struct tn__x64 *c)
         tn__x64_fail(c, TN_ENOMEM, NULL);
 }
 
-/* No label of an edge is left from a switch whose compilation has failed. */
-static void forget_stubs(struct tn__x64_scratch *s)
-{
-    memset(s->stubs, 0xff, s->stub_room * sizeof *s->stubs);
-}
-
 int tn__x64_compile(const struct tn__flat *flat, const struct tn__flat_analysis *analysis,
                     const struct tn__code_symbol *symbols, struct tn__x64_scratch **scratch, struct tn__code *code,
                     struct tn_error *err)
@@ -412,8 +410,6 @@ int tn__x64_compile(const struct tn__flat *flat, const struct tn__flat_analysis 
         compile_function(&c);
     else
         tn__x64_fail(&c, TN_ENOMEM, NULL);
-    if (c.failed && (*scratch)->stubs)
-        forget_stubs(*scratch);
     if (c.failed) {
         code->reloc_count = relocs;
         code->tables_size = tables;
@@ -427,9 +423,9 @@ void tn__x64_scratch_free(struct tn__x64_scratch *s)
 {
     if (!s)
         return;
-    void *const arrays[] = {s->values,         s->ending,         s->free_slots[0], s->free_slots[1], s->labels,
-                            s->stubs,          s->fixups,         s->moves,         s->cases,         s->sites,
-                            s->types.operands, s->map.safepoints, s->map.slots,     s->roots};
+    void *const arrays[] = {s->values,         s->ending,       s->free_slots[0],  s->free_slots[1], s->labels,
+                            s->edges,          s->fixups,       s->moves,          s->cases,         s->sites,
+                            s->types.operands, s->types.places, s->map.safepoints, s->map.slots,     s->roots};
     for (size_t i = 0; i < TN_COUNT(arrays); i++)
         tn__free(NULL, arrays[i]);
     tn__free(NULL, s);

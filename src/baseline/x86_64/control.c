@@ -13,13 +13,19 @@ static bool has_phis(const struct tn__x64 *c, uint32_t block)
     return c->flat->insts[c->flat->blocks[block].first].op == TN__FLAT_PHI;
 }
 
-static uint32_t source_of(const struct tn__x64 *c, const struct tn__flat_inst *phi)
+/* What a phi of a block gets from the block at hand. Edges, and the phis of one, mostly have an order, so the search
+ * begins where the last one for that block ended, and goes both ways. */
+static uint32_t source_of(const struct tn__x64 *c, uint32_t to, const struct tn__flat_inst *phi)
 {
     const uint32_t *operands = c->flat->operands + phi->first;
-    uint32_t k = 0;
-    while (operands[k + 1] != c->block)
-        k += 2;
-    return operands[k];
+    uint32_t *last = &c->s->edges[to].source;
+    uint32_t below = *last < phi->count ? *last : phi->count, above = below;
+    for (;; above += 2) {
+        if (above < phi->count && operands[above + 1] == c->block)
+            return operands[*last = above];
+        if (below && operands[(below -= 2) + 1] == c->block)
+            return operands[*last = below];
+    }
 }
 
 /* Stores an operand to a slot, by registers that hold no values. */
@@ -44,57 +50,61 @@ static void store_to(struct tn__x64 *c, uint32_t operand, unsigned type, int32_t
     }
 }
 
-/* How many of the moves that are left read the slot of this phi. */
-static bool is_read(const struct tn__x64 *c, const struct tn__x64_move *moves, uint32_t count, uint32_t phi)
+/* Which phi's slot a move reads: its number among those of the block; at least `count`: none's. */
+static uint32_t read_by(const struct tn__x64 *c, const struct tn__x64_move *move, uint32_t first_phi, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (!moves[i].done && moves[i].operand == phi && moves[i].source == TN__NO_REGISTER &&
-            c->s->values[phi].place == TN__X64_IN_SLOT)
-            return true;
-    return false;
+    uint32_t phi = move->operand - first_phi;
+    return phi < count && move->source == TN__NO_REGISTER && c->s->values[move->operand].place == TN__X64_IN_SLOT
+               ? phi
+               : UINT32_MAX;
 }
 
-/* Saves the phi's old value, which the moves that are left need, in a slot of its own. The value that stands for that
- * slot is the number behind all values. */
-static void break_cycle(struct tn__x64 *c, struct tn__x64_move *moves, uint32_t count, uint32_t phi, unsigned type)
+/* Stores a phi, and then those whose slots nothing reads any more. */
+static void store_chain(struct tn__x64 *c, struct tn__x64_move *moves, uint32_t count, uint32_t first_phi, uint32_t at)
 {
-    uint32_t saved = tn__flat_values(c->flat);
+    while (at < count && !moves[at].readers && !moves[at].done && tn__x64_reserve(c, 4 * TN__X64_LONGEST)) {
+        struct tn__x64_move *move = &moves[at];
+        at = read_by(c, move, first_phi, count);
+        store_to(c, move->operand, move->type, tn__x64_slot(c, first_phi + (uint32_t)(move - moves)));
+        move->done = true;
+        if (at < count)
+            moves[at].readers--;
+    }
+}
+
+/* Saves a phi's old value in a slot of its own, for the one move that still needs it. The value that stands for that
+ * slot is the number behind all values. */
+static void break_cycle(struct tn__x64 *c, struct tn__x64_move *moves, uint32_t count, uint32_t first_phi, uint32_t at)
+{
+    uint32_t saved = tn__flat_values(c->flat), reader = at, next;
     c->s->values[saved] = (struct tn__x64_value){
         .reg = TN__NO_REGISTER, .place = TN__X64_IN_SLOT, .has_slot = true, .slot = tn__x64_spare(c)};
-    store_to(c, phi, type == TN__FLAT_F80 ? type : TN__FLAT_I64, c->spare);
-    for (uint32_t i = 0; i < count; i++)
-        if (!moves[i].done && moves[i].operand == phi && moves[i].source == TN__NO_REGISTER)
-            moves[i].operand = saved;
+    if (!tn__x64_reserve(c, 4 * TN__X64_LONGEST))
+        return;
+    store_to(c, first_phi + at, moves[at].type == TN__FLAT_F80 ? TN__FLAT_F80 : TN__FLAT_I64, c->spare);
+    while ((next = read_by(c, &moves[reader], first_phi, count)) != at)
+        reader = next;
+    moves[reader].operand = saved;
+    moves[at].readers = 0;
 }
 
-/* All moves of an edge happen at once: a slot is written after the last move that reads it. */
+/* All moves of an edge happen at once: a slot is written after the last move that reads it. What is left then are
+ * cycles, in which one move reads each slot. */
 static void order_moves(struct tn__x64 *c, struct tn__x64_move *moves, uint32_t count, uint32_t first_phi)
 {
-    for (uint32_t left = count; left;) {
-        uint32_t before = left;
-        for (uint32_t i = 0; i < count && tn__x64_reserve(c, 4 * TN__X64_LONGEST); i++) {
-            uint32_t phi = first_phi + i;
-            bool is_same = moves[i].operand == phi;
-            if (moves[i].done)
-                continue;
-            moves[i].done = true;
-            if (!is_same && is_read(c, moves, count, phi)) {
-                moves[i].done = false;
-                continue;
-            }
-            if (!is_same)
-                store_to(c, moves[i].operand, moves[i].type, tn__x64_slot(c, phi));
-            left--;
-        }
-        if (c->failed)
-            return;
-        if (left == before)
-            for (uint32_t i = 0; i < count; i++)
-                if (!moves[i].done) {
-                    break_cycle(c, moves, count, first_phi + i, moves[i].type);
-                    break;
-                }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t read = read_by(c, &moves[i], first_phi, count);
+        moves[i].done |= moves[i].operand == first_phi + i;
+        if (read < count && !moves[i].done)
+            moves[read].readers++;
     }
+    for (uint32_t i = 0; i < count; i++)
+        store_chain(c, moves, count, first_phi, i);
+    for (uint32_t i = 0; i < count && !c->failed; i++)
+        if (!moves[i].done) {
+            break_cycle(c, moves, count, first_phi, i);
+            store_chain(c, moves, count, first_phi, i);
+        }
 }
 
 static void compile_edge(struct tn__x64 *c, uint32_t to)
@@ -109,7 +119,7 @@ static void compile_edge(struct tn__x64 *c, uint32_t to)
         return;
     for (uint32_t i = 0; i < count; i++) {
         const struct tn__flat_inst *phi = &c->flat->insts[block->first + i];
-        uint32_t operand = source_of(c, phi);
+        uint32_t operand = source_of(c, to, phi);
         c->s->moves[i] = (struct tn__x64_move){.operand = operand, .type = phi->type, .source = TN__NO_REGISTER};
         if (tn__flat_is_value(operand))
             c->s->moves[i].source = c->s->values[operand].reg;
@@ -121,7 +131,7 @@ static void compile_edge(struct tn__x64 *c, uint32_t to)
 static void end_edge(struct tn__x64 *c, uint32_t to)
 {
     for (const struct tn__flat_inst *phi = &c->flat->insts[c->flat->blocks[to].first]; phi->op == TN__FLAT_PHI; phi++)
-        tn__x64_used(c, source_of(c, phi));
+        tn__x64_used(c, source_of(c, to, phi));
 }
 
 /* ---- jumps and branches ---- */
@@ -311,34 +321,23 @@ static uint32_t edge_label(struct tn__x64 *c, uint32_t to)
 {
     if (!has_phis(c, to))
         return to;
-    if (c->s->stubs[to] == TN__X64_NO_LABEL)
-        c->s->stubs[to] = tn__x64_new_label(c);
-    return c->s->stubs[to];
+    if (c->s->edges[to].stub == TN__X64_NO_LABEL)
+        c->s->edges[to].stub = tn__x64_new_label(c);
+    return c->s->edges[to].stub;
 }
 
 static void compile_stubs(struct tn__x64 *c, const uint32_t *to, uint32_t count)
 {
     for (uint32_t k = 0; k < count && !c->failed; k++) {
-        uint32_t label = c->s->stubs[to[k]];
+        uint32_t label = c->s->edges[to[k]].stub;
         if (label == TN__X64_NO_LABEL)
             continue;
         tn__x64_place_label(c, label);
         compile_edge(c, to[k]);
         if (tn__x64_reserve(c, TN__X64_LONGEST))
             tn__x64_jump(c, to[k]);
-        c->s->stubs[to[k]] = TN__X64_NO_LABEL;
+        c->s->edges[to[k]].stub = TN__X64_NO_LABEL;
     }
-}
-
-static bool provide(struct tn__x64 *c, uint32_t cases)
-{
-    size_t had = c->s->stub_room, blocks = c->flat->block_count;
-    if (!tn__x64_grow(c, &c->s->stubs, &c->s->stub_room, blocks, sizeof *c->s->stubs) ||
-        !tn__x64_grow(c, &c->s->cases, &c->s->case_room, cases + 1, sizeof *c->s->cases))
-        return false;
-    if (c->s->stub_room > had)
-        memset(c->s->stubs + had, 0xff, (c->s->stub_room - had) * sizeof *c->s->stubs);
-    return true;
 }
 
 /* The number is extended, so that cases of all sizes are numbers of 32 or 64 bits. */
@@ -347,7 +346,7 @@ static void compile_switch(struct tn__x64 *c, const struct tn__flat_inst *inst, 
     const uint32_t *o = tn__x64_operands(c);
     unsigned width = tn__flat_size(inst->type);
     uint64_t mask = width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * width) - 1;
-    if (!provide(c, inst->count))
+    if (!tn__x64_grow(c, &c->s->cases, &c->s->case_room, inst->count, sizeof *c->s->cases))
         return;
     struct search s = {.cases = c->s->cases, .reg = tn__x64_own(c, o[0], inst->type), .size = width == 8 ? 8 : 4};
     if (inst->type <= TN__FLAT_I16)

@@ -40,6 +40,13 @@ struct tn__x64_move {
     uint8_t type, kind, target;
     uint8_t source; /* the register that it is in, or TN__NO_REGISTER */
     bool done;
+    uint32_t readers; /* of a phi: moves to come that read its slot */
+};
+
+/* To a block: the label of the code on it, if a switch at hand has it; and where the last edge's values are among the
+ * operands of the block's phis. */
+struct tn__x64_edge {
+    uint32_t stub, source;
 };
 
 /* Of a value: the last safepoint that has listed it, counted from 1, and its number among the references there. */
@@ -55,10 +62,10 @@ struct tn__x64_case {
 /* Arrays that are kept from one function to the next. */
 struct tn__x64_scratch {
     struct tn__x64_value *values;
-    uint32_t *ending;       /* of each position: the first value whose slot ends there */
-    int32_t *free_slots[2]; /* of 8 and of 16 bytes */
-    uint32_t *labels;       /* offsets: of blocks, and then of other places */
-    uint32_t *stubs;        /* of each block: the label of the edge to it from a switch */
+    uint32_t *ending;           /* of each position: the first value whose slot ends there */
+    int32_t *free_slots[2];     /* of 8 and of 16 bytes */
+    uint32_t *labels;           /* offsets: of blocks, and then of other places */
+    struct tn__x64_edge *edges; /* of each block */
     struct tn__x64_fixup *fixups;
     struct tn__x64_move *moves; /* of phis, arguments and results */
     struct tn__x64_case *cases;
@@ -67,7 +74,7 @@ struct tn__x64_scratch {
     struct tn__code_map map;
     struct tn__x64_root *roots; /* of each value, in functions with safepoints */
     size_t site_room, root_room;
-    size_t value_room, ending_room, slot_room[2], label_room, stub_room, fixup_room, move_room, case_room;
+    size_t value_room, ending_room, slot_room[2], label_room, edge_room, fixup_room, move_room, case_room;
 };
 
 /* Registers that hold values. */
