@@ -165,6 +165,12 @@ struct tn__flat {
     uint32_t personality; /* the address of the routine for exceptions; 0: there is none */
 };
 
+struct tn__flat_counts {
+    size_t arguments, insts, operands, blocks, successors, constants, addresses;
+};
+
+/* Makes space in the arrays, and sets the counts. False: out of memory. */
+bool tn__flat_provide(struct tn__flat *flat, const struct tn__flat_counts *counts);
 void tn__flat_free(struct tn__flat *flat);
 
 /* ---- reading ---- */

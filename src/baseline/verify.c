@@ -164,9 +164,7 @@ static bool fits_registers(const struct tn__flat_inst *first, const struct tn__f
 static int check_result(const struct check *c)
 {
     const struct tn__flat_inst *inst = c->inst, *of = inst;
-    if ((uint32_t)(inst - c->flat->insts) < c->flat->blocks[c->block].first + inst->sub)
-        return refuse(c, "it has no origin");
-    if (!inst->sub)
+    if (!inst->sub || (uint32_t)(inst - c->flat->insts) < c->flat->blocks[c->block].first + inst->sub)
         return refuse(c, "it has no origin");
     of -= inst->sub;
     bool is_call = of->op == TN__FLAT_CALL && of->type != TN__FLAT_VOID && fits_registers(of, inst);
@@ -635,6 +633,24 @@ int tn__flat_verify(const struct tn__flat *flat, struct tn_error *err)
     tn__free(NULL, c.block_of);
     tn__free(NULL, c.dominator);
     return code;
+}
+
+bool tn__flat_provide(struct tn__flat *f, const struct tn__flat_counts *counts)
+{
+    f->argument_count = counts->arguments;
+    f->inst_count = counts->insts;
+    f->operand_count = counts->operands;
+    f->block_count = counts->blocks;
+    f->successor_count = counts->successors;
+    f->constant_count = counts->constants;
+    f->address_count = counts->addresses;
+    return tn__grow(NULL, &f->arguments, &f->argument_room, f->argument_count, sizeof *f->arguments) &&
+           tn__grow(NULL, &f->insts, &f->inst_room, f->inst_count, sizeof *f->insts) &&
+           tn__grow(NULL, &f->operands, &f->operand_room, f->operand_count, sizeof *f->operands) &&
+           tn__grow(NULL, &f->blocks, &f->block_room, f->block_count, sizeof *f->blocks) &&
+           tn__grow(NULL, &f->successors, &f->successor_room, f->successor_count, sizeof *f->successors) &&
+           tn__grow(NULL, &f->constants, &f->constant_room, f->constant_count, sizeof *f->constants) &&
+           tn__grow(NULL, &f->addresses, &f->address_room, f->address_count, sizeof *f->addresses);
 }
 
 void tn__flat_free(struct tn__flat *flat)

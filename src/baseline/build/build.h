@@ -78,10 +78,17 @@ struct tn_build {
     struct tn_error err; /* its code is 0 until there is a mistake */
 };
 
-/* Notes the first mistake. `function` is that of tenon_build.h. Returns 0, as these do after one. */
+/* Notes the first mistake. `function` is that of tenon_build.h; NULL: it is none, but too large. Returns 0, as these do
+ * after one. */
 uint32_t tn__build_fail(struct tn_build *build, const char *function, const char *why);
-uint32_t tn__build_no_memory(struct tn_build *build);
-uint32_t tn__build_too_large(struct tn_build *build); /* a function is */
+static inline uint32_t tn__build_no_memory(struct tn_build *build)
+{
+    return tn__build_fail(build, NULL, NULL);
+}
+static inline uint32_t tn__build_too_large(struct tn_build *build)
+{
+    return tn__build_fail(build, NULL, "a function is too large");
+}
 
 /* Whether a value can be passed as this: a type, and perhaps how a narrow integer is extended. */
 bool tn__build_is_kind(unsigned kind);

@@ -11,19 +11,6 @@ struct laying {
     uint32_t *next;  /* of frame variables, and of each block: the place of the next one */
 };
 
-/* Memory for what is not known to be less. */
-static bool provide(const struct tn_build_function *f, struct tn__flat *to)
-{
-    size_t operands = f->operand_count + 2 * f->incoming_count;
-    return tn__grow(NULL, &to->arguments, &to->argument_room, f->argument_count, sizeof *to->arguments) &&
-           tn__grow(NULL, &to->insts, &to->inst_room, f->inst_count, sizeof *to->insts) &&
-           tn__grow(NULL, &to->operands, &to->operand_room, operands, sizeof *to->operands) &&
-           tn__grow(NULL, &to->blocks, &to->block_room, f->block_count, sizeof *to->blocks) &&
-           tn__grow(NULL, &to->successors, &to->successor_room, f->successor_count, sizeof *to->successors) &&
-           tn__grow(NULL, &to->constants, &to->constant_room, operands, sizeof *to->constants) &&
-           tn__grow(NULL, &to->addresses, &to->address_room, operands, sizeof *to->addresses);
-}
-
 static uint32_t kind_of(const struct tn__build_inst *inst)
 {
     return inst->inst.op == TN__FLAT_ALLOCA ? 0 : inst->block + 1;
@@ -105,10 +92,6 @@ static void lay_out(struct laying *l)
 {
     const struct tn_build_function *f = l->f;
     struct tn__flat *flat = l->flat;
-    flat->argument_count = f->argument_count;
-    flat->inst_count = f->inst_count;
-    flat->block_count = f->block_count;
-    flat->successor_count = f->successor_count;
     flat->operand_count = flat->constant_count = flat->address_count = 0;
     flat->symbols = (uint32_t)f->build->symbol_count;
     for (size_t i = 0; i < f->argument_count; i++)
@@ -127,9 +110,13 @@ static void lay_out(struct laying *l)
 bool tn__build_lay_out(const struct tn_build_function *f, struct tn__flat *flat)
 {
     struct laying l = {.f = f, .flat = flat};
+    size_t operands = f->operand_count + 2 * f->incoming_count;
+    /* Each operand may be a constant or an address. */
+    const struct tn__flat_counts counts = {f->argument_count,  f->inst_count, operands, f->block_count,
+                                           f->successor_count, operands,      operands};
     l.place = tn__alloc(NULL, (f->inst_count + 1) * sizeof *l.place);
     l.next = tn__alloc_zeroed(NULL, f->block_count + 2, sizeof *l.next);
-    bool good = l.place && l.next && provide(f, flat);
+    bool good = l.place && l.next && tn__flat_provide(flat, &counts);
     if (good)
         lay_out(&l);
     tn__free(NULL, l.place);

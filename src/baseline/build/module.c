@@ -8,22 +8,12 @@ enum { OF_FUNCTIONS = TN_BUILD_LOCAL | TN_BUILD_WEAK | TN_BUILD_HIDDEN }; /* fla
 
 uint32_t tn__build_fail(struct tn_build *build, const char *function, const char *why)
 {
-    if (!build->err.code)
+    if (!build->err.code && function)
         tn__fail(&build->err, TN_EINVAL, "%s: %s", function, why);
-    return 0;
-}
-
-uint32_t tn__build_no_memory(struct tn_build *build)
-{
-    if (!build->err.code)
+    else if (!build->err.code && why)
+        tn__fail(&build->err, TN_ENOTSUP, "%s", why);
+    else if (!build->err.code)
         tn__no_memory(&build->err, NULL);
-    return 0;
-}
-
-uint32_t tn__build_too_large(struct tn_build *build)
-{
-    if (!build->err.code)
-        tn__fail(&build->err, TN_ENOTSUP, "a function is too large");
     return 0;
 }
 

@@ -47,7 +47,7 @@ struct tn__flat_pointer {
     int64_t addend;
 };
 
-enum { TN__FLAT_MOST_ALIGNMENT = 16, TN__FLAT_FILE_WORDS = 9 };
+enum { TN__FLAT_MOST_ALIGNMENT = 16, TN__FLAT_TABLES = 8, TN__FLAT_FILE_WORDS = 1 + TN__FLAT_TABLES };
 /* Bytes of a row of the tables. */
 enum {
     TN__FLAT_OPERATION_ROW = 4,
@@ -56,6 +56,14 @@ enum {
     TN__FLAT_DATA_ROW = 24,
     TN__FLAT_POINTER_ROW = 16
 };
+static const uint8_t tn__flat_row_sizes[TN__FLAT_TABLES] = {TN__FLAT_OPERATION_ROW,
+                                                            TN__FLAT_SYMBOL_ROW,
+                                                            TN__FLAT_FUNCTION_ROW,
+                                                            TN__FLAT_DATA_ROW,
+                                                            TN__FLAT_POINTER_ROW,
+                                                            1,
+                                                            1,
+                                                            1};
 
 /* Of all variables together, and what lies between them; and the latter, of those that have bytes. */
 #define TN__FLAT_LARGEST_DATA ((uint64_t)1 << 31)
@@ -114,8 +122,8 @@ void tn__flat_writer_free(struct tn__flat_writer *w);
 enum { TN__FLAT_ANY_NUMBER = 1 };
 
 struct tn__flat_body {
-    uint32_t symbol;
-    uint32_t arguments, insts, operands, blocks, successors, constants, addresses, personality, flags;
+    uint32_t symbol, personality, flags;
+    struct tn__flat_counts counts;
     const uint8_t *bytes;
 };
 

@@ -6,7 +6,6 @@
 #include "baseline/file/file.h"
 #include "baseline/names.h"
 
-enum { TABLES = 8 };
 enum { ARGUMENT = 8, INST = 12, BLOCK = 8, CONSTANT = 8, ADDRESS = 8 };
 
 /* A table of the file, and how many rows it has; of texts and contents, bytes. */
@@ -21,7 +20,7 @@ struct reading {
         struct {
             struct table operations, symbols, functions, data, pointers, names, bodies, contents;
         };
-        struct table all[TABLES];
+        struct table all[TN__FLAT_TABLES];
     };
     struct tn_error *err;
 };
@@ -40,20 +39,12 @@ static const char *name_at(const struct reading *r, uint32_t offset)
 
 static int find_tables(struct reading *r, const uint8_t *bytes, size_t size)
 {
-    static const uint8_t rows[TABLES] = {TN__FLAT_OPERATION_ROW,
-                                         TN__FLAT_SYMBOL_ROW,
-                                         TN__FLAT_FUNCTION_ROW,
-                                         TN__FLAT_DATA_ROW,
-                                         TN__FLAT_POINTER_ROW,
-                                         1,
-                                         1,
-                                         1};
     uint64_t at = TN__FLAT_FILE_WORDS * 4;
     if (!tn__flat_is_file(bytes, size) || size < at)
         return refuse(r, "it does not begin as one");
-    for (size_t i = 0; i < TABLES; i++) {
+    for (size_t i = 0; i < TN__FLAT_TABLES; i++) {
         uint32_t count = tn__get32(bytes + 4 + 4 * i);
-        uint64_t length = (uint64_t)count * rows[i];
+        uint64_t length = (uint64_t)count * tn__flat_row_sizes[i];
         if (!tn__inside(at, length, size))
             return refuse(r, "a table ends after the file");
         r->all[i] = (struct table){bytes + at, count};
@@ -157,20 +148,19 @@ static int check_defined(const struct reading *r)
 
 /* ---- functions ---- */
 
-static uint64_t size_of_body(const struct tn__flat_body *b)
+static uint64_t size_of_body(const struct tn__flat_counts *n)
 {
-    return (uint64_t)b->arguments * ARGUMENT + (uint64_t)b->insts * INST + (uint64_t)b->operands * 4 +
-           (uint64_t)b->blocks * BLOCK + (uint64_t)b->successors * 4 + (uint64_t)b->constants * CONSTANT +
-           (uint64_t)b->addresses * ADDRESS;
+    return n->arguments * ARGUMENT + n->insts * INST + n->operands * 4 + n->blocks * BLOCK + n->successors * 4 +
+           n->constants * CONSTANT + n->addresses * ADDRESS;
 }
 
 /* The objects of a module have one personality. One that is none is the verifier's to refuse. */
 static int check_personality(const struct reading *r, const struct tn__flat_body *b)
 {
     uint32_t index = tn__flat_index(b->personality);
-    if ((b->personality & TN__FLAT_KIND) != TN__FLAT_SYMBOL || index >= b->addresses)
+    if ((b->personality & TN__FLAT_KIND) != TN__FLAT_SYMBOL || index >= b->counts.addresses)
         return 0;
-    uint32_t symbol = tn__get32(b->bytes + size_of_body(b) - (uint64_t)(b->addresses - index) * ADDRESS);
+    uint32_t symbol = tn__get32(b->bytes + size_of_body(&b->counts) - (b->counts.addresses - index) * ADDRESS);
     if (symbol >= r->file->symbol_count)
         return refuse(r, "there is no such symbol");
     if (r->file->personality && r->file->personality != symbol + 1)
@@ -191,21 +181,17 @@ static int read_functions(struct reading *r)
     for (uint32_t i = 0; i < file->function_count; i++) {
         const uint8_t *row = r->functions.at + (size_t)i * TN__FLAT_FUNCTION_ROW;
         struct tn__flat_body body = {.symbol = tn__get32(row),
-                                     .arguments = tn__get32(row + 8),
-                                     .insts = tn__get32(row + 12),
-                                     .operands = tn__get32(row + 16),
-                                     .blocks = tn__get32(row + 20),
-                                     .successors = tn__get32(row + 24),
-                                     .constants = tn__get32(row + 28),
-                                     .addresses = tn__get32(row + 32),
+                                     .counts = {tn__get32(row + 8), tn__get32(row + 12), tn__get32(row + 16),
+                                                tn__get32(row + 20), tn__get32(row + 24), tn__get32(row + 28),
+                                                tn__get32(row + 32)},
                                      .personality = tn__get32(row + 36),
                                      .flags = tn__get32(row + 40)};
         if (body.flags > TN__FLAT_ANY_NUMBER)
             return refuse(r, "a function is of no kind");
-        if (tn__get32(row + 4) != at || !tn__inside(at, size_of_body(&body), r->bodies.count))
+        if (tn__get32(row + 4) != at || !tn__inside(at, size_of_body(&body.counts), r->bodies.count))
             return refuse(r, "a function lies elsewhere");
         body.bytes = r->bodies.at + at;
-        at += size_of_body(&body);
+        at += size_of_body(&body.counts);
         file->functions[i] = body;
         int code = define(r, body.symbol);
         if (!code)
@@ -296,20 +282,9 @@ void tn__flat_file_free(struct tn__flat_file *file)
 
 /* ---- bodies ---- */
 
-/* A member that struct tn__flat gets is provided and decoded here, written in write.c, and shown in text.c. */
+/* A member that struct tn__flat gets is decoded here, written in write.c, and shown in text.c. */
 _Static_assert(sizeof(struct tn__flat) == 7 * sizeof(void *) + 14 * sizeof(size_t) + 2 * sizeof(uint64_t),
                "flat files have all members of functions");
-
-static bool provide(const struct tn__flat_body *b, struct tn__flat *f)
-{
-    return tn__grow(NULL, &f->arguments, &f->argument_room, b->arguments, sizeof *f->arguments) &&
-           tn__grow(NULL, &f->insts, &f->inst_room, b->insts, sizeof *f->insts) &&
-           tn__grow(NULL, &f->operands, &f->operand_room, b->operands, sizeof *f->operands) &&
-           tn__grow(NULL, &f->blocks, &f->block_room, b->blocks, sizeof *f->blocks) &&
-           tn__grow(NULL, &f->successors, &f->successor_room, b->successors, sizeof *f->successors) &&
-           tn__grow(NULL, &f->constants, &f->constant_room, b->constants, sizeof *f->constants) &&
-           tn__grow(NULL, &f->addresses, &f->address_room, b->addresses, sizeof *f->addresses);
-}
 
 /* Copies an array of numbers that are as they are in the file. */
 static const uint8_t *copy(void *to, const uint8_t *from, size_t size)
@@ -321,18 +296,17 @@ static const uint8_t *copy(void *to, const uint8_t *from, size_t size)
 
 /* Where each instruction's operands begin, and each block's successors, follows from how many there are. Whether blocks
  * have all instructions, the verifier finds out. */
-static bool decode(const struct tn__flat_file *file, const struct tn__flat_body *b, struct tn__flat *f)
+static bool decode(const struct tn__flat_file *file, const uint8_t *at, struct tn__flat *f)
 {
-    const uint8_t *at = b->bytes;
     uint32_t next = 0, successor = 0, inst = 0;
-    for (uint32_t i = 0; i < b->arguments; i++, at += ARGUMENT) {
+    for (uint32_t i = 0; i < f->argument_count; i++, at += ARGUMENT) {
         if (tn__get32(at) > UINT8_MAX)
             return false;
         f->arguments[i] = (struct tn__flat_argument){at[0], tn__get32(at + 4)};
     }
-    for (uint32_t i = 0; i < b->insts; i++, at += INST) {
+    for (uint32_t i = 0; i < f->inst_count; i++, at += INST) {
         uint32_t count = tn__get32(at + 4);
-        if (at[0] >= file->operation_count || count > b->operands - next)
+        if (at[0] >= file->operation_count || count > f->operand_count - next)
             return false;
         f->insts[i] = (struct tn__flat_inst){.op = file->operations[at[0]],
                                              .type = at[1],
@@ -343,20 +317,20 @@ static bool decode(const struct tn__flat_file *file, const struct tn__flat_body 
                                              .aux = tn__get32(at + 8)};
         next += count;
     }
-    at = copy(f->operands, at, (size_t)b->operands * sizeof *f->operands);
-    for (uint32_t i = 0; i < b->blocks; i++, at += BLOCK) {
+    at = copy(f->operands, at, f->operand_count * sizeof *f->operands);
+    for (uint32_t i = 0; i < f->block_count; i++, at += BLOCK) {
         uint32_t insts = tn__get32(at), successors = tn__get32(at + 4);
-        if (insts > b->insts - inst || successors > b->successors - successor)
+        if (insts > f->inst_count - inst || successors > f->successor_count - successor)
             return false;
         f->blocks[i] = (struct tn__flat_block){inst, inst + insts, successor, successors};
         inst += insts;
         successor += successors;
     }
-    at = copy(f->successors, at, (size_t)b->successors * sizeof *f->successors);
-    at = copy(f->constants, at, (size_t)b->constants * sizeof *f->constants);
-    for (uint32_t i = 0; i < b->addresses; i++, at += ADDRESS)
+    at = copy(f->successors, at, f->successor_count * sizeof *f->successors);
+    at = copy(f->constants, at, f->constant_count * sizeof *f->constants);
+    for (uint32_t i = 0; i < f->address_count; i++, at += ADDRESS)
         f->addresses[i] = (struct tn__flat_address){tn__get32(at), (int32_t)tn__get32(at + 4)};
-    return next == b->operands && successor == b->successors;
+    return next == f->operand_count && successor == f->successor_count;
 }
 
 int tn__flat_read_function(const struct tn__flat_file *file, uint32_t number, struct tn__flat *flat,
@@ -364,17 +338,10 @@ int tn__flat_read_function(const struct tn__flat_file *file, uint32_t number, st
 {
     const struct tn__flat_body *b = &file->functions[number];
     const char *name = file->symbols[b->symbol].name;
-    if (!provide(b, flat))
+    if (!tn__flat_provide(flat, &b->counts))
         return tn__no_memory(err, name);
-    if (!decode(file, b, flat))
+    if (!decode(file, b->bytes, flat))
         return tn__fail(err, TN_EFORMAT, "flat file: '%s' does not fit together", name);
-    flat->argument_count = b->arguments;
-    flat->inst_count = b->insts;
-    flat->operand_count = b->operands;
-    flat->block_count = b->blocks;
-    flat->successor_count = b->successors;
-    flat->constant_count = b->constants;
-    flat->address_count = b->addresses;
     flat->symbols = file->symbol_count;
     flat->personality = b->personality;
     flat->is_variadic = b->flags & TN__FLAT_ANY_NUMBER;

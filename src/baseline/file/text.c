@@ -100,6 +100,13 @@ static void put_name(struct writing *w, uint32_t symbol)
             put(w, "\\%02x", (unsigned char)*at);
 }
 
+static void put_symbol(struct writing *w, uint32_t symbol)
+{
+    const struct tn__flat_symbol *s = &w->file->symbols[symbol];
+    put_name(w, symbol);
+    put(w, " %s%s%s", bindings[s->binding], visibilities[s->visibility], s->flags & TN__FLAT_DIRECT ? " direct" : "");
+}
+
 static void put_address(struct writing *w, uint32_t symbol, int64_t addend)
 {
     put_name(w, symbol);
@@ -220,11 +227,9 @@ static void put_instruction(struct writing *w, const struct tn__flat_block *bloc
 static void put_function(struct writing *w, uint32_t number)
 {
     const struct tn__flat *flat = w->flat;
-    const struct tn__flat_symbol *symbol = &w->file->symbols[w->file->functions[number].symbol];
     put(w, "\nfunction ");
-    put_name(w, w->file->functions[number].symbol);
-    put(w, " %s%s%s (", bindings[symbol->binding], visibilities[symbol->visibility],
-        symbol->flags & TN__FLAT_DIRECT ? " direct" : "");
+    put_symbol(w, w->file->functions[number].symbol);
+    put(w, " (");
     for (uint32_t i = 0; i < flat->argument_count; i++) {
         put(w, i ? ", " : "");
         put_kind(w, flat->arguments[i].kind, flat->arguments[i].bytes, " sret");
@@ -249,11 +254,9 @@ static void put_function(struct writing *w, uint32_t number)
 static void put_variable(struct writing *w, const struct tn__flat_data *data, const struct tn__flat_pointer *pointers)
 {
     enum { LINE = 32 };
-    const struct tn__flat_symbol *symbol = &w->file->symbols[data->symbol];
     put(w, "\n%s ", places[data->place]);
-    put_name(w, data->symbol);
-    put(w, " %s%s%s size %" PRIu64 " align %u {\n", bindings[symbol->binding], visibilities[symbol->visibility],
-        symbol->flags & TN__FLAT_DIRECT ? " direct" : "", data->size, 1u << data->alignment);
+    put_symbol(w, data->symbol);
+    put(w, " size %" PRIu64 " align %u {\n", data->size, 1u << data->alignment);
     for (uint32_t at = 0; at < data->byte_count; at += LINE) {
         put(w, "  ");
         put_bytes(w, data->bytes + at, data->byte_count - at < LINE ? data->byte_count - at : LINE);
@@ -270,13 +273,11 @@ static void put_variable(struct writing *w, const struct tn__flat_data *data, co
 static void put_declarations(struct writing *w)
 {
     for (uint32_t i = 0; i < w->file->symbol_count; i++) {
-        const struct tn__flat_symbol *symbol = &w->file->symbols[i];
         if (w->file->defined[i])
             continue;
         put(w, "declare ");
-        put_name(w, i);
-        put(w, " %s%s%s\n", bindings[symbol->binding], visibilities[symbol->visibility],
-            symbol->flags & TN__FLAT_DIRECT ? " direct" : "");
+        put_symbol(w, i);
+        put(w, "\n");
     }
 }
 

@@ -141,22 +141,19 @@ void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *
 
 /* ---- the whole ---- */
 
+/* In the order of the file. */
+#define ALL(w)                                                                                                         \
+    {                                                                                                                  \
+        &(w)->operations, &(w)->symbols, &(w)->functions, &(w)->data, &(w)->pointers, &(w)->names, &(w)->bodies,       \
+            &(w)->contents                                                                                             \
+    }
+
 int tn__flat_write_end(struct tn__flat_writer *w, struct tn_buffer *out, struct tn_error *err)
 {
-    const struct {
-        const struct tn__flat_bytes *bytes;
-        unsigned row;
-    } tables[] = {{&w->operations, TN__FLAT_OPERATION_ROW},
-                  {&w->symbols, TN__FLAT_SYMBOL_ROW},
-                  {&w->functions, TN__FLAT_FUNCTION_ROW},
-                  {&w->data, TN__FLAT_DATA_ROW},
-                  {&w->pointers, TN__FLAT_POINTER_ROW},
-                  {&w->names, 1},
-                  {&w->bodies, 1},
-                  {&w->contents, 1}};
+    const struct tn__flat_bytes *const tables[TN__FLAT_TABLES] = ALL(w);
     size_t size = TN__FLAT_FILE_WORDS * 4;
     for (size_t i = 0; i < TN_COUNT(tables); i++)
-        size += tables[i].bytes->size;
+        size += tables[i]->size;
     if (w->is_too_large)
         return tn__fail(err, TN_ENOTSUP, "the variables of a flat file have at most 2 GB, and little between them");
     if (size > UINT32_MAX)
@@ -168,18 +165,17 @@ int tn__flat_write_end(struct tn__flat_writer *w, struct tn_buffer *out, struct 
     tn__put32(at, TN__FLAT_MAGIC);
     at += 4;
     for (size_t i = 0; i < TN_COUNT(tables); i++, at += 4)
-        tn__put32(at, (uint32_t)(tables[i].bytes->size / tables[i].row));
-    for (size_t i = 0; i < TN_COUNT(tables); at += tables[i++].bytes->size)
-        if (tables[i].bytes->size)
-            memcpy(at, tables[i].bytes->bytes, tables[i].bytes->size);
+        tn__put32(at, (uint32_t)(tables[i]->size / tn__flat_row_sizes[i]));
+    for (size_t i = 0; i < TN_COUNT(tables); at += tables[i++]->size)
+        if (tables[i]->size)
+            memcpy(at, tables[i]->bytes, tables[i]->size);
     return 0;
 }
 
 void tn__flat_writer_free(struct tn__flat_writer *w)
 {
-    const struct tn__flat_bytes *const all[] = {&w->operations, &w->symbols, &w->functions, &w->data,
-                                                &w->pointers,   &w->names,   &w->bodies,    &w->contents};
-    for (size_t i = 0; i < TN_COUNT(all); i++)
-        tn__free(NULL, all[i]->bytes);
+    const struct tn__flat_bytes *const tables[TN__FLAT_TABLES] = ALL(w);
+    for (size_t i = 0; i < TN__FLAT_TABLES; i++)
+        tn__free(NULL, tables[i]->bytes);
     *w = (struct tn__flat_writer){0};
 }

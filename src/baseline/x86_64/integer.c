@@ -243,39 +243,12 @@ static void compile_overflow(struct tn__x64 *c, const struct tn__flat_inst *inst
 
 void tn__x64_compile_integer(struct tn__x64 *c)
 {
+    static void (*const others[TN__FLAT_OPS])(struct tn__x64 *, const struct tn__flat_inst *) = {
+        [TN__FLAT_MUL] = compile_product,   [TN__FLAT_MULH] = compile_upper_product, [TN__FLAT_SHL] = compile_shift,
+        [TN__FLAT_LSHR] = compile_shift,    [TN__FLAT_ASHR] = compile_shift,         [TN__FLAT_ROTL] = compile_shift,
+        [TN__FLAT_UDIV] = compile_division, [TN__FLAT_SDIV] = compile_division,      [TN__FLAT_UREM] = compile_division,
+        [TN__FLAT_SREM] = compile_division, [TN__FLAT_BSWAP] = compile_bswap,        [TN__FLAT_CTTZ] = compile_cttz,
+        [TN__FLAT_CTLZ] = compile_ctlz,     [TN__FLAT_OVERFLOW] = compile_overflow};
     const struct tn__flat_inst *inst = tn__x64_inst(c);
-    switch (inst->op) {
-    case TN__FLAT_MUL:
-        compile_product(c, inst);
-        break;
-    case TN__FLAT_MULH:
-        compile_upper_product(c, inst);
-        break;
-    case TN__FLAT_SHL:
-    case TN__FLAT_LSHR:
-    case TN__FLAT_ASHR:
-    case TN__FLAT_ROTL:
-        compile_shift(c, inst);
-        break;
-    case TN__FLAT_UDIV:
-    case TN__FLAT_SDIV:
-    case TN__FLAT_UREM:
-    case TN__FLAT_SREM:
-        compile_division(c, inst);
-        break;
-    case TN__FLAT_BSWAP:
-        compile_bswap(c, inst);
-        break;
-    case TN__FLAT_CTTZ:
-        compile_cttz(c, inst);
-        break;
-    case TN__FLAT_CTLZ:
-        compile_ctlz(c, inst);
-        break;
-    case TN__FLAT_OVERFLOW:
-        compile_overflow(c, inst);
-        break;
-    default:
-        compile_sum(c, inst);
-    }
+    (others[inst->op] ? others[inst->op] : compile_sum)(c, inst);
 }

@@ -161,25 +161,10 @@ static unsigned pop_integer(struct tn__x64 *c, const struct tn__flat_inst *inst,
 
 /* ---- */
 
-static enum tn__x64_op row_of(unsigned op)
-{
-    switch (op) {
-    case TN__FLAT_FADD:
-        return TN__X64_FADDP;
-    case TN__FLAT_FSUB:
-        return TN__X64_FSUBP;
-    case TN__FLAT_FMUL:
-        return TN__X64_FMULP;
-    case TN__FLAT_FDIV:
-        return TN__X64_FDIVP;
-    case TN__FLAT_FNEG:
-        return TN__X64_FCHS;
-    case TN__FLAT_FABS:
-        return TN__X64_FABS;
-    default:
-        return TN__X64_FSQRT;
-    }
-}
+static const uint8_t rows[TN__FLAT_OPS] = {
+    [TN__FLAT_FADD] = TN__X64_FADDP, [TN__FLAT_FSUB] = TN__X64_FSUBP, [TN__FLAT_FMUL] = TN__X64_FMULP,
+    [TN__FLAT_FDIV] = TN__X64_FDIVP, [TN__FLAT_FNEG] = TN__X64_FCHS,  [TN__FLAT_FABS] = TN__X64_FABS,
+    [TN__FLAT_SQRT] = TN__X64_FSQRT};
 
 /* Pushes the instruction's value; false: it is in a register already, or it has none. */
 static bool push_result(struct tn__x64 *c, const struct tn__flat_inst *inst, const uint32_t *o)
@@ -217,7 +202,7 @@ static bool push_result(struct tn__x64 *c, const struct tn__flat_inst *inst, con
     default:
         for (uint32_t k = 0; k < inst->count; k++)
             tn__x64_push(c, o[k]);
-        emit(c, row_of(inst->op));
+        emit(c, (enum tn__x64_op)rows[inst->op]);
         return true;
     }
 }
