@@ -227,38 +227,37 @@ static int compile_function(struct shop *s, uint32_t number)
     if (code)
         return code;
     object->definitions[object->code.function_count - 1] =
-        (struct tn__baseline_definition){o->whole ? symbol : o->file.symbol_count + number,
-                                         o->whole ? name->binding : STB_GLOBAL, o->whole ? name->visibility : 0};
+        o->whole ? (struct tn__baseline_definition){.symbol = symbol,
+                                                    .binding = name->binding,
+                                                    .visibility = name->visibility}
+                 : (struct tn__baseline_definition){.symbol = o->file.symbol_count + number, .binding = STB_GLOBAL};
     s->stats.functions++;
     s->stats.baseline_functions++;
     s->stats.instructions += s->flat.inst_count;
     return 0;
 }
 
-static int compile_whole(struct shop *s, struct tn_buffer *out)
+/* The functions from `first` up to `end`, and perhaps the data. */
+static int compile_parts(struct shop *s, uint32_t first, uint32_t end, bool has_data, struct tn_buffer *out)
 {
     const struct opened *o = s->opened;
-    struct tn_buffer data = {0};
     int code = 0;
-    for (uint32_t i = 0; !code && i < o->file.function_count; i++)
+    for (uint32_t i = first; !code && i < end; i++)
         code = compile_function(s, i);
-    if (!code && o->file.data_count)
-        code = tn__flat_data_object(&o->file, o->names, &data, s->err);
-    if (!code)
-        code = tn__baseline_write(&s->object, o->file.data_count ? &data : NULL, out, s->err);
-    tn_buffer_free(&data);
-    return code;
+    if (!code && has_data && !tn__flat_add_data(&o->file, o->names, &s->object))
+        code = tn__no_memory(s->err, s->request->name);
+    return code ? code : tn__baseline_write(&s->object, NULL, out, s->err);
 }
 
-static int compile_part(struct shop *s, uint64_t part, struct tn_buffer *out)
+static int compile_request(struct shop *s, struct tn_buffer *out)
 {
     const struct opened *o = s->opened;
+    uint64_t part = s->request->part;
+    if (o->whole)
+        return compile_parts(s, 0, o->file.function_count, true, out);
     if (part > o->file.function_count)
         return tn__fail(s->err, TN_EINVAL, "%s: there is no part %llu", s->request->name, (unsigned long long)part);
-    if (!part)
-        return tn__flat_data_object(&o->file, o->names, out, s->err);
-    int code = compile_function(s, (uint32_t)part - 1);
-    return code ? code : tn__baseline_write(&s->object, NULL, out, s->err);
+    return compile_parts(s, part ? (uint32_t)part - 1 : 0, (uint32_t)part, !part, out);
 }
 
 static void report(const struct shop *s, uint64_t begin, uint64_t end)
@@ -282,7 +281,7 @@ static int compile(void *module, const struct tn_part_request *request, struct t
     struct shop s = {.opened = o, .request = request, .err = err};
     s.object.symbols = o->symbols;
     s.object.symbol_count = o->symbol_count;
-    int code = o->whole ? compile_whole(&s, object) : compile_part(&s, request->part, object);
+    int code = compile_request(&s, object);
     uint64_t end = tn__os_now_ns();
     if (!code) {
         s.stats.size = request->stats->size;

@@ -13,7 +13,11 @@
 #define SHT_X86_64_UNWIND 0x70000001
 #endif
 
-enum { NEW_SECTIONS = 11, OWN_SECTIONS = 5, FEWEST_SECTIONS = 3, TEXT_ALIGNMENT = 16, MOST_SECTIONS = 0xff00 };
+enum { TEXT_ALIGNMENT = 16, MOST_SECTIONS = 0xff00 };
+
+/* The name of a section is the end of the name that its relocations have. */
+static const char rela[] = ".rela";
+enum { RELA = sizeof rela - 1 };
 
 struct entry {
     Elf64_Sym symbol;
@@ -23,12 +27,15 @@ struct entry {
 
 /* Where a function lies in the object. */
 struct place {
-    uint32_t section, group;            /* their numbers; group 0: it is in none */
-    uint32_t offset;                    /* in the section */
-    uint32_t first_reloc, relocs;       /* those of the code that are the function's */
-    uint32_t section_symbol, signature; /* entries */
+    uint32_t section, offset;
+    uint32_t section_symbol; /* an entry */
 };
 
+struct member {
+    uint32_t section, group;
+};
+
+/* Until the last step, what is new refers to entries, by their numbers plus 1, where symbols belong. */
 struct writing {
     const struct tn__baseline_object *object;
     struct tn_error *err;
@@ -36,18 +43,19 @@ struct writing {
     uint8_t *bytes, *names; /* of the object, and of the table of names */
     size_t size, room, names_size, names_room;
     Elf64_Shdr *sections;
-    uint32_t section_count, symtab, strtab, text; /* numbers of sections */
+    struct member *members; /* of groups */
+    size_t section_room, member_count, member_room;
+    uint32_t section_count, old_sections; /* the latter are the rest's */
+    uint32_t symtab, strtab, text;        /* numbers of sections */
     struct entry *entries;
     uint32_t entry_count, locals;
     uint32_t *old;             /* of each symbol of the rest: its entry */
     uint32_t old_count;        /* including the first one, which is none */
     struct place *places;      /* of each function */
-    uint32_t tables, pointers; /* sections: of exceptions, and what these refer to */
-    uint32_t tables_symbol, pointers_symbol;
-    uint32_t own;             /* functions in sections of their own */
-    uint32_t text_size;       /* of the others */
-    uint32_t *used;           /* of each symbol of the code: its entry */
-    struct tn__names by_name; /* entries, each number plus 1 */
+    uint32_t *groups, *data;   /* numbers of sections: of each group, or 0; of each section of data */
+    uint32_t tables, pointers; /* entries of sections: of exceptions, and of what these refer to */
+    uint32_t *used;            /* of each symbol of the code: its entry */
+    struct tn__names by_name;  /* entries, each number plus 1 */
     int failed;
 };
 
@@ -82,9 +90,10 @@ static uint64_t append(struct writing *w, const void *bytes, size_t size, size_t
     return at;
 }
 
-static uint32_t append_name(struct writing *w, const char *name)
+/* Returns where the name is in the table. */
+static uint32_t append_name(struct writing *w, const char *prefix, const char *name)
 {
-    size_t at = w->names_size, size = strlen(name) + 1;
+    size_t at = w->names_size, first = strlen(prefix), size = first + strlen(name) + 1;
     if (at + size > UINT32_MAX) {
         fail(w, TN_ENOTSUP, "the names of the object have more than 4 GB");
         return 0;
@@ -93,7 +102,8 @@ static uint32_t append_name(struct writing *w, const char *name)
         fail(w, TN_ENOMEM, NULL);
         return 0;
     }
-    memcpy(w->names + at, name, size);
+    memcpy(w->names + at, prefix, first);
+    memcpy(w->names + at + first, name, size - first);
     w->names_size += size;
     return (uint32_t)at;
 }
@@ -169,14 +179,11 @@ static void read_rest(struct writing *w, const struct tn_buffer *rest)
         return;
     }
     append(w, rest->data, rest->size, 1);
-    w->section_count = header.e_shnum;
-    if (w->section_count + NEW_SECTIONS + OWN_SECTIONS * (uint64_t)w->own >= MOST_SECTIONS) {
-        fail(w, TN_ENOTSUP, "the object has too many sections");
+    if (!tn__grow(NULL, &w->sections, &w->section_room, header.e_shnum, sizeof *w->sections)) {
+        fail(w, TN_ENOMEM, NULL);
         return;
     }
-    w->sections = array(w, w->section_count + NEW_SECTIONS + OWN_SECTIONS * w->own, sizeof *w->sections);
-    if (w->failed)
-        return;
+    w->section_count = w->old_sections = header.e_shnum;
     memcpy(w->sections, w->bytes + header.e_shoff, header.e_shnum * sizeof *w->sections);
     if (!find_tables(w, header.e_shstrndx)) {
         fail(w, TN_ENOTSUP, "the object of the rest has other tables");
@@ -192,82 +199,89 @@ static void read_rest(struct writing *w, const struct tn_buffer *rest)
     w->names_size = strtab->sh_size;
 }
 
+/* ---- sections ---- */
+
+static uint32_t add_header(struct writing *w, Elf64_Shdr header)
+{
+    if (w->section_count >= MOST_SECTIONS)
+        fail(w, TN_ENOTSUP, "the object has too many sections");
+    else if (w->failed ||
+             !tn__grow(NULL, &w->sections, &w->section_room, w->section_count + (size_t)1, sizeof *w->sections))
+        fail(w, TN_ENOMEM, NULL);
+    if (w->failed)
+        return 0;
+    w->sections[w->section_count] = header;
+    return w->section_count++;
+}
+
 static void begin_alone(struct writing *w)
 {
     append(w, NULL, sizeof(Elf64_Ehdr), 1);
-    append_name(w, "");
-    if (OWN_SECTIONS * (uint64_t)w->own >= MOST_SECTIONS - FEWEST_SECTIONS - NEW_SECTIONS)
-        fail(w, TN_ENOTSUP, "the object has too many sections");
-    w->sections = array(w, FEWEST_SECTIONS + NEW_SECTIONS + OWN_SECTIONS * w->own, sizeof *w->sections);
-    w->section_count = FEWEST_SECTIONS;
-    w->strtab = 1;
-    w->symtab = 2;
-    uint32_t names[] = {append_name(w, ".strtab"), append_name(w, ".symtab")};
-    if (w->failed)
+    append_name(w, "", "");
+    add_header(w, (Elf64_Shdr){0});
+    w->strtab =
+        add_header(w, (Elf64_Shdr){.sh_name = append_name(w, "", ".strtab"), .sh_type = SHT_STRTAB, .sh_addralign = 1});
+    w->symtab = add_header(w, (Elf64_Shdr){.sh_name = append_name(w, "", ".symtab"),
+                                           .sh_type = SHT_SYMTAB,
+                                           .sh_link = w->strtab,
+                                           .sh_addralign = 8,
+                                           .sh_entsize = sizeof(Elf64_Sym)});
+    w->old_sections = w->section_count;
+}
+
+/* Makes a section a member of its group, which comes before it. */
+static void enter_group(struct writing *w, uint32_t group, uint32_t section)
+{
+    if (!tn__grow(NULL, &w->members, &w->member_room, w->member_count + 1, sizeof *w->members)) {
+        fail(w, TN_ENOMEM, NULL);
         return;
-    w->sections[1] = (Elf64_Shdr){.sh_name = names[0], .sh_type = SHT_STRTAB, .sh_addralign = 1};
-    w->sections[2] = (Elf64_Shdr){
-        .sh_name = names[1], .sh_type = SHT_SYMTAB, .sh_link = 1, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)};
-}
-
-/* ---- where functions are ---- */
-
-static bool has_own_section(const struct tn__baseline_definition *definition)
-{
-    return definition->section || definition->group;
-}
-
-static void place_functions(struct writing *w)
-{
-    const struct tn__code *code = &w->object->code;
-    uint32_t reloc = 0;
-    w->places = array(w, code->function_count, sizeof *w->places);
-    for (size_t i = 0; i < code->function_count && !w->failed; i++) {
-        const struct tn__code_function *function = &code->functions[i];
-        struct place *place = &w->places[i];
-        place->first_reloc = reloc;
-        while (reloc < code->reloc_count && code->relocs[reloc].offset < function->offset + function->size)
-            reloc++;
-        place->relocs = reloc - place->first_reloc;
-        if (has_own_section(&w->object->definitions[i])) {
-            w->own++;
-            continue;
-        }
-        place->offset = (uint32_t)tn__align_up(w->text_size, TEXT_ALIGNMENT);
-        w->text_size = place->offset + function->size;
     }
+    w->members[w->member_count++] = (struct member){section, group - 1};
+    w->sections[section].sh_flags |= SHF_GROUP;
+    w->sections[w->groups[group - 1]].sh_size += sizeof(uint32_t);
 }
 
-/* Whether a function that has no section of its own has a stack map. */
-static bool has_shared_maps(const struct writing *w)
+static void begin_group(struct writing *w, uint32_t group)
 {
-    for (size_t i = 0; i < w->object->code.function_count; i++)
-        if (w->object->code.functions[i].map_size && !has_own_section(&w->object->definitions[i]))
-            return true;
-    return false;
+    if (group && !w->groups[group - 1])
+        w->groups[group - 1] = add_header(w, (Elf64_Shdr){.sh_name = append_name(w, "", ".group"),
+                                                          .sh_type = SHT_GROUP,
+                                                          .sh_size = sizeof(uint32_t),
+                                                          .sh_link = w->symtab,
+                                                          .sh_addralign = 4,
+                                                          .sh_entsize = 4});
 }
 
-/* Sections follow each other as add_text adds them. */
-static void number_sections(struct writing *w)
+/* Adds a section whose bytes are there; the prefix of its name begins with `rela`. */
+static uint32_t add_section(struct writing *w, const char *prefix, const char *name, uint32_t group, Elf64_Shdr header)
 {
-    uint32_t next = w->section_count + 2;
-    w->text = w->section_count;
-    for (size_t i = 0; i < w->object->code.function_count; i++) {
-        struct place *place = &w->places[i];
-        place->section = w->text;
-        if (!has_own_section(&w->object->definitions[i]))
-            continue;
-        if (w->object->definitions[i].group)
-            place->group = next++;
-        place->section = next++;
-        next += (place->relocs != 0) + 2 * (w->object->code.functions[i].map_size != 0);
-    }
-    next += 2 * has_shared_maps(w);
-    w->tables = next + 2;
-    w->pointers = next + 4;
+    header.sh_name = append_name(w, prefix, name) + RELA;
+    begin_group(w, group);
+    uint32_t section = add_header(w, header);
+    if (group && !w->failed)
+        enter_group(w, group, section);
+    return section;
 }
 
-/* ---- the table of symbols ---- */
+static void add_relocs(struct writing *w, const Elf64_Rela *relocs, size_t count, uint32_t of, uint32_t group)
+{
+    uint64_t at = append(w, relocs, count * sizeof *relocs, 8);
+    if (w->failed || !count)
+        return;
+    uint32_t section = add_header(w, (Elf64_Shdr){.sh_name = w->sections[of].sh_name - RELA,
+                                                  .sh_type = SHT_RELA,
+                                                  .sh_flags = SHF_INFO_LINK,
+                                                  .sh_offset = at,
+                                                  .sh_size = count * sizeof *relocs,
+                                                  .sh_link = w->symtab,
+                                                  .sh_info = of,
+                                                  .sh_addralign = 8,
+                                                  .sh_entsize = sizeof *relocs});
+    if (group && !w->failed)
+        enter_group(w, group, section);
+}
+
+/* ---- what is defined ---- */
 
 static uint32_t add_section_symbol(struct writing *w, uint32_t section)
 {
@@ -275,47 +289,106 @@ static uint32_t add_section_symbol(struct writing *w, uint32_t section)
     return add_entry(w, symbol, "", false);
 }
 
-static void add_definition(struct writing *w, uint32_t function, uint32_t number, unsigned binding, uint8_t visibility)
+static void define(struct writing *w, uint32_t number, Elf64_Sym symbol)
 {
-    const struct tn__baseline_object *o = w->object;
-    Elf64_Sym symbol = {.st_info = ELF64_ST_INFO(binding, STT_FUNC),
-                        .st_other = visibility,
-                        .st_shndx = (uint16_t)w->places[function].section,
-                        .st_value = w->places[function].offset,
-                        .st_size = o->code.functions[function].size};
-    w->used[number] = add_entry(w, symbol, o->symbols[number].name, true) + 1;
+    w->used[number] = add_entry(w, symbol, w->object->symbols[number].name, true) + 1;
 }
 
-/* The symbol that a group is known by is its function's, or else a local one. */
-static uint32_t add_signature(struct writing *w, const struct tn__baseline_definition *definition, uint32_t group)
+static void define_function(struct writing *w, uint32_t function, uint32_t number, unsigned binding, uint8_t visibility)
 {
-    Elf64_Sym symbol = {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), .st_shndx = (uint16_t)group};
-    if (strcmp(definition->group, w->object->symbols[definition->symbol].name) == 0)
-        return w->used[definition->symbol] - 1;
-    return add_entry(w, symbol, definition->group, false);
+    define(w, number,
+           (Elf64_Sym){.st_info = ELF64_ST_INFO(binding, STT_FUNC),
+                       .st_other = visibility,
+                       .st_shndx = (uint16_t)w->places[function].section,
+                       .st_value = w->places[function].offset,
+                       .st_size = w->object->code.functions[function].size});
 }
 
-static void add_definitions(struct writing *w)
+static bool has_own_section(const struct tn__baseline_definition *definition)
 {
-    const struct tn__baseline_object *o = w->object;
-    uint32_t text = add_section_symbol(w, w->text);
-    for (uint32_t i = 0; i < o->code.function_count; i++) {
-        const struct tn__baseline_definition *d = &o->definitions[i];
+    return definition->section || definition->group;
+}
+
+static uint32_t add_code_section(struct writing *w, const char *prefix, const char *name, uint32_t group, uint64_t at)
+{
+    return add_section(w, prefix, name, group,
+                       (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                    .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                    .sh_offset = at,
+                                    .sh_size = w->size - at,
+                                    .sh_addralign = TEXT_ALIGNMENT});
+}
+
+static uint64_t append_function(struct writing *w, uint32_t function)
+{
+    const struct tn__code_function *f = &w->object->code.functions[function];
+    return append(w, w->object->code.bytes + f->offset, f->size, TEXT_ALIGNMENT);
+}
+
+/* Functions without sections of their own. */
+static void add_shared_text(struct writing *w)
+{
+    uint64_t begin = append(w, NULL, 0, TEXT_ALIGNMENT);
+    for (uint32_t i = 0; i < w->object->code.function_count && !w->failed; i++) {
+        size_t end = w->size;
+        if (has_own_section(&w->object->definitions[i]))
+            continue;
+        uint64_t at = append_function(w, i);
+        if (!w->failed)
+            memset(w->bytes + end, 0xcc, at - end);
+        w->places[i].offset = (uint32_t)(at - begin);
+    }
+    w->text = add_code_section(w, rela, ".text", 0, begin);
+}
+
+static void add_functions(struct writing *w)
+{
+    add_shared_text(w);
+    uint32_t shared = add_section_symbol(w, w->text);
+    for (uint32_t i = 0; i < w->object->code.function_count && !w->failed; i++) {
+        const struct tn__baseline_definition *d = &w->object->definitions[i];
         struct place *place = &w->places[i];
-        add_definition(w, i, d->symbol, d->binding, d->visibility);
-        place->section_symbol = place->section == w->text ? text : add_section_symbol(w, place->section);
-        if (place->group)
-            place->signature = add_signature(w, d, place->group);
+        if (has_own_section(d)) {
+            uint64_t at = append_function(w, i);
+            const char *name = d->section ? d->section : w->object->symbols[d->symbol].name;
+            place->section = add_code_section(w, d->section ? rela : ".rela.text.", name, d->group, at);
+            place->section_symbol = add_section_symbol(w, place->section);
+        } else {
+            place->section = w->text;
+            place->section_symbol = shared;
+        }
+        define_function(w, i, d->symbol, d->binding, d->visibility);
     }
-    if (o->code.tables_size) {
-        w->tables_symbol = add_section_symbol(w, w->tables);
-        w->pointers_symbol = add_section_symbol(w, w->pointers);
-    }
-    for (size_t i = 0; i < o->alias_count; i++) {
-        const struct tn__baseline_alias *alias = &o->aliases[i];
-        add_definition(w, alias->function, alias->symbol, alias->binding, alias->visibility);
+    for (size_t i = 0; i < w->object->alias_count; i++) {
+        const struct tn__baseline_alias *alias = &w->object->aliases[i];
+        define_function(w, alias->function, alias->symbol, alias->binding, alias->visibility);
     }
 }
+
+static void add_data(struct writing *w)
+{
+    const struct tn__baseline_object *o = w->object;
+    for (size_t i = 0; i < o->section_count && !w->failed; i++) {
+        const struct tn__baseline_section *s = &o->sections[i];
+        uint64_t at = append(w, s->bytes, s->bytes ? s->size : 0, s->alignment);
+        w->data[i] = add_section(w, rela, s->name, s->group,
+                                 (Elf64_Shdr){.sh_type = s->type,
+                                              .sh_flags = s->flags,
+                                              .sh_offset = at,
+                                              .sh_size = s->size,
+                                              .sh_addralign = s->alignment,
+                                              .sh_entsize = s->entry_size});
+    }
+    for (const struct tn__baseline_datum *d = o->data; d < o->data + o->datum_count; d++)
+        define(w, d->symbol,
+               (Elf64_Sym){.st_info = ELF64_ST_INFO(d->binding, d->type),
+                           .st_other = d->visibility,
+                           .st_shndx = (uint16_t)(d->section == TN__BASELINE_COMMON ? SHN_COMMON : w->data[d->section]),
+                           .st_value = d->value,
+                           .st_size = d->size});
+}
+
+/* ---- the table of symbols ---- */
 
 /* What the rest refers to and the code defines is the code's symbol. */
 static void add_old(struct writing *w)
@@ -346,7 +419,8 @@ static bool is_thread_local(uint32_t reloc)
     return reloc == R_X86_64_TLSGD || reloc == R_X86_64_GOTTPOFF || reloc == R_X86_64_TPOFF32;
 }
 
-static void use_symbol(struct writing *w, uint32_t number)
+/* The entry of a symbol, counted from 1, which an undefined one gets when it is used first. */
+static uint32_t use(struct writing *w, uint32_t number)
 {
     const struct tn__code_symbol *symbol = &w->object->symbols[number];
     uint32_t *used = &w->used[number];
@@ -354,22 +428,40 @@ static void use_symbol(struct writing *w, uint32_t number)
         *used = *find(w, symbol->name);
     if (!*used)
         *used = add_entry(w, undefined(symbol), symbol->name, true) + 1;
+    return *used;
 }
 
-static void add_used(struct writing *w)
+/* A relocation of the code or of data, as one at `at` of a section. */
+static Elf64_Rela put_reloc(struct writing *w, const struct tn__code_reloc *reloc, uint64_t at)
 {
-    const struct tn__code *code = &w->object->code;
-    for (size_t i = 0; i < code->reloc_count; i++)
-        use_symbol(w, code->relocs[i].symbol);
-    for (size_t i = 0; i < code->reloc_count && !w->failed; i++) {
-        Elf64_Sym *symbol = &w->entries[w->used[code->relocs[i].symbol] - 1].symbol;
-        if (is_thread_local(code->relocs[i].type) && symbol->st_shndx == SHN_UNDEF)
-            symbol->st_info = ELF64_ST_INFO(ELF64_ST_BIND(symbol->st_info), STT_TLS);
+    uint32_t entry = use(w, reloc->symbol);
+    Elf64_Sym *symbol = &w->entries[entry - 1].symbol;
+    if (is_thread_local(reloc->type) && symbol->st_shndx == SHN_UNDEF)
+        symbol->st_info = ELF64_ST_INFO(ELF64_ST_BIND(symbol->st_info), STT_TLS);
+    return (Elf64_Rela){at, ELF64_R_INFO((uint64_t)entry, reloc->type), reloc->addend};
+}
+
+/* A group is known by the symbol of its name, or else by a local one. Its section has a flag and the members. */
+static void end_groups(struct writing *w)
+{
+    uint64_t *ends = array(w, w->object->group_count, sizeof *ends);
+    for (size_t i = 0; i < w->object->group_count && !w->failed; i++) {
+        const char *name = w->object->groups[i];
+        Elf64_Shdr *group = &w->sections[w->groups[i]];
+        Elf64_Sym local = {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), .st_shndx = (uint16_t)w->groups[i]};
+        if (!w->groups[i])
+            continue;
+        uint32_t entry = *find(w, name);
+        group->sh_info = entry ? entry : add_entry(w, local, name, true) + 1;
+        group->sh_offset = append(w, NULL, group->sh_size, 4);
+        if (!w->failed)
+            tn__put32(w->bytes + group->sh_offset, GRP_COMDAT);
+        ends[i] = group->sh_offset + sizeof(uint32_t);
     }
-    for (size_t i = 0; i < code->type_reloc_count; i++)
-        use_symbol(w, code->type_relocs[i].symbol);
-    if (code->tables_size)
-        use_symbol(w, code->personality);
+    for (const struct member *m = w->members; m < w->members + w->member_count && !w->failed; m++) {
+        tn__put32(w->bytes + ends[m->group], m->section);
+        ends[m->group] += sizeof(uint32_t);
+    }
 }
 
 static bool is_local(const struct entry *entry)
@@ -389,83 +481,33 @@ static void number_entries(struct writing *w)
     }
 }
 
-static void make_symbols(struct writing *w)
+static void provide(struct writing *w)
 {
     const struct tn__baseline_object *o = w->object;
-    size_t most = o->code.function_count + 2 * w->own + o->alias_count + w->old_count + o->symbol_count + 4;
+    /* Each function and group may have a symbol besides. */
+    size_t most = 2 * o->code.function_count + o->alias_count + o->datum_count + o->group_count + w->old_count +
+                  o->symbol_count + 3;
     size_t room = tn__names_room(most);
     w->entries = array(w, most, sizeof *w->entries);
     uint32_t *places = array(w, room, sizeof *places);
     w->old = array(w, w->old_count, sizeof *w->old);
     w->used = array(w, o->symbol_count, sizeof *w->used);
-    if (w->failed)
-        return;
-    tn__names_begin(&w->by_name, places, room);
-    number_sections(w);
-    add_definitions(w);
-    add_old(w);
-    if (w->failed)
-        return;
-    add_used(w);
-    number_entries(w);
+    w->places = array(w, o->code.function_count, sizeof *w->places);
+    w->groups = array(w, o->group_count, sizeof *w->groups);
+    w->data = array(w, o->section_count, sizeof *w->data);
+    if (!w->failed)
+        tn__names_begin(&w->by_name, places, room);
 }
 
-/* ---- sections ---- */
+/* ---- what refers to symbols ---- */
 
-static uint32_t add_section(struct writing *w, const char *name, Elf64_Shdr section)
+static Elf64_Rela distance_to(uint64_t at, uint32_t entry, int64_t addend)
 {
-    section.sh_name = append_name(w, name);
-    w->sections[w->section_count] = section;
-    return w->section_count++;
-}
-
-static uint32_t number_of(const struct writing *w, uint32_t symbol)
-{
-    return w->entries[w->used[symbol] - 1].number;
-}
-
-static void add_relocs(struct writing *w, const char *name, const Elf64_Rela *relocs, size_t count, uint32_t of)
-{
-    uint64_t at = append(w, relocs, count * sizeof *relocs, 8);
-    add_section(w, name,
-                (Elf64_Shdr){.sh_type = SHT_RELA,
-                             .sh_flags = SHF_INFO_LINK | (w->sections[of].sh_flags & SHF_GROUP),
-                             .sh_offset = at,
-                             .sh_size = count * sizeof *relocs,
-                             .sh_link = w->symtab,
-                             .sh_info = of,
-                             .sh_addralign = 8,
-                             .sh_entsize = sizeof *relocs});
-}
-
-static uint32_t add_code_section(struct writing *w, const char *name, uint64_t at, uint64_t size, uint64_t flags)
-{
-    return add_section(w, name,
-                       (Elf64_Shdr){.sh_type = SHT_PROGBITS,
-                                    .sh_flags = SHF_ALLOC | SHF_EXECINSTR | flags,
-                                    .sh_offset = at,
-                                    .sh_size = size,
-                                    .sh_addralign = TEXT_ALIGNMENT});
-}
-
-/* The relocations of a function, as those of its section. */
-static Elf64_Rela *put_relocs(const struct writing *w, uint32_t function, Elf64_Rela *to)
-{
-    const struct place *place = &w->places[function];
-    const struct tn__code_reloc *r = w->object->code.relocs + place->first_reloc, *end = r + place->relocs;
-    for (; r < end; r++)
-        *to++ = (Elf64_Rela){r->offset - w->object->code.functions[function].offset + place->offset,
-                             ELF64_R_INFO((uint64_t)number_of(w, r->symbol), r->type), r->addend};
-    return to;
-}
-
-static Elf64_Rela distance_to(const struct writing *w, uint64_t at, uint32_t symbol, int64_t addend)
-{
-    return (Elf64_Rela){at, ELF64_R_INFO((uint64_t)w->entries[symbol].number, R_X86_64_PC32), addend};
+    return (Elf64_Rela){at, ELF64_R_INFO((uint64_t)entry + 1, R_X86_64_PC32), addend};
 }
 
 /* The stack maps of those of some functions whose code is in a section. */
-static void add_maps(struct writing *w, uint32_t text, uint32_t first, uint32_t last)
+static void add_maps(struct writing *w, uint32_t text, uint32_t group, uint32_t first, uint32_t last)
 {
     const struct tn__code *code = &w->object->code;
     Elf64_Rela *relocs = array(w, last - first, sizeof *relocs), *end = relocs;
@@ -476,101 +518,102 @@ static void add_maps(struct writing *w, uint32_t text, uint32_t first, uint32_t 
         if (place->section != text || !f->map_size)
             continue;
         uint64_t map = append(w, code->maps + f->map, f->map_size, 1);
-        *end++ = distance_to(w, map - at, place->section_symbol, place->offset);
+        *end++ = distance_to(map - at, place->section_symbol, place->offset);
     }
     if (w->failed || end == relocs)
         return;
-    uint32_t section =
-        add_section(w, "tenon_maps",
-                    (Elf64_Shdr){.sh_type = SHT_PROGBITS,
-                                 .sh_flags = SHF_ALLOC | SHF_LINK_ORDER | (w->sections[text].sh_flags & SHF_GROUP),
-                                 .sh_offset = at,
-                                 .sh_size = w->size - at,
-                                 .sh_link = text,
-                                 .sh_addralign = 2});
-    add_relocs(w, ".relatenon_maps", relocs, (size_t)(end - relocs), section);
+    uint32_t section = add_section(w, rela, "tenon_maps", group,
+                                   (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                                .sh_flags = SHF_ALLOC | SHF_LINK_ORDER,
+                                                .sh_offset = at,
+                                                .sh_size = w->size - at,
+                                                .sh_link = text,
+                                                .sh_addralign = 2});
+    add_relocs(w, relocs, (size_t)(end - relocs), section, group);
 }
 
-static void add_shared_text(struct writing *w)
+/* The relocations of the code are in the order of functions. */
+static void add_text_relocs(struct writing *w)
 {
     const struct tn__code *code = &w->object->code;
-    Elf64_Rela *relocs = array(w, code->reloc_count, sizeof *relocs), *end = relocs;
-    uint64_t at = append(w, NULL, w->text_size, TEXT_ALIGNMENT);
-    if (w->failed)
-        return;
-    memset(w->bytes + at, 0xcc, w->text_size);
-    for (uint32_t i = 0; i < code->function_count; i++) {
-        if (w->places[i].section != w->text)
+    const struct tn__code_reloc *r = code->relocs, *last = r + code->reloc_count;
+    Elf64_Rela *shared = array(w, code->reloc_count, sizeof *shared), *end = shared;
+    Elf64_Rela *own = array(w, code->reloc_count, sizeof *own);
+    for (uint32_t i = 0; i < code->function_count && !w->failed; i++) {
+        const struct tn__code_function *f = &code->functions[i];
+        const struct place *place = &w->places[i];
+        Elf64_Rela *own_end = own, **to = place->section == w->text ? &end : &own_end;
+        for (; r < last && r->offset < f->offset + f->size; r++)
+            *(*to)++ = put_reloc(w, r, r->offset - f->offset + place->offset);
+        if (place->section == w->text)
             continue;
-        memcpy(w->bytes + at + w->places[i].offset, code->bytes + code->functions[i].offset, code->functions[i].size);
-        end = put_relocs(w, i, end);
+        add_relocs(w, own, (size_t)(own_end - own), place->section, w->object->definitions[i].group);
+        if (f->map_size)
+            add_maps(w, place->section, w->object->definitions[i].group, i, i + 1);
     }
-    add_code_section(w, ".text", at, w->text_size, 0);
     if (!w->failed)
-        add_relocs(w, ".rela.text", relocs, (size_t)(end - relocs), w->text);
+        add_relocs(w, shared, (size_t)(end - shared), w->text, 0);
+    if (!w->failed)
+        add_maps(w, w->text, 0, 0, (uint32_t)code->function_count);
 }
 
-/* The sections of a function with a group follow each other: code, and perhaps relocations, a map and those of it. */
-static void add_group(struct writing *w, const struct place *place, bool has_map)
+static void add_data_relocs(struct writing *w)
 {
-    const uint32_t members[] = {GRP_COMDAT, place->section, place->section + 1, place->section + 2, place->section + 3};
-    uint64_t size = (2 + (place->relocs != 0) + 2 * has_map) * sizeof *members;
-    uint64_t at = append(w, members, size, 4);
-    add_section(w, ".group",
-                (Elf64_Shdr){.sh_type = SHT_GROUP,
-                             .sh_offset = at,
-                             .sh_size = size,
-                             .sh_link = w->symtab,
-                             .sh_info = w->entries[place->signature].number,
-                             .sh_addralign = 4,
-                             .sh_entsize = sizeof *members});
-}
-
-static const char *name_of_section(struct writing *w, const struct tn__baseline_definition *definition)
-{
-    static const char prefix[] = ".text.";
-    const char *name = w->object->symbols[definition->symbol].name;
-    if (definition->section)
-        return definition->section;
-    char *text = array(w, sizeof prefix + strlen(name), 1);
-    if (text) {
-        memcpy(text, prefix, sizeof prefix - 1);
-        memcpy(text + sizeof prefix - 1, name, strlen(name) + 1);
+    for (size_t i = 0; i < w->object->section_count && !w->failed; i++) {
+        const struct tn__baseline_section *s = &w->object->sections[i];
+        Elf64_Rela *relocs = array(w, s->reloc_count, sizeof *relocs);
+        for (size_t k = 0; k < s->reloc_count && !w->failed; k++)
+            relocs[k] = put_reloc(w, &s->relocs[k], s->relocs[k].offset);
+        if (!w->failed && s->linked)
+            w->sections[w->data[i]].sh_link = w->entries[use(w, s->linked - 1) - 1].symbol.st_shndx;
+        if (!w->failed)
+            add_relocs(w, relocs, s->reloc_count, w->data[i], s->group);
     }
-    return text;
 }
 
-static void add_own_text(struct writing *w, uint32_t function)
+/* ---- tables of exceptions ---- */
+
+static uint32_t add_words(struct writing *w, const char *name, uint64_t flags, const void *bytes, uint64_t size)
 {
-    const struct tn__code_function *f = &w->object->code.functions[function];
-    const struct tn__baseline_definition *d = &w->object->definitions[function];
-    const struct place *place = &w->places[function];
-    Elf64_Rela *relocs = array(w, place->relocs, sizeof *relocs);
-    const char *name = name_of_section(w, d);
+    uint64_t at = append(w, bytes, size, 8);
+    return add_section(w, rela, name, 0,
+                       (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                    .sh_flags = SHF_ALLOC | flags,
+                                    .sh_offset = at,
+                                    .sh_size = size,
+                                    .sh_addralign = 8});
+}
+
+/* The tables have distances to pointers to the personality and to types, one for each symbol. */
+static void add_tables(struct writing *w)
+{
+    const struct tn__code *code = &w->object->code;
+    size_t count = code->type_reloc_count, pointers = 0;
+    Elf64_Rela *distances = array(w, count, sizeof *distances), *addresses = array(w, count + 1, sizeof *addresses);
+    uint32_t *known = array(w, w->object->symbol_count, sizeof *known); /* of each symbol: its pointer, or 0 */
+    uint32_t tables = add_words(w, ".gcc_except_table", 0, code->tables, code->tables_size);
+    uint32_t data = add_words(w, ".data.rel.ro", SHF_WRITE, NULL, 8 * (count + 1));
     if (w->failed)
         return;
-    if (place->group)
-        add_group(w, place, f->map_size);
-    uint64_t at = append(w, w->object->code.bytes + f->offset, f->size, TEXT_ALIGNMENT);
-    uint32_t section = add_code_section(w, name, at, f->size, place->group ? SHF_GROUP : 0);
-    if (w->failed)
-        return;
-    if (place->relocs) {
-        put_relocs(w, function, relocs);
-        add_relocs(w, ".rela.text", relocs, place->relocs, section);
+    w->tables = add_section_symbol(w, tables);
+    w->pointers = add_section_symbol(w, data);
+    const struct tn__code_reloc personality = {.type = R_X86_64_64, .symbol = code->personality};
+    addresses[pointers++] = put_reloc(w, &personality, 0);
+    for (size_t i = 0; i < count; i++) {
+        struct tn__code_reloc r = code->type_relocs[i];
+        size_t pointer = r.addend ? 0 : known[r.symbol];
+        if (!pointer) {
+            pointer = pointers++;
+            r.type = R_X86_64_64;
+            addresses[pointer] = put_reloc(w, &r, 8 * pointer);
+        }
+        if (!r.addend)
+            known[r.symbol] = (uint32_t)pointer;
+        distances[i] = distance_to(r.offset, w->pointers, (int64_t)(8 * pointer));
     }
-    if (f->map_size)
-        add_maps(w, section, function, function + 1);
-}
-
-static void add_text(struct writing *w)
-{
-    add_shared_text(w);
-    for (uint32_t i = 0; i < w->object->code.function_count && !w->failed; i++)
-        if (w->places[i].section != w->text)
-            add_own_text(w, i);
-    if (!w->failed)
-        add_maps(w, w->text, 0, (uint32_t)w->object->code.function_count);
+    w->sections[data].sh_size = 8 * pointers;
+    add_relocs(w, distances, count, tables, 0);
+    add_relocs(w, addresses, pointers, data, 0);
 }
 
 /* ---- frames ---- */
@@ -593,9 +636,9 @@ static Elf64_Rela *put_frame(const struct writing *w, uint32_t function, uint8_t
     uint64_t frame = heads + f->frame;
     bool has_table = f->table != TN__CODE_NO_TABLE;
     tn__put32(section + frame + 4, (uint32_t)frame + 4 - (has_table ? (uint32_t)sizeof cie : 0));
-    *relocs++ = distance_to(w, frame + TN__CODE_FRAME_START, place->section_symbol, place->offset);
+    *relocs++ = distance_to(frame + TN__CODE_FRAME_START, place->section_symbol, place->offset);
     if (has_table)
-        *relocs++ = distance_to(w, frame + TN__CODE_FRAME_TABLE, w->tables_symbol, f->table);
+        *relocs++ = distance_to(frame + TN__CODE_FRAME_TABLE, w->tables, f->table);
     return relocs;
 }
 
@@ -609,7 +652,7 @@ static void add_frames(struct writing *w)
         heads += sizeof cie_with_table;
     }
     append(w, code->frames, code->frames_size, 1);
-    uint32_t section = add_section(w, ".eh_frame",
+    uint32_t section = add_section(w, rela, ".eh_frame", 0,
                                    (Elf64_Shdr){.sh_type = SHT_X86_64_UNWIND,
                                                 .sh_flags = SHF_ALLOC,
                                                 .sh_offset = at,
@@ -618,85 +661,47 @@ static void add_frames(struct writing *w)
     if (w->failed)
         return;
     if (code->tables_size)
-        *end++ = distance_to(w, sizeof cie + PERSONALITY, w->pointers_symbol, 0);
+        *end++ = distance_to(sizeof cie + PERSONALITY, w->pointers, 0);
     for (uint32_t i = 0; i < code->function_count; i++)
         end = put_frame(w, i, w->bytes + at, heads, end);
-    add_relocs(w, ".rela.eh_frame", relocs, (size_t)(end - relocs), section);
-}
-
-/* ---- tables of exceptions ---- */
-
-static uint32_t add_data(struct writing *w, const char *name, uint64_t flags, const void *bytes, uint64_t size)
-{
-    uint64_t at = append(w, bytes, size, 8);
-    return add_section(w, name,
-                       (Elf64_Shdr){.sh_type = SHT_PROGBITS,
-                                    .sh_flags = SHF_ALLOC | flags,
-                                    .sh_offset = at,
-                                    .sh_size = size,
-                                    .sh_addralign = 8});
-}
-
-/* Pointers to the personality and to types, one for each symbol, to which the tables have distances. */
-static void add_tables(struct writing *w)
-{
-    const struct tn__code *code = &w->object->code;
-    size_t count = code->type_reloc_count, pointers = 1;
-    Elf64_Rela *distances = array(w, count, sizeof *distances), *addresses = array(w, count + 1, sizeof *addresses);
-    uint32_t *known = array(w, w->object->symbol_count, sizeof *known); /* of each symbol: its pointer, or 0 */
-    if (w->failed)
-        return;
-    addresses[0] = (Elf64_Rela){0, ELF64_R_INFO((uint64_t)number_of(w, code->personality), R_X86_64_64), 0};
-    for (size_t i = 0; i < count; i++) {
-        const struct tn__code_reloc *r = &code->type_relocs[i];
-        size_t pointer = r->addend ? 0 : known[r->symbol];
-        if (!pointer) {
-            pointer = pointers++;
-            addresses[pointer] =
-                (Elf64_Rela){8 * pointer, ELF64_R_INFO((uint64_t)number_of(w, r->symbol), R_X86_64_64), r->addend};
-        }
-        if (!r->addend)
-            known[r->symbol] = (uint32_t)pointer;
-        distances[i] = distance_to(w, r->offset, w->pointers_symbol, (int64_t)(8 * pointer));
-    }
-    uint32_t tables = add_data(w, ".gcc_except_table", 0, code->tables, code->tables_size);
-    if (!w->failed)
-        add_relocs(w, ".rela.gcc_except_table", distances, count, tables);
-    uint32_t data = add_data(w, ".data.rel.ro", SHF_WRITE, NULL, 8 * pointers);
-    if (!w->failed)
-        add_relocs(w, ".rela.data.rel.ro", addresses, pointers, data);
+    add_relocs(w, relocs, (size_t)(end - relocs), section, 0);
 }
 
 /* ---- what refers to symbols by their numbers ---- */
 
-static uint32_t renumbered(struct writing *w, uint64_t old)
+/* The number of a symbol, for the number that a section of the rest, or a new one, has for it. */
+static uint32_t renumbered(struct writing *w, bool is_old, uint64_t symbol)
 {
-    if (old >= w->old_count) {
+    if (!is_old && symbol)
+        return w->entries[symbol - 1].number;
+    if (symbol >= w->old_count && symbol) {
         fail(w, TN_ENOTSUP, "the object of the rest refers to a symbol that it has not");
         return 0;
     }
-    return old ? w->entries[w->old[old]].number : 0;
+    return symbol ? w->entries[w->old[symbol]].number : 0;
 }
 
-static void renumber_relocs(struct writing *w, const Elf64_Shdr *section)
+static void renumber_relocs(struct writing *w, bool is_old, const Elf64_Shdr *section)
 {
     for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= section->sh_size; at += sizeof(Elf64_Rela)) {
         Elf64_Rela reloc;
         memcpy(&reloc, w->bytes + section->sh_offset + at, sizeof reloc);
-        reloc.r_info = ELF64_R_INFO((uint64_t)renumbered(w, ELF64_R_SYM(reloc.r_info)), ELF64_R_TYPE(reloc.r_info));
+        uint64_t symbol = renumbered(w, is_old, ELF64_R_SYM(reloc.r_info));
+        reloc.r_info = ELF64_R_INFO(symbol, ELF64_R_TYPE(reloc.r_info));
         memcpy(w->bytes + section->sh_offset + at, &reloc, sizeof reloc);
     }
 }
 
-static void renumber(struct writing *w, uint32_t count)
+static void renumber(struct writing *w)
 {
     enum { LLVM_ADDRSIG = 0x6fff4c03 }; /* which addresses matter, by numbers of symbols: linkers may do without */
-    for (uint32_t i = 1; i < count && !w->failed; i++) {
+    for (uint32_t i = 1; i < w->section_count && !w->failed; i++) {
         Elf64_Shdr *section = &w->sections[i];
+        bool is_old = i < w->old_sections;
         if (section->sh_type == SHT_RELA)
-            renumber_relocs(w, section);
+            renumber_relocs(w, is_old, section);
         else if (section->sh_type == SHT_GROUP)
-            section->sh_info = renumbered(w, section->sh_info);
+            section->sh_info = renumbered(w, is_old, section->sh_info);
         else if (section->sh_type == LLVM_ADDRSIG)
             *section = (Elf64_Shdr){0};
         else if (section->sh_type == SHT_REL)
@@ -712,7 +717,7 @@ static void write_tables(struct writing *w)
     for (uint32_t i = 0; i < w->entry_count && !w->failed; i++) {
         struct entry *entry = &w->entries[i];
         if (entry->name)
-            entry->symbol.st_name = *entry->name ? append_name(w, entry->name) : 0;
+            entry->symbol.st_name = *entry->name ? append_name(w, "", entry->name) : 0;
         symbols[entry->number] = entry->symbol;
     }
     if (w->failed)
@@ -742,25 +747,32 @@ static void write_headers(struct writing *w)
 
 static void write_object(struct writing *w, const struct tn_buffer *rest)
 {
-    place_functions(w);
     if (rest)
         read_rest(w, rest);
     else
         begin_alone(w);
-    uint32_t count = w->section_count;
     if (!w->failed)
-        make_symbols(w);
-    if (!w->failed)
-        renumber(w, count);
+        provide(w);
     if (w->failed)
         return;
-    add_text(w);
-    if (!w->failed)
-        add_frames(w);
+    if (w->object->code.function_count)
+        add_functions(w);
+    add_data(w);
+    add_old(w);
     if (!w->failed && w->object->code.tables_size)
         add_tables(w);
-    if (!w->failed && !rest)
-        add_section(w, ".note.GNU-stack", (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 1});
+    if (!w->failed && w->object->code.function_count) {
+        add_text_relocs(w);
+        add_frames(w);
+    }
+    add_data_relocs(w);
+    if (!rest)
+        add_section(w, rela, ".note.GNU-stack", 0, (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 1});
+    end_groups(w);
+    if (w->failed)
+        return;
+    number_entries(w);
+    renumber(w);
     if (!w->failed)
         write_tables(w);
     if (!w->failed)
@@ -777,27 +789,7 @@ int tn__baseline_write(const struct tn__baseline_object *object, const struct tn
     tn__arena_free(&w.arena);
     tn__free(NULL, w.bytes);
     tn__free(NULL, w.names);
+    tn__free(NULL, w.sections);
+    tn__free(NULL, w.members);
     return w.failed;
-}
-
-void tn__code_free(struct tn__code *code)
-{
-    tn__free(NULL, code->bytes);
-    tn__free(NULL, code->frames);
-    tn__free(NULL, code->tables);
-    tn__free(NULL, code->maps);
-    tn__free(NULL, code->relocs);
-    tn__free(NULL, code->type_relocs);
-    tn__free(NULL, code->functions);
-    *code = (struct tn__code){0};
-}
-
-void tn__baseline_object_free(struct tn__baseline_object *object)
-{
-    tn__code_free(&object->code);
-    tn__free(NULL, object->symbols);
-    tn__free(NULL, object->definitions);
-    tn__free(NULL, object->aliases);
-    tn__arena_free(&object->arena);
-    *object = (struct tn__baseline_object){0};
 }

@@ -173,7 +173,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 # counts more than the time of a link.
 ifeq ($(LIBC),musl)
 seldom += $(addprefix src/link/passes/,bind.c enter.c layout.c link.c members.c resolve.c search.c) \
-	$(addprefix src/baseline/,maps.c verify.c)
+	$(addprefix src/baseline/,maps.c object.c sections.c verify.c)
 endif
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)

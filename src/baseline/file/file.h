@@ -4,12 +4,12 @@
  *     write.c   a module, piece by piece, into bytes
  *     read.c    bytes, of which each may be wrong, into tables, and one function at a time into a struct tn__flat
  *     text.c    what people read
- *     data.c    the variables of a module as an ELF object */
+ *     data.c    the variables of a module as data of an object */
 
 #ifndef TENON_BASELINE_FILE_H
 #define TENON_BASELINE_FILE_H
 
-#include "baseline/ir.h"
+#include "baseline/object.h"
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
@@ -155,10 +155,10 @@ void tn__flat_file_free(struct tn__flat_file *file);
 /* A module as text, into an empty buffer. As tn__flat_read_function. */
 int tn__flat_text(const struct tn__flat_file *file, struct tn_buffer *out, struct tn_error *err);
 
-/* The variables as an x86-64 ELF object, into an empty buffer; `symbols` is the file's table, or one with other names,
- * bindings and visibilities. TN_ENOTSUP: names of more than 4 GB; TN_ENOMEM. */
-int tn__flat_data_object(const struct tn__flat_file *file, const struct tn__flat_symbol *symbols, struct tn_buffer *out,
-                         struct tn_error *err);
+/* Adds the variables to an object that has no data yet; `symbols` is the file's table, or one with other names,
+ * bindings and visibilities. False: out of memory. */
+bool tn__flat_add_data(const struct tn__flat_file *file, const struct tn__flat_symbol *symbols,
+                       struct tn__baseline_object *object);
 
 #ifdef __cplusplus
 }

@@ -107,20 +107,29 @@ static std::string section_of(const Function &function, const TargetMachine &mac
     return (".text." + function.getName()).str();
 }
 
+/* The number of a new group, which has one function; 0: it is in none, or memory is out. */
+static uint32_t add_group(tn__baseline_object &object, const Function &function)
+{
+    const char *name = function.hasComdat() ? copy_name(object, function.getComdat()->getName()) : nullptr;
+    if (!name || !tn__grow(nullptr, &object.groups, &object.group_room, object.group_count + 1, sizeof *object.groups))
+        return 0;
+    object.groups[object.group_count++] = name;
+    return uint32_t(object.group_count);
+}
+
 /* The symbols of the function whose code was made last. */
 int compilation::define(Function &function)
 {
     size_t count = object.code.function_count;
-    uint32_t address = flattener.address_of(&function, 0);
-    StringRef group = function.hasComdat() ? function.getComdat()->getName() : "";
+    uint32_t address = flattener.address_of(&function, 0), group = add_group(object, function);
     std::string section = section_of(function, flattener.machine);
-    if (flattener.no_memory ||
+    if (flattener.no_memory || (function.hasComdat() && !group) ||
         !tn__grow(nullptr, &object.definitions, &object.definition_room, count, sizeof *object.definitions))
         return tn__no_memory(err, nullptr);
     tn__baseline_definition &definition = object.definitions[count - 1];
-    definition = {shop.flat.addresses[tn__flat_index(address)].symbol, binding_of(function), visibility_of(function),
-                  copy_name(object, section), copy_name(object, group)};
-    if ((!section.empty() && !definition.section) || (!group.empty() && !definition.group))
+    definition = {shop.flat.addresses[tn__flat_index(address)].symbol, group, binding_of(function),
+                  visibility_of(function), copy_name(object, section)};
+    if (!section.empty() && !definition.section)
         return tn__no_memory(err, nullptr);
     compiled.push_back(&function);
     return define_aliases(function, uint32_t(count - 1));
