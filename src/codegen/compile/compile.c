@@ -3,6 +3,8 @@
 /* One compilation: read (unit.c), optimise, emit. Everything it creates hangs on a struct compilation and goes away
  * with it, unless LLVM gives up (see fatal.cpp). */
 
+#include <stdio.h>
+
 #include <llvm/Config/llvm-config.h>
 
 #include "base/at_exit.h"
@@ -185,15 +187,20 @@ static bool emit_by_llvm(struct compilation *c, struct tn_buffer *out)
     return good;
 }
 
-static void report_left(void *context, LLVMValueRef function, const char *why)
+static void report_left(void *context, LLVMValueRef global, const char *why)
 {
-    (void)context;
-    LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+    struct compilation *c = context;
+    char text[100];
+    LLVMValueRef at = LLVMIsAFunction(global) ? LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(global)) : NULL;
     if (at)
         tn__llvm_remark(at, "baseline", "NotCovered", false, why);
+    else if (c->observer.remark) {
+        snprintf(text, sizeof text, "data: %s", why);
+        tn__llvm_remark_of(global, &c->observer, "baseline", "DataNotCovered", text);
+    }
 }
 
-/* What the baseline compiler covers comes first; LLVM compiles the rest, and all data. */
+/* What the baseline compiler covers comes first. If that is not everything, LLVM compiles the rest, and all data. */
 static int emit_by_baseline(struct compilation *c)
 {
     struct tn__unit *unit = c->unit;
@@ -204,11 +211,11 @@ static int emit_by_baseline(struct compilation *c)
     c->stats.baseline_functions = done.functions;
     c->stats.baseline_left = done.left;
     c->stats.baseline_ns = done.flatten_ns + done.analyse_ns + done.compile_ns;
-    bool is_all = !code && done.functions && tn__flatten_is_all(unit->module);
-    if (!code && !is_all && !emit_by_llvm(c, done.functions ? &rest : c->out))
+    bool has_code = done.functions || done.is_all;
+    if (!code && !done.is_all && !emit_by_llvm(c, has_code ? &rest : c->out))
         code = fill_from(c, NULL);
-    if (!code && done.functions && !unit->diagnostics.errors)
-        code = tn__baseline_write(&object, is_all ? NULL : &rest, c->out, c->err);
+    if (!code && has_code && !unit->diagnostics.errors)
+        code = tn__baseline_write(&object, done.is_all ? NULL : &rest, c->out, c->err);
     tn__baseline_object_free(&object);
     tn_buffer_free(&rest);
     return code;

@@ -147,21 +147,24 @@ uint32_t tn__flattener::thread_local_of(const GlobalVariable *variable)
     return symbol_address(variable, 0);
 }
 
-uint32_t tn__flattener::symbol_address(const GlobalValue *global, int64_t addend)
+uint32_t tn__flattener::symbol_of(const GlobalValue *global)
 {
     auto [found, is_new] = symbols.try_emplace(global, uint32_t(object.symbol_count));
     if (is_new) {
         if (!grow(object.symbols, object.symbol_room, object.symbol_count + 1))
             return 0;
-        uint8_t visibility = global->hasHiddenVisibility()      ? STV_HIDDEN
-                             : global->hasProtectedVisibility() ? STV_PROTECTED
-                                                                : STV_DEFAULT;
         object.symbols[object.symbol_count++] = {nullptr, is_direct(machine, *global), global->hasExternalWeakLinkage(),
-                                                 visibility};
+                                                 tn__flatten_visibility(*global)};
     }
-    if (!grow(flat.addresses, flat.address_room, flat.address_count + 1))
+    return found->second;
+}
+
+uint32_t tn__flattener::symbol_address(const GlobalValue *global, int64_t addend)
+{
+    uint32_t symbol = symbol_of(global);
+    if (no_memory || !grow(flat.addresses, flat.address_room, flat.address_count + 1))
         return 0;
-    flat.addresses[flat.address_count] = {found->second, int32_t(addend)};
+    flat.addresses[flat.address_count] = {symbol, int32_t(addend)};
     return TN__FLAT_SYMBOL | uint32_t(flat.address_count++);
 }
 
@@ -211,9 +214,7 @@ uint32_t tn__flattener::wide_number(const APInt &value)
     return TN__FLAT_CONSTANT | first;
 }
 
-/* What expressions that only add and convert begin with, and how many bytes they add; NULL: they do more, or cut off
- * bits of an address. */
-static const Constant *origin_of(const DataLayout &layout, const Constant *constant, int64_t &addend)
+const Constant *tn__flatten_origin(const DataLayout &layout, const Constant *constant, int64_t &addend)
 {
     APInt offset(64, 0);
     while (auto *expression = dyn_cast<ConstantExpr>(constant)) {
@@ -233,11 +234,6 @@ static const Constant *origin_of(const DataLayout &layout, const Constant *const
     return constant;
 }
 
-const GlobalValue *tn__flatten_symbol(const DataLayout &layout, const Constant *constant, int64_t &addend)
-{
-    return dyn_cast_or_null<GlobalValue>(origin_of(layout, constant, addend));
-}
-
 uint32_t tn__flattener::constant(const Constant *constant)
 {
     if (auto *integer = dyn_cast<ConstantInt>(constant)) {
@@ -252,7 +248,7 @@ uint32_t tn__flattener::constant(const Constant *constant)
             return wide_number(real->getValueAPF().bitcastToAPInt());
     } else if (constant->getType()->isPointerTy() || constant->getType()->isIntegerTy(64)) {
         int64_t addend;
-        const Constant *origin = origin_of(layout, constant, addend);
+        const Constant *origin = tn__flatten_origin(layout, constant, addend);
         if (auto *global = dyn_cast_or_null<GlobalValue>(origin))
             return address_of(global, addend);
         if (isa_and_nonnull<ConstantPointerNull>(origin))

@@ -13,12 +13,6 @@ using namespace llvm;
 
 namespace {
 
-/* The initial value of a variable. */
-struct contents {
-    SmallVector<uint8_t, 0> bytes;
-    SmallVector<tn__flat_pointer, 0> pointers;
-};
-
 struct writing {
     Module &module;
     const DataLayout &layout;
@@ -46,7 +40,7 @@ struct writing {
     int refuse(const GlobalValue &global, const char *why);
     int number_of(const GlobalValue &global, uint32_t &number);
     int write_function(Function &function);
-    int fill(contents &to, uint64_t at, const Constant &value, const GlobalVariable &of);
+    int read_pointers(const tn__contents &contents, SmallVectorImpl<tn__flat_pointer> &pointers);
     int write_variable(const GlobalVariable &variable);
     int write_symbols();
     int write_all();
@@ -123,49 +117,16 @@ static const char *refuses(const GlobalVariable &variable)
     return variable.getAlign() && Log2(*variable.getAlign()) > TN__FLAT_MOST_ALIGNMENT ? "its alignment" : nullptr;
 }
 
-static void put_number(contents &to, uint64_t at, const APInt &number, uint64_t size)
+int writing::read_pointers(const tn__contents &contents, SmallVectorImpl<tn__flat_pointer> &pointers)
 {
-    for (uint64_t i = 0; i < size && i * 8 < number.getBitWidth(); i++)
-        to.bytes[at + i] = uint8_t(number.extractBitsAsZExtValue(
-            unsigned(std::min<uint64_t>(8, number.getBitWidth() - i * 8)), unsigned(i * 8)));
-}
-
-/* Writes a value at `at`, where zeros are. */
-int writing::fill(contents &to, uint64_t at, const Constant &value, const GlobalVariable &of)
-{
-    Type *type = value.getType();
-    uint64_t size = layout.getTypeStoreSize(type);
-    if (value.isNullValue() || isa<UndefValue>(value))
-        return 0;
-    if (auto *integer = dyn_cast<ConstantInt>(&value)) {
-        put_number(to, at, integer->getValue(), size);
-        return 0;
+    for (const tn__contents::pointer &p : contents.pointers) {
+        if (p.size != 8 || p.is_distance)
+            return refuse(contents.variable, "a distance");
+        pointers.push_back({uint32_t(p.offset), 0, p.addend});
+        if (int code = number_of(*p.symbol, pointers.back().symbol))
+            return code;
     }
-    if (auto *real = dyn_cast<ConstantFP>(&value)) {
-        put_number(to, at, real->getValueAPF().bitcastToAPInt(), size);
-        return 0;
-    }
-    if (auto *numbers = dyn_cast<ConstantDataSequential>(&value)) {
-        StringRef bytes = numbers->getRawDataValues();
-        std::copy(bytes.begin(), bytes.end(), to.bytes.begin() + ptrdiff_t(at));
-        return 0;
-    }
-    if (isa<ConstantAggregate>(value) && !isa<VectorType>(type)) {
-        auto *record = dyn_cast<StructType>(type);
-        uint64_t step = record ? 0 : layout.getTypeAllocSize(type->getArrayElementType()).getFixedValue();
-        for (unsigned i = 0; i < value.getNumOperands(); i++) {
-            uint64_t offset = record ? layout.getStructLayout(record)->getElementOffset(i).getFixedValue() : i * step;
-            if (int code = fill(to, at + offset, *cast<Constant>(value.getOperand(i)), of))
-                return code;
-        }
-        return 0;
-    }
-    int64_t addend;
-    const GlobalValue *symbol = size == 8 ? tn__flatten_symbol(layout, &value, addend) : nullptr;
-    if (!symbol)
-        return refuse(of, "a constant expression");
-    to.pointers.push_back({uint32_t(at), 0, addend});
-    return number_of(*symbol, to.pointers.back().symbol);
+    return 0;
 }
 
 static uint8_t place_of(const GlobalVariable &variable)
@@ -175,7 +136,8 @@ static uint8_t place_of(const GlobalVariable &variable)
 
 int writing::write_variable(const GlobalVariable &variable)
 {
-    contents value;
+    SmallVector<uint8_t, 0> bytes;
+    SmallVector<tn__flat_pointer, 0> pointers;
     tn__flat_data data = {};
     if (variable.getName() == "llvm.used" || variable.getName() == "llvm.compiler.used")
         return 0;
@@ -190,18 +152,21 @@ int writing::write_variable(const GlobalVariable &variable)
     data.alignment = uint8_t(Log2(variable.getAlign() ? *variable.getAlign() : layout.getPreferredAlign(&variable)));
     const Constant &initial = *variable.getInitializer();
     if (!initial.isNullValue() && !isa<UndefValue>(initial)) {
-        value.bytes.assign(data.size, 0);
-        if (int code = fill(value, 0, initial, variable))
+        bytes.assign(data.size, 0);
+        tn__contents contents = {layout, variable, bytes.data(), {}};
+        if (!contents.fill(0, initial))
+            return refuse(variable, contents.why);
+        if (int code = read_pointers(contents, pointers))
             return code;
     }
-    uint64_t needed = value.pointers.empty() ? 0 : value.pointers.back().offset + 8;
-    while (value.bytes.size() > needed && !value.bytes.back())
-        value.bytes.pop_back();
-    data.bytes = value.bytes.data();
-    data.byte_count = uint32_t(value.bytes.size());
-    data.pointer_count = uint32_t(value.pointers.size());
+    uint64_t needed = pointers.empty() ? 0 : pointers.back().offset + 8;
+    while (bytes.size() > needed && !bytes.back())
+        bytes.pop_back();
+    data.bytes = bytes.data();
+    data.byte_count = uint32_t(bytes.size());
+    data.pointer_count = uint32_t(pointers.size());
     flat.address_count = 0; /* they were noted for nothing but their numbers */
-    tn__flat_write_data(&writer, &data, value.pointers.data());
+    tn__flat_write_data(&writer, &data, pointers.data());
     return 0;
 }
 

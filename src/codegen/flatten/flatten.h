@@ -7,6 +7,7 @@
  *     managed.cpp     managed code that the passes have lowered
  *     constants.cpp   types and constants
  *     eligible.cpp    which modules and functions may be compiled without LLVM at all
+ *     data.cpp        all variables of a module; contents.cpp: their initial values
  *     module.cpp      a whole module: what is covered becomes code, and leaves the module; LLVM compiles the rest
  *     file.cpp        a whole module as a flat file (baseline/file) */
 
@@ -26,15 +27,18 @@ extern "C" {
 /* What became of a module's functions. */
 struct tn__flattened {
     uint64_t functions, left; /* compiled, and left to LLVM */
+    bool is_all;              /* nothing is left for LLVM, and the object has all data */
     uint64_t flatten_ns, analyse_ns, compile_ns;
 };
 
-/* Told of each function that is left to LLVM, and why. */
-typedef void tn__left_function(void *context, LLVMValueRef function, const char *why);
+/* Told of each function that is left to LLVM, and why; or, if there is none, of the variable, alias or ifunc because of
+ * which LLVM emits the data. */
+typedef void tn__left_function(void *context, LLVMValueRef global, const char *why);
 
-/* Compiles the functions of a module that the baseline compiler covers, and makes declarations of them. What they refer
- * to in the module gets names that an object shows. *object is empty at first and to be freed in any case; with it and
- * the object that LLVM makes of the rest, tn__baseline_write gives the module's object. TN_ENOMEM. */
+/* Compiles the functions of a module that the baseline compiler covers. If these are all, and the object can have the
+ * data as well, the module is of no more use than to be disposed of. Otherwise they become declarations, and what they
+ * refer to in the module gets names that an object shows. *object is empty at first and to be freed in any case; with
+ * it and the object that LLVM makes of the rest, tn__baseline_write gives the module's object. TN_ENOMEM. */
 int tn__flatten_module(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__left_function *tell, void *context,
                        struct tn__baseline_object *object, struct tn__flattened *done, struct tn_error *err);
 
@@ -43,9 +47,6 @@ int tn__flatten_module(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__l
  * they were defined elsewhere. The module is of no more use than to be disposed of. TN_ENOMEM. */
 int tn__flatten_file(LLVMModuleRef module, LLVMTargetMachineRef machine, tn__left_function *tell, void *context,
                      struct tn_buffer *out, struct tn_error *err);
-
-/* Whether nothing is left in a module for LLVM to compile. */
-bool tn__flatten_is_all(LLVMModuleRef module);
 
 #ifdef __cplusplus
 }

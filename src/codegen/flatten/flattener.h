@@ -39,6 +39,7 @@ struct tn__flattener {
     tn__baseline_object &object; /* gets the symbols */
     llvm::DenseMap<const llvm::GlobalValue *, uint32_t> symbols;
     llvm::StringMap<uint32_t> libcalls;
+    llvm::DenseMap<const llvm::Comdat *, uint32_t> groups;
 
     const llvm::GlobalValue *personality = nullptr; /* of all functions that have one */
 
@@ -83,6 +84,10 @@ struct tn__flattener {
     /* The symbol of a thread-local variable. */
     uint32_t thread_local_of(const llvm::GlobalVariable *variable);
     uint32_t symbol_address(const llvm::GlobalValue *global, int64_t addend);
+    /* The number of a symbol, whatever it is. */
+    uint32_t symbol_of(const llvm::GlobalValue *global);
+    /* Of the COMDAT group that a function or variable is in, from 1 on; 0: it is in none (data.cpp). */
+    uint32_t group_of(const llvm::GlobalObject &global);
     /* 0, and `why`, if the module defines it. */
     uint32_t library_function(const char *name);
 
@@ -106,10 +111,37 @@ struct tn__flattener {
 const char *tn__flatten_refuses(const llvm::Module &module, const llvm::TargetMachine &machine);
 const char *tn__flatten_refuses(const llvm::Function &function);
 
-/* The global that a constant is the address of, and how many bytes are added to that, by expressions that only add and
- * convert; NULL: it is something else (constants.cpp). */
-const llvm::GlobalValue *tn__flatten_symbol(const llvm::DataLayout &layout, const llvm::Constant *constant,
-                                            int64_t &addend);
+/* What expressions that only add and convert begin with, and how many bytes they add; NULL: they do more, or cut off
+ * bits of an address (constants.cpp). */
+const llvm::Constant *tn__flatten_origin(const llvm::DataLayout &layout, const llvm::Constant *constant,
+                                         int64_t &addend);
+
+/* The initial value of a variable, as bytes (contents.cpp). */
+struct tn__contents {
+    /* In `size` bytes: the address of a symbol, or how far that is from the variable. */
+    struct pointer {
+        uint64_t offset, size;
+        const llvm::GlobalValue *symbol;
+        bool is_distance;
+        int64_t addend;
+    };
+    const llvm::DataLayout &layout;
+    const llvm::GlobalVariable &variable;
+    uint8_t *bytes; /* zeros at first */
+    llvm::SmallVector<pointer, 0> pointers;
+    const char *why = nullptr; /* something is not covered */
+
+    /* Writes a value at an offset. False: why. */
+    bool fill(uint64_t at, const llvm::Constant &value);
+};
+
+/* Adds all variables of a module to the object, and their aliases. If one is not covered, the object has none, and
+ * `which` and `why` are set. TN_ENOMEM (data.cpp). */
+int tn__flatten_data(tn__flattener &flattener, const llvm::GlobalValue *&which, const char *&why, tn_error *err);
+
+/* As in ELF. */
+uint8_t tn__flatten_binding(const llvm::GlobalValue &global);
+uint8_t tn__flatten_visibility(const llvm::GlobalValue &global);
 
 /* The name by which objects know a global, in the arena. Globals without one, and private ones, get one (module.cpp).
  * NULL: out of memory. */

@@ -51,6 +51,7 @@ struct compilation {
     int define(Function &function);
     int define_aliases(GlobalValue &of, uint32_t function);
     int name_symbols();
+    int add_data(tn__left_function *tell, void *context);
 };
 
 } // namespace
@@ -64,16 +65,6 @@ static uint64_t count_time(uint64_t &sum, uint64_t begin)
 
 /* ---- functions ---- */
 
-static uint8_t binding_of(const GlobalValue &global)
-{
-    return global.hasLocalLinkage() ? STB_LOCAL : global.isWeakForLinker() ? STB_WEAK : STB_GLOBAL;
-}
-
-static uint8_t visibility_of(const GlobalValue &global)
-{
-    return global.hasHiddenVisibility() ? STV_HIDDEN : global.hasProtectedVisibility() ? STV_PROTECTED : STV_DEFAULT;
-}
-
 /* A name in the object's memory; NULL if there is none, or no memory. */
 static const char *copy_name(tn__baseline_object &object, StringRef name)
 {
@@ -86,12 +77,12 @@ int compilation::define_aliases(GlobalValue &of, uint32_t function)
         auto *alias = dyn_cast<GlobalAlias>(user);
         if (!alias)
             continue;
-        uint32_t address = flattener.address_of(alias, 0);
+        uint32_t symbol = flattener.symbol_of(alias);
         if (flattener.no_memory ||
             !tn__grow(nullptr, &object.aliases, &object.alias_room, object.alias_count + 1, sizeof *object.aliases))
             return tn__no_memory(err, nullptr);
-        object.aliases[object.alias_count++] = {function, shop.flat.addresses[tn__flat_index(address)].symbol,
-                                                binding_of(*alias), visibility_of(*alias)};
+        object.aliases[object.alias_count++] = {function, symbol, tn__flatten_binding(*alias),
+                                                tn__flatten_visibility(*alias)};
         aliases.push_back(alias);
         if (int code = define_aliases(*alias, function))
             return code;
@@ -107,30 +98,18 @@ static std::string section_of(const Function &function, const TargetMachine &mac
     return (".text." + function.getName()).str();
 }
 
-/* The number of a new group, which has one function; 0: it is in none, or memory is out. */
-static uint32_t add_group(tn__baseline_object &object, const Function &function)
-{
-    const char *name = function.hasComdat() ? copy_name(object, function.getComdat()->getName()) : nullptr;
-    if (!name || !tn__grow(nullptr, &object.groups, &object.group_room, object.group_count + 1, sizeof *object.groups))
-        return 0;
-    object.groups[object.group_count++] = name;
-    return uint32_t(object.group_count);
-}
-
 /* The symbols of the function whose code was made last. */
 int compilation::define(Function &function)
 {
     size_t count = object.code.function_count;
-    uint32_t address = flattener.address_of(&function, 0), group = add_group(object, function);
     std::string section = section_of(function, flattener.machine);
-    if (flattener.no_memory || (function.hasComdat() && !group) ||
+    const char *name = copy_name(object, section);
+    uint32_t symbol = flattener.symbol_of(&function), group = flattener.group_of(function);
+    if (flattener.no_memory || (!section.empty() && !name) ||
         !tn__grow(nullptr, &object.definitions, &object.definition_room, count, sizeof *object.definitions))
         return tn__no_memory(err, nullptr);
-    tn__baseline_definition &definition = object.definitions[count - 1];
-    definition = {shop.flat.addresses[tn__flat_index(address)].symbol, group, binding_of(function),
-                  visibility_of(function), copy_name(object, section)};
-    if (!section.empty() && !definition.section)
-        return tn__no_memory(err, nullptr);
+    object.definitions[count - 1] = {symbol, group, tn__flatten_binding(function), tn__flatten_visibility(function),
+                                     name};
     compiled.push_back(&function);
     return define_aliases(function, uint32_t(count - 1));
 }
@@ -190,6 +169,17 @@ int compilation::name_symbols()
     return 0;
 }
 
+int compilation::add_data(tn__left_function *tell, void *context)
+{
+    const GlobalValue *which;
+    const char *why;
+    int code = tn__flatten_data(flattener, which, why, err);
+    if (!code && which)
+        tell(context, wrap(which), why);
+    done.is_all = !code && !which;
+    return code;
+}
+
 /* The walk has left numbers of its own. */
 static void number_again(Function &function)
 {
@@ -234,8 +224,8 @@ static bool has_many_sections(const Module &module, const TargetMachine &machine
 {
     enum { MOST_OF_THEIR_OWN = 9000 };
     auto is_own = [&](const GlobalObject &object) {
-        return object.hasComdat() || object.hasSection() ||
-               (machine.getFunctionSections() && !object.isDeclarationForLinker());
+        bool is_apart = isa<Function>(object) ? machine.getFunctionSections() : machine.getDataSections();
+        return object.hasComdat() || object.hasSection() || (is_apart && !object.isDeclarationForLinker());
     };
     return count_if(module.global_objects(), is_own) > MOST_OF_THEIR_OWN;
 }
@@ -265,19 +255,16 @@ int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_re
         if (why)
             tell(context, wrap(&function), why);
     }
+    if (!refused && !done->left)
+        if (int code = c.add_data(tell, context))
+            return code;
     if (int code = c.name_symbols())
         return code;
     for (GlobalAlias *alias : reverse(c.aliases))
-        make_declaration(module, *alias);
+        if (!done->is_all)
+            make_declaration(module, *alias);
     for (Function *function : c.compiled)
-        make_declaration(*function);
+        if (!done->is_all)
+            make_declaration(*function);
     return 0;
-}
-
-bool tn__flatten_is_all(LLVMModuleRef module_ref)
-{
-    const Module &module = *unwrap(module_ref);
-    return module.alias_empty() && module.ifunc_empty() &&
-           all_of(module.globals(), [](const GlobalVariable &v) { return v.isDeclarationForLinker(); }) &&
-           all_of(module.functions(), [](const Function &f) { return f.isDeclarationForLinker(); });
 }

@@ -192,3 +192,26 @@ void tn__llvm_remark(LLVMValueRef at, const char *pass, const char *name, bool p
     else
         context.diagnose(OptimizationRemarkMissed(pass, name, instruction) << text);
 }
+
+/* LLVM's remarks are of functions, and so is their format. */
+void tn__llvm_remark_of(LLVMValueRef global, const tn_compile_observer *observer, const char *pass, const char *name,
+                        const char *text)
+{
+    std::string yaml, of = GlobalValue::dropLLVMManglingEscape(unwrap(global)->getName()).str();
+    raw_string_ostream out(yaml);
+    out << "--- !Missed\n";
+    write_scalar(write_key(out, "Pass"), pass);
+    write_scalar(write_key(out << '\n', "Name"), name);
+    write_scalar(write_key(out << '\n', "Function"), of);
+    write_scalar(write_key(out << "\nArgs:\n", "  - String"), text);
+    out << "\n...\n";
+    tn_remark remark = {};
+    remark.size = sizeof remark;
+    remark.kind = TN_REMARK_MISSED;
+    remark.pass = pass;
+    remark.name = name;
+    remark.function = of.c_str();
+    remark.text = text;
+    remark.yaml = yaml.c_str();
+    observer->remark(observer->context, &remark);
+}

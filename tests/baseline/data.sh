@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Data of modules of which nothing is left to LLVM, beside what LLVM makes of it: sections with their bytes, relocations,
+# groups and flags, and symbols. Then the reasons for which LLVM emits data.
+
+. tests/build/check
+
+here=tests/baseline
+out=$BUILD/tests/baseline/data
+bitcode=$BUILD/tests/programs/bitcode
+mkdir -p "$out" || exit 1
+
+# both NAME: $out/NAME.ll by both compilers.
+both() {
+    succeeds "$1 by LLVM" "$BUILD/tenon" compile -O0 "$out/$1.ll" -o "$out/$1.llvm.o"
+    succeeds "$1" "$BUILD/tenon" compile -O0 --baseline "$out/$1.ll" -o "$out/$1.o"
+    none "$1 is the same" "$($here/compare_data compare "$out/$1.llvm.o" "$out/$1.o")"
+}
+
+cp $here/source/data.ll "$out/all.ll"
+both all
+for name in compress sqlite; do
+    "$LLVM_BIN/llvm-dis" "$bitcode/$name.bc" -o - | $here/compare_data strip >"$out/$name.ll"
+    both $name
+done
+"$LLVM_BIN/clang++" -O1 -S -emit-llvm $here/source/exceptions.cpp -o - | $here/compare_data strip >"$out/cxx.ll"
+both cxx
+# The comparison finds what differs.
+sed 's/@byte = global i8 -1/@byte = global i8 -2/; s/@weak = weak global/@weak = global/' $here/source/data.ll >"$out/other.ll"
+"$BUILD/tenon" compile -O0 --baseline "$out/other.ll" -o "$out/other.o"
+some "a difference" "$($here/compare_data compare "$out/all.llvm.o" "$out/other.o" | grep '^symbol weak')"
+
+# left REASON: the module of standard input is LLVM's, and --stats says why.
+left() {
+    { echo 'target triple = "x86_64-linux-gnu"'; cat; } >"$out/left.ll"
+    "$BUILD/tenon" compile -O0 --baseline --stats "$out/left.ll" -o "$out/left.o" 2>"$out/said"
+    some "left for $1" "$(grep "1  data: $1\$" "$out/said")"
+}
+
+left "a constant expression" <<<'@a = global i32 ptrtoint (ptr @a to i32)'
+left "another address space" <<<'@a = addrspace(7) global i32 1'
+left "its section" <<<'@a = global i32 0, section ".bss.a"'
+left "a property of it" <<<'@a = global i32 1, code_model "large"'
+left "metadata of it" <<<'@a = global i32 1, section "own", !exclude !0 !0 = !{}'
+left "a COMDAT group of another kind" <<<'$a = comdat nodeduplicate @a = global i32 1, comdat'
+left "its alignment" <<<'@a = global i32 1, align 1048576'
+left "a vector of bits" <<<'@a = global <3 x i1> <i1 1, i1 0, i1 1>'
+left "debug information, or lists for the linker" <<<'@a = global i32 1 !llvm.linker.options = !{!0} !0 = !{!"x", !"y"}'
