@@ -310,6 +310,8 @@ bool tn__flat_converts(unsigned op, unsigned from, unsigned to);
 
 /* Whether two cases of a switch are equal in the bits that the type has. Changes the numbers. */
 bool tn__flat_has_equal(uint64_t *cases, size_t count, unsigned type);
+/* For qsort: of 64 bits without a sign, at the beginning of items. */
+int tn__flat_compare_numbers(const void *a, const void *b);
 
 #ifdef __cplusplus
 }

@@ -221,7 +221,7 @@ static int check_return(const struct check *c)
     return code;
 }
 
-static int compare_numbers(const void *a, const void *b)
+int tn__flat_compare_numbers(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     return (left > right) - (left < right);
@@ -232,7 +232,7 @@ bool tn__flat_has_equal(uint64_t *cases, size_t count, unsigned type)
     size_t i = 1;
     for (size_t k = 0; k < count; k++)
         cases[k] <<= 64 - 8 * tn__flat_size(type);
-    qsort(cases, count, sizeof *cases, compare_numbers);
+    qsort(cases, count, sizeof *cases, tn__flat_compare_numbers);
     while (i < count && cases[i] != cases[i - 1])
         i++;
     return i < count;

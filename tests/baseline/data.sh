@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Data of modules of which nothing is left to LLVM, beside what LLVM makes of it: sections with their bytes, relocations,
-# groups and flags, and symbols. Then the reasons for which LLVM emits data.
+# Data of modules of which nothing is left to LLVM, beside what LLVM makes of it: sections with their bytes,
+# relocations, groups and flags, and symbols. Then the reasons for which LLVM emits data.
 
 . tests/build/check
 
@@ -27,7 +27,8 @@ done
 "$LLVM_BIN/clang++" -O1 -S -emit-llvm $here/source/exceptions.cpp -o - | $here/compare_data strip >"$out/cxx.ll"
 both cxx
 # The comparison finds what differs.
-sed 's/@byte = global i8 -1/@byte = global i8 -2/; s/@weak = weak global/@weak = global/' $here/source/data.ll >"$out/other.ll"
+sed 's/@byte = global i8 -1/@byte = global i8 -2/; s/@weak = weak global/@weak = global/' \
+    $here/source/data.ll >"$out/other.ll"
 "$BUILD/tenon" compile -O0 --baseline "$out/other.ll" -o "$out/other.o"
 some "a difference" "$($here/compare_data compare "$out/all.llvm.o" "$out/other.o" | grep '^symbol weak')"
 

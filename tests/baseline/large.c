@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Large functions are compiled in a time that grows as they do: with phis that all move on an edge, with many edges to
- * one block, and with many types of exceptions. The time is the thread's, so other work on the machine does not count. */
+/* Large functions are compiled in a time that grows as they do: with phis that all move on an edge, with many edges
+ * to one block, and with many types of exceptions. The time is the thread's, without other work on the machine. */
 
 #include <setjmp.h>
 #include <stdarg.h>

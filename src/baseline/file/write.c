@@ -24,11 +24,6 @@ static void add32(struct tn__flat_writer *w, struct tn__flat_bytes *to, uint32_t
     add_bytes(w, to, &value, sizeof value);
 }
 
-static void add64(struct tn__flat_writer *w, struct tn__flat_bytes *to, uint64_t value)
-{
-    add_bytes(w, to, &value, sizeof value);
-}
-
 static void add4x8(struct tn__flat_writer *w, struct tn__flat_bytes *to, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {
     const uint8_t all[] = {a, b, c, d};
@@ -125,7 +120,7 @@ void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *
         return;
     add32(w, &w->data, data->symbol);
     add4x8(w, &w->data, data->place, data->alignment, 0, 0);
-    add64(w, &w->data, data->size);
+    add_bytes(w, &w->data, &data->size, sizeof data->size);
     add32(w, &w->data, bytes);
     add32(w, &w->data, data->pointer_count);
     add_bytes(w, &w->contents, data->bytes, data->byte_count);
@@ -135,7 +130,7 @@ void tn__flat_write_data(struct tn__flat_writer *w, const struct tn__flat_data *
     for (uint32_t i = 0; i < data->pointer_count; i++) {
         add32(w, &w->pointers, pointers[i].offset);
         add32(w, &w->pointers, pointers[i].symbol);
-        add64(w, &w->pointers, (uint64_t)pointers[i].addend);
+        add_bytes(w, &w->pointers, &pointers[i].addend, sizeof pointers[i].addend);
     }
 }
 

@@ -148,35 +148,25 @@ static void compile_float_size(struct tn__x64 *c, const struct tn__flat_inst *in
     tn__x64_define(c, tn__x64_number(c, c->inst), reg);
 }
 
+static void compile_integer_size(struct tn__x64 *c, const struct tn__flat_inst *inst)
+{
+    unsigned size = inst->type == TN__FLAT_I64 ? 8 : 4;
+    unsigned reg = inst->op == TN__FLAT_TRUNC ? tn__x64_own(c, tn__x64_operands(c)[0], inst->sub)
+                                              : tn__x64_extended(c, inst->sub, inst->op == TN__FLAT_SEXT, size);
+    tn__x64_define(c, tn__x64_number(c, c->inst), reg);
+}
+
 void tn__x64_compile_cast(struct tn__x64 *c)
 {
+    static void (*const forms[TN__FLAT_OPS])(struct tn__x64 *, const struct tn__flat_inst *) = {
+        [TN__FLAT_COPY] = compile_copy,           [TN__FLAT_TRUNC] = compile_integer_size,
+        [TN__FLAT_ZEXT] = compile_integer_size,   [TN__FLAT_SEXT] = compile_integer_size,
+        [TN__FLAT_FPTRUNC] = compile_float_size,  [TN__FLAT_FPEXT] = compile_float_size,
+        [TN__FLAT_SITOFP] = compile_from_integer, [TN__FLAT_UITOFP] = compile_from_integer,
+        [TN__FLAT_FPTOSI] = compile_to_integer,   [TN__FLAT_FPTOUI] = compile_to_integer};
     const struct tn__flat_inst *inst = tn__x64_inst(c);
-    unsigned reg;
-    if (inst->type == TN__FLAT_F80 || inst->sub == TN__FLAT_F80) {
+    if (inst->type == TN__FLAT_F80 || inst->sub == TN__FLAT_F80)
         tn__x64_compile_x87(c);
-        return;
-    }
-    switch (inst->op) {
-    case TN__FLAT_COPY:
-        compile_copy(c, inst);
-        return;
-    case TN__FLAT_FPTRUNC:
-    case TN__FLAT_FPEXT:
-        compile_float_size(c, inst);
-        return;
-    case TN__FLAT_SITOFP:
-    case TN__FLAT_UITOFP:
-        compile_from_integer(c, inst);
-        return;
-    case TN__FLAT_FPTOSI:
-    case TN__FLAT_FPTOUI:
-        compile_to_integer(c, inst);
-        return;
-    case TN__FLAT_TRUNC:
-        reg = tn__x64_own(c, tn__x64_operands(c)[0], inst->sub);
-        break;
-    default:
-        reg = tn__x64_extended(c, inst->sub, inst->op == TN__FLAT_SEXT, inst->type == TN__FLAT_I64 ? 8 : 4);
-    }
-    tn__x64_define(c, tn__x64_number(c, c->inst), reg);
+    else
+        forms[inst->op](c, inst);
 }

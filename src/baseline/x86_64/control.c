@@ -241,12 +241,6 @@ struct search {
     uint32_t otherwise; /* a label */
 };
 
-static int compare_cases(const void *a, const void *b)
-{
-    uint64_t left = ((const struct tn__x64_case *)a)->value, right = ((const struct tn__x64_case *)b)->value;
-    return (left > right) - (left < right);
-}
-
 static void compare_with(struct tn__x64 *c, const struct search *s, uint64_t value)
 {
     if (s->size == 8 && (int64_t)value != (int32_t)value) {
@@ -357,23 +351,19 @@ static void compile_switch(struct tn__x64 *c, const struct tn__flat_inst *inst, 
         s.cases[k - 1] = (struct tn__x64_case){value, edge_label(c, to[k])};
     }
     s.otherwise = edge_label(c, to[0]);
-    qsort(s.cases, inst->count - 1, sizeof *s.cases, compare_cases);
+    qsort(s.cases, inst->count - 1, sizeof *s.cases, tn__flat_compare_numbers);
     search(c, &s, 0, inst->count - 1);
     compile_stubs(c, to, inst->count);
 }
 
 /* ---- */
 
-/* The uses of phis count once for each block before them, however many edges there are. */
+/* The uses of phis count once for each block before them, however many of its one or two edges there are. */
 static void end_edges(struct tn__x64 *c, const uint32_t *to, uint32_t count)
 {
-    for (uint32_t k = 0; k < count; k++) {
-        bool is_first = true;
-        for (uint32_t i = 0; i < k && count == 2; i++)
-            is_first &= to[i] != to[k];
-        if (is_first)
+    for (uint32_t k = 0; k < count; k++)
+        if (k == 0 || to[k] != to[0])
             end_edge(c, to[k]);
-    }
 }
 
 void tn__x64_compile_control(struct tn__x64 *c)
