@@ -49,10 +49,11 @@ struct writing {
     uint32_t symtab, strtab, text;        /* numbers of sections */
     struct entry *entries;
     uint32_t entry_count, locals;
-    uint32_t *old;             /* of each symbol of the rest: its entry */
-    uint32_t old_count;        /* including the first one, which is none */
-    struct place *places;      /* of each function */
-    uint32_t *groups, *data;   /* numbers of sections: of each group, or 0; of each section of data */
+    uint32_t *old;        /* of each symbol of the rest: its entry */
+    uint32_t old_count;   /* including the first one, which is none */
+    struct place *places; /* of each function */
+    uint32_t *groups, *data,
+        *data_symbols; /* numbers of sections: of each group, or 0; of each section of data; the latter's entries */
     uint32_t tables, pointers; /* entries of sections: of exceptions, and of what these refer to */
     uint32_t *used;            /* of each symbol of the code: its entry */
     struct tn__names by_name;  /* entries, each number plus 1 */
@@ -359,10 +360,6 @@ static void add_functions(struct writing *w)
         }
         define_function(w, i, d->symbol, d->binding, d->visibility);
     }
-    for (size_t i = 0; i < w->object->alias_count; i++) {
-        const struct tn__baseline_alias *alias = &w->object->aliases[i];
-        define_function(w, alias->function, alias->symbol, alias->binding, alias->visibility);
-    }
 }
 
 static void add_data(struct writing *w)
@@ -379,13 +376,19 @@ static void add_data(struct writing *w)
                                               .sh_addralign = s->alignment,
                                               .sh_entsize = s->entry_size});
     }
-    for (const struct tn__baseline_datum *d = o->data; d < o->data + o->datum_count; d++)
+    for (const struct tn__baseline_datum *d = o->data; d < o->data + o->datum_count && !w->failed; d++) {
+        if (tn__baseline_is_function(d)) {
+            define_function(w, d->section & ~(uint32_t)TN__BASELINE_FUNCTION, d->symbol, d->binding, d->visibility);
+            continue;
+        }
+        uint32_t section = d->section == TN__BASELINE_COMMON ? SHN_COMMON : w->data[d->section];
         define(w, d->symbol,
                (Elf64_Sym){.st_info = ELF64_ST_INFO(d->binding, d->type),
                            .st_other = d->visibility,
-                           .st_shndx = (uint16_t)(d->section == TN__BASELINE_COMMON ? SHN_COMMON : w->data[d->section]),
+                           .st_shndx = (uint16_t)section,
                            .st_value = d->value,
                            .st_size = d->size});
+    }
 }
 
 /* ---- the table of symbols ---- */
@@ -431,9 +434,24 @@ static uint32_t use(struct writing *w, uint32_t number)
     return *used;
 }
 
+static uint32_t use_section(struct writing *w, uint32_t number)
+{
+    uint32_t *symbol = &w->data_symbols[number];
+    if (!*symbol)
+        *symbol = add_section_symbol(w, w->data[number]) + 1;
+    return *symbol;
+}
+
 /* A relocation of the code or of data, as one at `at` of a section. */
 static Elf64_Rela put_reloc(struct writing *w, const struct tn__code_reloc *reloc, uint64_t at)
 {
+    uint32_t number = reloc->symbol & ~(uint32_t)(TN__BASELINE_FUNCTION | TN__BASELINE_SECTION);
+    if (number != reloc->symbol) {
+        bool is_section = reloc->symbol & TN__BASELINE_SECTION;
+        uint64_t symbol = is_section ? use_section(w, number) : w->places[number].section_symbol + 1;
+        return (Elf64_Rela){at, ELF64_R_INFO(symbol, reloc->type),
+                            reloc->addend + (is_section ? 0 : w->places[number].offset)};
+    }
     uint32_t entry = use(w, reloc->symbol);
     Elf64_Sym *symbol = &w->entries[entry - 1].symbol;
     if (is_thread_local(reloc->type) && symbol->st_shndx == SHN_UNDEF)
@@ -484,8 +502,8 @@ static void number_entries(struct writing *w)
 static void provide(struct writing *w)
 {
     const struct tn__baseline_object *o = w->object;
-    /* Each function and group may have a symbol besides. */
-    size_t most = 2 * o->code.function_count + o->alias_count + o->datum_count + o->group_count + w->old_count +
+    /* Each function, group and section may have a symbol besides. */
+    size_t most = 2 * o->code.function_count + o->datum_count + o->group_count + o->section_count + w->old_count +
                   o->symbol_count + 3;
     size_t room = tn__names_room(most);
     w->entries = array(w, most, sizeof *w->entries);
@@ -495,6 +513,7 @@ static void provide(struct writing *w)
     w->places = array(w, o->code.function_count, sizeof *w->places);
     w->groups = array(w, o->group_count, sizeof *w->groups);
     w->data = array(w, o->section_count, sizeof *w->data);
+    w->data_symbols = array(w, o->section_count, sizeof *w->data_symbols);
     if (!w->failed)
         tn__names_begin(&w->by_name, places, room);
 }

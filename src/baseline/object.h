@@ -21,11 +21,8 @@ struct tn__baseline_definition {
     const char *section;         /* its name, or NULL */
 };
 
-/* Another name of one of code.functions. */
-struct tn__baseline_alias {
-    uint32_t function, symbol;
-    uint8_t binding, visibility;
-};
+/* A function or a section of the object, where relocations of data have symbols, or names have sections. */
+enum { TN__BASELINE_FUNCTION = 1 << 30, TN__BASELINE_SECTION = 1 << 29 };
 
 /* A section of data; type, flags and entry size as in ELF. */
 struct tn__baseline_section {
@@ -41,26 +38,30 @@ struct tn__baseline_section {
     size_t reloc_count, reloc_room;
 };
 
-/* What a symbol of data is. */
+/* What a symbol of data is, or another one of a function, which has its value and size. */
 struct tn__baseline_datum {
     uint32_t symbol, section; /* TN__BASELINE_COMMON: the linker finds a place, and the value is the alignment */
     uint64_t value, size;     /* the former in the section */
     uint8_t binding, visibility, type;
 };
 
-enum { TN__BASELINE_COMMON = UINT32_MAX };
+#define TN__BASELINE_COMMON UINT32_MAX
+
+static inline bool tn__baseline_is_function(const struct tn__baseline_datum *datum)
+{
+    return datum->section != TN__BASELINE_COMMON && datum->section & TN__BASELINE_FUNCTION;
+}
 
 /* A zeroed struct is empty. */
 struct tn__baseline_object {
     struct tn__code code;
     struct tn__code_symbol *symbols;             /* the names are in `arena` */
     struct tn__baseline_definition *definitions; /* of each function */
-    struct tn__baseline_alias *aliases;
     struct tn__baseline_section *sections;
     struct tn__baseline_datum *data;
     const char **groups; /* the names of COMDAT groups */
-    size_t symbol_count, alias_count, section_count, datum_count, group_count;
-    size_t symbol_room, definition_room, alias_room, section_room, datum_room, group_room;
+    size_t symbol_count, section_count, datum_count, group_count;
+    size_t symbol_room, definition_room, section_room, datum_room, group_room;
     struct tn__arena arena;
 };
 
@@ -70,7 +71,7 @@ bool tn__baseline_add_section(struct tn__baseline_object *object, const struct t
 bool tn__baseline_extend(struct tn__baseline_section *section, uint64_t size, uint64_t alignment, uint64_t *at);
 bool tn__baseline_add_reloc(struct tn__baseline_section *section, struct tn__code_reloc reloc);
 bool tn__baseline_define(struct tn__baseline_object *object, struct tn__baseline_datum datum);
-/* Removes sections and data. */
+/* Removes sections and data, which came after all other names of functions. */
 void tn__baseline_drop_data(struct tn__baseline_object *object);
 
 /* Writes an x86-64 ELF object into an empty buffer. `rest` is NULL, or an object of LLVM that becomes a part of it:

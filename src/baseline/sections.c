@@ -51,7 +51,9 @@ void tn__baseline_drop_data(struct tn__baseline_object *o)
         tn__free(NULL, o->sections[i].bytes);
         tn__free(NULL, o->sections[i].relocs);
     }
-    o->section_count = o->datum_count = 0;
+    o->section_count = 0;
+    while (o->datum_count && !tn__baseline_is_function(&o->data[o->datum_count - 1]))
+        o->datum_count--;
 }
 
 void tn__code_free(struct tn__code *code)
@@ -67,7 +69,7 @@ void tn__baseline_object_free(struct tn__baseline_object *o)
 {
     tn__baseline_drop_data(o);
     tn__code_free(&o->code);
-    void *const arrays[] = {o->symbols, o->definitions, o->aliases, o->sections, o->data, (void *)o->groups};
+    void *const arrays[] = {o->symbols, o->definitions, o->sections, o->data, (void *)o->groups};
     for (size_t i = 0; i < TN_COUNT(arrays); i++)
         tn__free(NULL, arrays[i]);
     tn__arena_free(&o->arena);

@@ -77,12 +77,13 @@ int compilation::define_aliases(GlobalValue &of, uint32_t function)
         auto *alias = dyn_cast<GlobalAlias>(user);
         if (!alias)
             continue;
-        uint32_t symbol = flattener.symbol_of(alias);
-        if (flattener.no_memory ||
-            !tn__grow(nullptr, &object.aliases, &object.alias_room, object.alias_count + 1, sizeof *object.aliases))
+        tn__baseline_datum datum = {};
+        datum.symbol = flattener.symbol_of(alias);
+        datum.section = TN__BASELINE_FUNCTION | function;
+        datum.binding = tn__flatten_binding(*alias);
+        datum.visibility = tn__flatten_visibility(*alias);
+        if (flattener.no_memory || !tn__baseline_define(&object, datum))
             return tn__no_memory(err, nullptr);
-        object.aliases[object.alias_count++] = {function, symbol, tn__flatten_binding(*alias),
-                                                tn__flatten_visibility(*alias)};
         aliases.push_back(alias);
         if (int code = define_aliases(*alias, function))
             return code;
