@@ -25,6 +25,11 @@ struct tn__code_reloc {
     int64_t addend;
 };
 
+/* Where the code of an instruction begins in its function. */
+struct tn__code_place {
+    uint32_t offset, inst;
+};
+
 struct tn__code_function {
     uint32_t offset, size;      /* of its code */
     uint32_t frame, frame_size; /* its entry in `frames` */
@@ -79,7 +84,10 @@ struct tn__code {
     size_t size, frames_size, reloc_count, function_count;
     size_t room, frames_room, reloc_room, function_room;
     size_t tables_size, tables_room, type_reloc_count, type_reloc_room, maps_size, maps_room;
-    uint32_t personality; /* a symbol */
+    uint32_t personality;          /* a symbol */
+    struct tn__code_place *places; /* of the last function, in the order of its code, if they are asked for */
+    size_t place_count, place_room;
+    bool keeps_places;
 };
 
 /* A description's place for the table follows the size, and the size of this place. */

@@ -58,8 +58,8 @@ void tn__baseline_drop_data(struct tn__baseline_object *o)
 
 void tn__code_free(struct tn__code *code)
 {
-    void *const arrays[] = {code->bytes,  code->frames,      code->tables,   code->maps,
-                            code->relocs, code->type_relocs, code->functions};
+    void *const arrays[] = {code->bytes,  code->frames,      code->tables,    code->maps,
+                            code->relocs, code->type_relocs, code->functions, code->places};
     for (size_t i = 0; i < TN_COUNT(arrays); i++)
         tn__free(NULL, arrays[i]);
     *code = (struct tn__code){0};

@@ -40,6 +40,13 @@ static void use_up(struct tn__x64 *c, const struct tn__flat_inst *inst)
         tn__x64_used(c, c->flat->operands[inst->first + k]);
 }
 
+static void note_place(struct tn__x64 *c)
+{
+    struct tn__code *code = c->code;
+    if (tn__x64_grow(c, &code->places, &code->place_room, code->place_count + 1, sizeof *code->places))
+        code->places[code->place_count++] = (struct tn__code_place){tn__x64_offset(c), c->inst};
+}
+
 /* The operands of a deferred address are used by the instruction that has it; those of calls and phis are used up
  * elsewhere. */
 static void compile_instruction(struct tn__x64 *c)
@@ -49,6 +56,8 @@ static void compile_instruction(struct tn__x64 *c)
     uint32_t deferred = c->deferred;
     if (!tn__x64_reserve(c, LONGEST))
         return;
+    if (c->code->keeps_places)
+        note_place(c);
     operations[inst->op](c);
     if (c->failed)
         return;
@@ -167,6 +176,8 @@ static uint32_t write_beginning(struct tn__x64 *c, uint32_t start, size_t first_
     c->at = end - gap;
     for (size_t i = first_reloc; i < c->code->reloc_count; i++)
         c->code->relocs[i].offset -= (uint32_t)gap;
+    for (size_t i = 0; i < c->code->place_count; i++)
+        c->code->places[i].offset -= (uint32_t)gap + start;
     return beginning;
 }
 
@@ -311,6 +322,7 @@ static void compile_function(struct tn__x64 *c)
     struct tn__code *code = c->code;
     uint32_t start = (uint32_t)tn__align_up(code->size, ALIGNMENT);
     size_t first_reloc = code->reloc_count;
+    code->place_count = 0;
     c->at = c->limit = code->bytes + code->size;
     if (!tn__x64_reserve(c, ALIGNMENT + LONGEST_BEGINNING))
         return;

@@ -359,8 +359,9 @@ bool adding::add_alias(const GlobalAlias &alias)
 /* What LLVM makes of these is no variable. */
 static bool has_more(const Module &module)
 {
-    static const char *const names[] = {"llvm.dbg.cu", "llvm.linker.options", "llvm.dependent-libraries"};
-    return any_of(names, [&](const char *name) { return module.getNamedMetadata(name); });
+    static const char *const names[] = {"llvm.linker.options", "llvm.dependent-libraries"};
+    return any_of(names, [&](const char *name) { return module.getNamedMetadata(name); }) ||
+           !all_of(module.debug_compile_units(), tn__flatten_is_of_lines);
 }
 
 bool adding::add(const GlobalVariable &variable)

@@ -158,6 +158,11 @@ static bool is_known_personality(const Function &function)
     }
 }
 
+bool tn__flatten_is_of_lines(const DICompileUnit *unit)
+{
+    return unit && unit->getEmissionKind() == DICompileUnit::LineTablesOnly;
+}
+
 const char *tn__flatten_refuses(const Function &function)
 {
     if (const char *why = refuses_symbol(function))
@@ -166,8 +171,8 @@ const char *tn__flatten_refuses(const Function &function)
         return "exceptions of another kind";
     if (function.hasGC() && function.getGC() != TN__GC_STRATEGY)
         return "another collector";
-    if (function.getSubprogram())
-        return "debug information";
+    if (function.getSubprogram() && !tn__flatten_is_of_lines(function.getSubprogram()->getUnit()))
+        return "debug information of variables";
     if (function.getCallingConv() != CallingConv::C && function.getCallingConv() != CallingConv::Fast)
         return "its calling convention";
     for (Attribute attribute : function.getAttributes().getFnAttrs())

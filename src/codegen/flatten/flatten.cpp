@@ -716,10 +716,13 @@ bool tn__walk::flatten_arguments()
 
 bool tn__walk::flatten_blocks()
 {
+    bool has_lines = function.getSubprogram();
     for (BasicBlock &block : function) {
         uint32_t number = block_number(&block), first = uint32_t(flat.inst_count);
         uint32_t first_successor = uint32_t(flat.successor_count);
         for (const Instruction &instruction : block) {
+            if (const DILocation *location = has_lines ? instruction.getDebugLoc().get() : nullptr)
+                f.located.push_back({uint32_t(flat.inst_count), location});
             flatten_any(instruction);
             if (f.why)
                 return false;
@@ -736,6 +739,7 @@ bool tn__flattener::flatten(Function &function)
     flat.inst_count = flat.operand_count = flat.successor_count = flat.constant_count = flat.address_count = 0;
     flat.argument_count = 0;
     owners.clear();
+    located.clear();
     later.clear();
     flat.block_count = function.size();
 #if TN_HAS_BLOCK_NUMBERS

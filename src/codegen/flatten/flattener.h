@@ -12,6 +12,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -30,6 +31,12 @@ struct tn__leaf {
 };
 
 using tn__leaves = llvm::SmallVector<tn__leaf, 4>;
+
+/* From which of a function's instructions on the code comes from a line. */
+struct tn__located {
+    uint32_t first;
+    const llvm::DILocation *location;
+};
 
 /* One module. Members are set for each function anew, except what is of the module. */
 struct tn__flattener {
@@ -58,7 +65,8 @@ struct tn__flattener {
     bool is_wide = false;                                       /* an i128 was met where only scalars are covered */
     llvm::SmallVector<uint32_t, 0> arguments;                   /* of each: its first value, if some have several */
     bool no_memory = false;
-    bool takes_managed = false; /* managed code is covered, and its address spaces */
+    llvm::SmallVector<tn__located, 0> located; /* of functions with lines */
+    bool takes_managed = false;                /* managed code is covered, and its address spaces */
 
     tn__flattener(const llvm::Module &module, const llvm::TargetMachine &machine, tn__baseline_object &object,
                   tn__flat &flat)
@@ -111,6 +119,9 @@ struct tn__flattener {
 const char *tn__flatten_refuses(const llvm::Module &module, const llvm::TargetMachine &machine);
 const char *tn__flatten_refuses(const llvm::Function &function);
 
+/* Whether debug information is that of lines, and none of variables and types. */
+bool tn__flatten_is_of_lines(const llvm::DICompileUnit *unit);
+
 /* What expressions that only add and convert begin with, and how many bytes they add; NULL: they do more, or cut off
  * bits of an address (constants.cpp). */
 const llvm::Constant *tn__flatten_origin(const llvm::DataLayout &layout, const llvm::Constant *constant,
@@ -138,6 +149,31 @@ struct tn__contents {
 /* Adds all variables of a module to the object, and their aliases. If one is not covered, the object has none, and
  * `which` and `why` are set. TN_ENOMEM (data.cpp). */
 int tn__flatten_data(tn__flattener &flattener, const llvm::GlobalValue *&which, const char *&why, tn_error *err);
+
+/* The lines of the functions of a module that are compiled (lines.cpp). */
+class tn__lines {
+    struct row {
+        uint32_t offset, file, line, column;
+    };
+    struct function {
+        uint32_t number, size; /* of the object's functions */
+        const llvm::DISubprogram *subprogram;
+        size_t first_row;
+    };
+    llvm::SmallVector<row, 0> rows;
+    llvm::SmallVector<function, 0> functions;
+    llvm::SmallVector<const llvm::DIFile *, 0> files; /* counted from 1 */
+    llvm::DenseMap<const llvm::DIFile *, uint32_t> numbers;
+
+    uint32_t file_of(const llvm::DIFile *file);
+    void put_function(struct tn__section_writer &w, const function &f, size_t end) const;
+
+  public:
+    /* The function that was compiled last. */
+    void add(const llvm::Function &function, const tn__code &code, llvm::ArrayRef<tn__located> located);
+    /* Adds sections to the object. False: memory is out. */
+    bool write(const llvm::Module &module, tn__baseline_object &object) const;
+};
 
 /* As in ELF. */
 uint8_t tn__flatten_binding(const llvm::GlobalValue &global);

@@ -38,6 +38,7 @@ struct compilation {
     tn_error *err;
     workshop shop;
     tn__flattener flattener;
+    tn__lines lines;
     SmallVector<Function *, 0> compiled;
     SmallVector<GlobalAlias *, 0> aliases; /* of these */
 
@@ -46,6 +47,7 @@ struct compilation {
         : module(module), object(object), done(done), err(err), flattener(module, machine, object, shop.flat)
     {
         flattener.takes_managed = true;
+        object.code.keeps_places = !module.debug_compile_units().empty();
     }
     int compile(Function &function, const char *&why);
     int define(Function &function);
@@ -142,7 +144,10 @@ int compilation::compile(Function &function, const char *&why)
         why = "its size";
         return 0;
     }
-    return code ? code : define(function);
+    if (code)
+        return code;
+    lines.add(function, object.code, flattener.located);
+    return define(function);
 }
 
 /* ---- the module that is left ---- */
@@ -259,6 +264,8 @@ int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_re
     if (!refused && !done->left)
         if (int code = c.add_data(tell, context))
             return code;
+    if (!c.lines.write(module, *object))
+        return tn__no_memory(err, nullptr);
     if (int code = c.name_symbols())
         return code;
     for (GlobalAlias *alias : reverse(c.aliases))
