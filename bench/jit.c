@@ -13,6 +13,7 @@
  *                                 others, each beside one of OBJECT, which is linked in one piece. WAY is a LEVEL, or
  *                                 CALLS,TURNS: tiers from -O0 to -O2
  *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
+ * LEVEL `baseline` is level 0 by the baseline compiler.
  * Without LEVEL, codegen is that of -O2 without passes over the IR, as the peer's is. */
 
 #include <pthread.h>
@@ -48,6 +49,12 @@ static void failed(void)
 
 /* `small` and `query`: at which level, with its passes. */
 static struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2, .passes = ""};
+
+static void choose(const char *level)
+{
+    compile = (struct tn_compile_options){
+        .size = sizeof compile, .opt_level = atoi(level), .baseline = strcmp(level, "baseline") == 0};
+}
 
 /* `tiers`: count 0 means one level, that of `compile`. */
 static struct tn_tier tiers[] = {{.opt_level = 0}, {.opt_level = 2}};
@@ -318,7 +325,7 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "";
     int last = strcmp(mode, "small") == 0 ? 3 : strcmp(mode, "query") == 0 ? 4 : argc; /* where LEVEL may be */
     if (argc == last + 1)
-        compile = (struct tn_compile_options){.size = sizeof compile, .opt_level = atoi(argv[last])};
+        choose(argv[last]);
     if (strcmp(mode, "small") == 0 && (argc == 3 || argc == 4))
         small((unsigned)atoi(argv[2]));
     else if (strcmp(mode, "empty") == 0)
