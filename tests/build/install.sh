@@ -56,8 +56,10 @@ share/man/man1/tenon.1
 share/doc/tenon/gc-report
 share/doc/tenon/examples/calc/Makefile
 share/doc/tenon/examples/catalogue/server.c
+share/doc/tenon/examples/dl/words.cpp
 share/doc/tenon/examples/packages/cache.c
 share/doc/tenon/examples/packages/open.c
+share/doc/tenon/examples/tiny/main.c
 END
 ))"
 none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)/" -e "$work/stage" "$root")"
@@ -251,6 +253,25 @@ rm -rf "$root/share/doc/tenon/examples/plugin-cpp/out"
 succeeds "the example of collected C runs from there" \
     env PATH="$root/bin:$PATH" make -s -C "$collected" run static CC="$CC" CLANG="$LLVM_BIN/clang"
 rm -rf "$collected/out"
+
+# runs EXAMPLE GOAL: what the example prints there
+runs() {
+    env PATH="$root/bin:$PATH" make -s -C "$root/share/doc/tenon/examples/$1" "$2" CC="$CC" CXX="$CXX" \
+        CLANG="$LLVM_BIN/clang" 2>/dev/null
+    rm -rf "$root/share/doc/tenon/examples/$1/out"
+}
+answers "the example of packages runs from there" "42
+44
+compiling rules(rule)
+240
+242" runs packages run
+answers "and the one of a cache of packages" "compiled
+400
+400" runs packages cached
+some "the example of a compile server runs from there" "$(runs tiny run | grep '^from the cache$')"
+if [ "$(uname -m)" = x86_64 ]; then
+    some "the example of shared libraries runs from there" "$(runs dl run | grep '^3 roses, no tulip$')"
+fi
 
 if echo '#include <editline/readline.h>' | $CC -include stdio.h -fsyntax-only -xc - 2>/dev/null; then
     dowel=$root/share/doc/tenon/examples/dowel

@@ -171,7 +171,7 @@ if [ -n "${LLVM_LINK-}" ]; then
         put_archive "$BUILD/libtenon_codegen_$target.a" "$LIBDIR"
         put_filled tenon-codegen-target.pc.in "$LIBDIR/pkgconfig" "tenon-codegen-$target.pc" "$target"
     done
-    examples="$examples hello calc cached collected catalogue packages product plugin-cpp dowel dowel/programs"
+    examples="$examples hello calc cached collected catalogue packages product plugin-cpp dl tiny dowel dowel/programs"
 fi
 for example in $examples; do
     for file in examples/"$example"/*; do
