@@ -254,9 +254,9 @@ static void sort_queue(struct tn__list *queue, const struct tn__list *last)
 {
     for (struct tn__list *node = last->next, *next; node != queue; node = next) {
         struct tn__list *before = node->previous;
-        uint64_t input = tn__container_of(node, struct tn__object, queued)->input;
+        uint64_t input = tn__container_of(node, struct tn__object, queued)->data->number;
         next = node->next;
-        while (before != queue && tn__container_of(before, struct tn__object, queued)->input > input)
+        while (before != queue && tn__container_of(before, struct tn__object, queued)->data->number > input)
             before = before->previous;
         if (before == node->previous)
             continue;

@@ -117,15 +117,16 @@ struct tn__symbol {
     };
     uint64_t value, size;
     uint32_t section; /* or of an undefined symbol: see enum tn__stand_in */
-    uint8_t place, binding, type;
+    uint8_t place : 7;
+    bool is_copy : 1; /* of a variable of which every object that needs it may have a copy, without a COMDAT group */
+    uint8_t binding, type;
     bool hidden : 1;  /* invisible to other libraries */
     bool listed : 1;  /* its entry is in the object's list of entries */
     bool dropped : 1; /* defined in a group of which another object's copy is kept; treated as a reference meanwhile */
     bool dropped_weak : 1;   /* and was weak */
     bool after_archives : 1; /* a weak definition that members of archives come before */
     uint8_t stand_in : 2;
-    bool exact : 1;   /* a local one whose name is as in the file, although the reader has a c_prefix */
-    bool is_copy : 1; /* of a variable of which every object that needs it may have a copy, without a COMDAT group */
+    bool exact : 1; /* a local one whose name is as in the file, although the reader has a c_prefix */
 };
 
 /* Which copies of a group may be there, and which of them is kept. */
@@ -199,6 +200,8 @@ struct tn__object_data {
     uint32_t first_global;  /* symbols before this one are local; set with their keys (symtab.h), like */
     uint32_t name_count;    /* how many names the object enters: of global symbols and of groups */
     uint32_t first_need;    /* symbols from this one on are needed although no relocation refers to them; 0: none */
+    uint64_t number;        /* of the object, archive or promise that it came with, among the library's inputs */
+    uint64_t explored;      /* the last query that followed its references */
     struct tn_input input;  /* the source of the bytes, with the function that releases them */
     struct tn__arena arena; /* holds the arrays */
 };

@@ -81,9 +81,8 @@ struct tn__object {
     struct tn__list queued; /* pending: in the library's queue; a new archive member: in the link's list; linked: see
                                `unplaced` of the session */
     uint64_t first_call;    /* the sequence of the first of its initializers and finalizers; 0: none */
-    uint64_t input;         /* the number of the object, archive or promise that it came with, among the library's */
-    uint64_t behind; /* that of the last input that its link had looked at when it was loaded: it may be needed by
-                               one that comes after its archive */
+    uint64_t behind;        /* the number of the last input that its link had looked at when it was loaded: it may be
+                               needed by one that comes after its archive */
     struct tn__unwind_table *unwind;
     uint32_t has_calls : 1;     /* the library's lists may contain these */
     uint32_t has_constants : 1; /* to which data that its code has written may point */
@@ -91,7 +90,6 @@ struct tn__object {
     uint32_t has_lost : 1;      /* copies of its groups, to be dropped (copies.c) */
     uint32_t thread_exits : 28; /* functions that threads will run when they end */
     uint32_t entry_count;
-    struct tn__entry **entries; /* those it defined, and those of groups it claimed; allocated behind this struct */
 
     /* Set by layout. */
     struct tn__window *window;
@@ -99,9 +97,9 @@ struct tn__object {
     struct tn__gathered *gathered;    /* its parts in shared ranges */
     struct tn__placed_object *places; /* by part, in the session's tree; NULL: not there */
 
-    struct tn__link *link; /* the link that it is currently part of */
-    uint64_t explored;     /* the last query that followed its references */
-    struct tn__plan *plan; /* of that link, in its arena */
+    struct tn__link *link;       /* the link that it is currently part of */
+    struct tn__plan *plan;       /* of that link, in its arena */
+    struct tn__entry *entries[]; /* those it defined, and those of groups it claimed */
 };
 
 /* The address of a symbol's GOT slot of a kind; the slot exists. */

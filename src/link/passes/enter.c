@@ -72,7 +72,7 @@ bool tn__entry_is_later(const struct tn__entry *entry, uint64_t input, const str
         return false;
     if (entry->kind == TN__ENTRY_PROMISED)
         return entry->promise->state == TN__PROMISE_NEW && entry->promise->input > input;
-    return entry->kind == TN__ENTRY_OBJECT && entry->object->input > input &&
+    return entry->kind == TN__ENTRY_OBJECT && entry->object->data->number > input &&
            !tn__object_is_taken(entry->object, journal) && !entry->object->data->split;
 }
 
@@ -148,14 +148,14 @@ int tn__object_define(struct tn__object *object, uint32_t index, const struct tn
     if (code)
         return code;
     bool both_weak = strength == TN__STRENGTH_WEAK && entry->strength == TN__STRENGTH_WEAK;
-    overrides |= both_weak && tn__entry_is_later(entry, object->input, journal);
+    overrides |= both_weak && tn__entry_is_later(entry, object->data->number, journal);
     bool both_common = tn__strength_is_common(strength) && tn__strength_is_common(entry->strength);
     if (both_common && entry->kind == TN__ENTRY_LINKED &&
         (symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
                         object->name, owner_of(entry));
     bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
-    overrides |= merges && tn__entry_is_later(entry, object->input, journal);
+    overrides |= merges && tn__entry_is_later(entry, object->data->number, journal);
     if (!overrides && !merges)
         return 0;
     code = symbol->place == TN__PLACE_ALIAS ? object->data->format->steps->check_alias(object, symbol, err) : 0;
@@ -208,7 +208,7 @@ static bool comes_first(const struct tn__object *object, const struct tn__group 
 {
     const struct tn__object *other = entry->group_owner;
     bool is_size_asked = group->selection == TN__SELECT_LARGEST || entry->selection == TN__SELECT_LARGEST;
-    return object->input < other->input && !tn__object_is_taken(other, journal) && !other->data->split &&
+    return !tn__object_is_taken(other, journal) && object->data->number < other->data->number && !other->data->split &&
            (!is_size_asked || group->measure == entry->measure);
 }
 
@@ -351,8 +351,8 @@ static struct tn__object *new_object(struct tn__object_data *data)
     struct tn__object *object = kept ? tn__alloc(data->arena.from, sizeof *object + entries + name_size) : NULL;
     if (!object)
         return NULL;
-    *object = (struct tn__object){.data = kept, .entries = (struct tn__entry **)(object + 1)};
-    object->name = memcpy((char *)(object + 1) + entries, data->name, name_size);
+    *object = (struct tn__object){.data = kept};
+    object->name = memcpy((char *)object->entries + entries, data->name, name_size);
     tn__list_init(&object->owned);
     tn__list_init(&object->queued);
     *kept = *data;
@@ -421,8 +421,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     }
     object->owner = owner;
     object->is_made = origin.keeps != NULL;
-    object->input = origin.input ? origin.input : ++library->inputs;
-    object->behind = object->input;
+    object->behind = object->data->number = origin.input ? origin.input : ++library->inputs;
     bool has_space = tn__symtab_reserve(&library->symtab, object->data->name_count);
     int code = has_space ? claim_groups(library, object, queue, journal, err) : tn__no_memory(err, object->name);
     if (!code)

@@ -130,7 +130,7 @@ int tn__link_want_before(struct tn__link *link, const struct tn__object *object,
     struct wanted reference = {.library = library, .entry = entry, .comes_before = true, .open = {library, entry, 0}};
     int code = 0;
     *any = false;
-    for (struct tn__archive *at = library->archives; !code && at && at->number >= object->input; at = at->next)
+    for (struct tn__archive *at = library->archives; !code && at && at->number >= object->data->number; at = at->next)
         if (comes_before(link, at, entry))
             code = want_of_archive(link, at, reference, any);
     return code;
@@ -160,7 +160,7 @@ bool tn__link_members_are_due(const struct tn__link *link, const struct tn__obje
     const struct tn__archive *archive = link->wanted_members ? link->archives : NULL;
     while (archive && !archive->wanted)
         archive = archive->next_wanted;
-    return archive && archive->number < object->input &&
+    return archive && archive->number < object->data->number &&
            tn__container_of(archive->wanted, struct wanted, tree)->library == object->owner->library;
 }
 

@@ -11,7 +11,7 @@ int tn__link_need_object(struct tn__link *link, struct tn__object *object)
         return object->link == link ? 0 : TN__BUSY;
     if (!object->data)
         return 0; /* linked */
-    if (link->needs->resume && object->explored == link->needs->query)
+    if (link->needs->resume && object->data->explored == link->needs->query)
         return 0;
     if (!tn__grow(link->session->allocator, &link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
         return tn__no_memory(link->err, object->name);
@@ -128,7 +128,7 @@ static bool may_be_before(const struct tn__object *object, const struct tn__symb
     if (symbol->place != TN__PLACE_UNDEFINED || symbol->binding == TN__BIND_WEAK)
         return false;
     return entry->kind == TN__ENTRY_LAZY
-               ? entry->archive->number < object->input
+               ? entry->archive->number < object->data->number
                : entry->strength && (entry->strength < TN__STRENGTH_STRONG || tn__entry_is_copy(entry));
 }
 
@@ -150,7 +150,7 @@ static int resolve_object(struct tn__link *link, struct tn__object *object) TN__
         if (code)
             return code;
     }
-    object->explored = link->needs->query;
+    object->data->explored = link->needs->query;
     return 0;
 }
 

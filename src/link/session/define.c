@@ -74,8 +74,7 @@ static struct tn__object *new_owner(struct tn_tracker *tracker, size_t count)
         tn__alloc(tracker->library->session->allocator, sizeof *object + count * sizeof(struct tn__entry *));
     if (!object)
         return NULL;
-    *object = (struct tn__object){
-        .name = "the client", .owner = tracker, .entries = (struct tn__entry **)(void *)(object + 1)};
+    *object = (struct tn__object){.name = "the client", .owner = tracker};
     tn__list_init(&object->owned);
     tn__list_init(&object->queued);
     tn__list_append(&tracker->objects, &object->owned);
