@@ -306,27 +306,39 @@ void tn__walk::flatten_alloca(const AllocaInst &variable)
 }
 
 /* Constant indexes are summed up; each of the others is a term, with the size by which it is multiplied. */
-void tn__walk::flatten_address(const GetElementPtrInst &address)
+/* The element of an index that is a vector, if it is known, or the index itself. */
+static const ConstantInt *known_index(const Value *index, unsigned part)
+{
+    auto *constant = dyn_cast<Constant>(index);
+    return dyn_cast_or_null<ConstantInt>(
+        constant && index->getType()->isVectorTy() ? constant->getAggregateElement(part) : constant);
+}
+
+/* One scalar of what is a vector, or all of what is none. */
+uint32_t tn__walk::lane_of(const Value *value, unsigned part, unsigned type)
+{
+    return part_of(value, value->getType()->isVectorTy() ? part : 0, type);
+}
+
+uint32_t tn__walk::address_of_lane(const GetElementPtrInst &address, unsigned part)
 {
     SmallVector<std::pair<uint32_t, uint32_t>, 4> terms;
     uint64_t sum = 0;
-    if (f.type_of(address.getType()) == TN__FLAT_VOID)
-        return;
     for (auto step = gep_type_begin(address), end = gep_type_end(address); step != end; ++step) {
-        auto *number = dyn_cast<ConstantInt>(step.getOperand());
+        auto *number = known_index(step.getOperand(), part);
         if (StructType *record = step.getStructTypeOrNull()) {
             sum += f.layout.getStructLayout(record)->getElementOffset(unsigned(number->getZExtValue())).getFixedValue();
             continue;
         }
         TypeSize stride = step.getSequentialElementStride(f.layout);
         if (stride.isScalable() || stride.getFixedValue() > INT32_MAX)
-            return (void)refuse("the size of an element");
+            return refuse("the size of an element");
         if (number && number->getBitWidth() <= 64) {
             sum += uint64_t(number->getSExtValue()) * stride.getFixedValue();
             continue;
         }
-        unsigned type = f.type_of(step.getOperand()->getType());
-        uint32_t value = copied(step.getOperand(), type);
+        unsigned type = f.type_of(step.getOperand()->getType()->getScalarType());
+        uint32_t value = lane_of(step.getOperand(), part, type);
         if (type != TN__FLAT_I64)
             value = combine(TN__FLAT_SEXT, TN__FLAT_I64, {value}, type);
         terms.push_back({value, uint32_t(stride.getFixedValue())});
@@ -335,14 +347,31 @@ void tn__walk::flatten_address(const GetElementPtrInst &address)
         terms.push_back({f.number(sum), 1});
         sum = 0;
     }
-    uint32_t base = copied(address.getPointerOperand(), TN__FLAT_PTR);
-    own(address);
+    uint32_t base = lane_of(address.getPointerOperand(), part, TN__FLAT_PTR), result = next_number();
     add(TN__FLAT_ADDRESS, TN__FLAT_PTR)->aux = uint32_t(sum);
     put(base);
     for (auto [value, size] : terms) {
         put(value);
         put(size);
     }
+    return result;
+}
+
+void tn__walk::flatten_address(const GetElementPtrInst &address)
+{
+    SmallVector<uint32_t, 16> values;
+    tn__leaves leaves;
+    if (!address.getType()->isVectorTy()) {
+        uint32_t value = f.type_of(address.getType()) == TN__FLAT_VOID ? 0 : address_of_lane(address, 0);
+        if (!f.why)
+            own_at(address, value);
+        return;
+    }
+    if (!f.leaves_of(address.getType(), 0, leaves))
+        return;
+    for (unsigned i = 0; i < leaves.size() && !f.why; i++)
+        values.push_back(address_of_lane(address, i));
+    give(address, leaves, values);
 }
 
 /* ---- atomic operations ---- */
@@ -608,6 +637,8 @@ static bool passes_extended(const CallBase &call)
 /* An instruction that has such an integer, and was not written because of it. */
 void tn__walk::flatten_odd(const Instruction &instruction)
 {
+    if (isa<BitCastInst>(instruction) && instruction.getOperand(0)->getType()->isVectorTy())
+        return flatten_mask(cast<CastInst>(instruction));
     bool of_integers = all_of(instruction.operands(), [](const Value *operand) {
         return operand->getType()->isIntegerTy() || operand->getType()->isPointerTy() ||
                operand->getType()->isFloatingPointTy() || isa<BasicBlock>(operand);

@@ -61,6 +61,18 @@ static SmallVector<uint32_t, 4> pack(tn__walk &w, const Value *value, const tn__
     return words;
 }
 
+/* A vector of bits as an integer of another width than registers. */
+void tn__walk::flatten_mask(const CastInst &instruction)
+{
+    tn__leaves from;
+    unsigned type = f.type_of(instruction.getType());
+    if (!f.leaves_of(instruction.getOperand(0)->getType(), 0, from) || from[0].type != TN__FLAT_I1)
+        return (void)refuse("an integer of another width");
+    uint32_t word = pack(*this, instruction.getOperand(0), from)[0];
+    own(instruction);
+    combine(type == TN__FLAT_I64 ? TN__FLAT_COPY : TN__FLAT_TRUNC, type, {word}, TN__FLAT_I64);
+}
+
 void tn__walk::flatten_bits(const CastInst &instruction)
 {
     tn__leaves from, to;

@@ -76,6 +76,8 @@ struct tn__walk {
     void flatten_store(const llvm::StoreInst &);
     void flatten_alloca(const llvm::AllocaInst &);
     void allocate(const llvm::AllocaInst &, uint64_t size);
+    uint32_t lane_of(const llvm::Value *value, unsigned part, unsigned type);
+    uint32_t address_of_lane(const llvm::GetElementPtrInst &, unsigned part);
     void flatten_address(const llvm::GetElementPtrInst &);
     void flatten_exchange(const llvm::AtomicRMWInst &);
     void flatten_compare_exchange(const llvm::AtomicCmpXchgInst &);
@@ -157,6 +159,7 @@ struct tn__walk {
     void flatten_vector_operation(const llvm::Instruction &, unsigned op, unsigned sub, unsigned operands);
     void flatten_lanes(const llvm::Instruction &, unsigned op, unsigned sub, unsigned operands);
     void flatten_bits(const llvm::CastInst &);
+    void flatten_mask(const llvm::CastInst &);
     void flatten_extract_element(const llvm::ExtractElementInst &);
     void flatten_insert_element(const llvm::InsertElementInst &);
     void flatten_shuffle(const llvm::ShuffleVectorInst &);
