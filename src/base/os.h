@@ -196,6 +196,7 @@ struct tn__os_file {
 int tn__os_map_file(const char *path, struct tn__os_file *file);
 int tn__os_copy_open_file(int fd, struct tn__os_file *file); /* never a mapping */
 int tn__os_map_open_file(int fd, struct tn__os_file *file);  /* does not close `fd`, which may be closed afterwards */
+int tn__os_map_any_open_file(int fd, struct tn__os_file *file); /* the same, and small files are mapped too */
 void tn__os_unmap_file(struct tn__os_file *file);
 
 /* Opens a file to be read or mapped piece by piece; close *fd with tn__os_close. */

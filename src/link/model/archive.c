@@ -10,6 +10,7 @@
 #include "base/partial_file.h"
 #include "link/model/archive.h"
 #include "link/model/object.h"
+#include "link/model/open_file.h"
 
 enum { MAGIC = 8, HEADER = 60, NAME = 16, SIZE_AT = 48, SIZE_DIGITS = 10, END_AT = 58 };
 
@@ -437,6 +438,15 @@ void tn__release_file(void *unused, const void *bytes, size_t length)
 {
     (void)unused;
     tn__os_unmap_file(&(struct tn__os_file){.bytes = bytes, .size = length});
+}
+
+void tn__release_open_file(void *context, const void *bytes, size_t length)
+{
+    struct tn__open_file *file = context;
+    tn__release_file(NULL, bytes, length);
+    if (tn__os_is(file->fd, file->identity))
+        tn__os_close(file->fd);
+    tn__free(file->from, file);
 }
 
 /* True for a path that leads out of the folder it begins in. An absolute one begins in the archive's, if it names

@@ -2,6 +2,7 @@
 
 #include "link/arch/reloc.h"
 #include "link/model/object.h"
+#include "link/model/open_file.h"
 
 const char *tn_format_name(const struct tn_format *format)
 {
@@ -13,6 +14,14 @@ const struct tn_format *tn__format_of(const struct tn_format *const *formats, co
     while (*formats && !(*formats)->reader->claims(bytes, size, (*formats)->machine))
         formats++;
     return *formats;
+}
+
+int tn__object_file(const struct tn__object_data *data)
+{
+    const struct tn_input *input = &data->input;
+    const struct tn__open_file *file = input->context;
+    bool is_open = input->release == tn__release_open_file && data->bytes == input->bytes;
+    return is_open && tn__os_is(file->fd, file->identity) ? file->fd : -1;
 }
 
 int tn__object_read(struct tn__object_data *object, const struct tn_format *const *formats, struct tn_error *err)

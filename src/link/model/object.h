@@ -82,6 +82,7 @@ struct tn__input_section {
     bool supports;        /* to be stripped unless it refers to something that is kept */
     bool live, stripped;  /* see strip.c */
     bool pinned;          /* placed at a chosen address, outside of the object's ranges */
+    bool mapped;          /* pinned, and its bytes are there already */
     bool gathered;        /* in one that several objects share */
     bool grouped;         /* what follows a $ in its name says where it lies among those of the name */
     bool compressed;
@@ -206,6 +207,10 @@ struct tn__object_data {
     struct tn__arena arena; /* holds the arrays */
 };
 
+/* The file that the bytes are mapped from, of a format that maps more of it when the object is linked. -1: there is
+ * none. It is closed with the input. */
+int tn__object_file(const struct tn__object_data *data);
+
 /* The size of a symbol, as far as it lies in its section. The file may claim more than the section or the address space
  * has: whatever computes a symbol's end uses this size. */
 static inline uint64_t tn__symbol_size(const struct tn__object_data *data, const struct tn__symbol *symbol)
@@ -232,6 +237,7 @@ struct tn__reader {
     char c_prefix; /* in files, names of C begin with it; a session knows them without, and others with \1; 0: none */
     bool has_versions;  /* a definition of NAME@@VERSION is one of NAME and of NAME@VERSION */
     bool common_yields; /* common symbols give way to weak definitions */
+    bool maps_files;    /* parts of a file stay mapped while the object is linked: see tn__object_file */
     /* For the index of an archive, where there is a c_prefix: tn__archive_rename (archive.h). NULL: none. */
     int (*rename)(const struct tn__archive *archive, struct tn__archive_renaming *renaming, struct tn_error *err);
     /* True for files of this format, for the architecture that they know by this number (0: for any). Also true for

@@ -288,7 +288,7 @@ static void copy_apart(struct tn__object *object)
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__input_section *section = &object->data->sections[i];
         if ((section->kind == TN__SECTION_TLS || section->pinned) && section->bytes && section->write &&
-            !section->discarded)
+            !section->discarded && !section->mapped)
             memcpy(section->write, section->bytes, section->size);
     }
 }

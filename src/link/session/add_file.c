@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/partial_file.h"
+#include "link/model/open_file.h"
 #include "link/session/contents.h"
 
 static void close_partial(void *partial, const void *bytes, size_t length)
@@ -47,9 +48,47 @@ static int add_partial(struct tn_library *library, struct tn_input *input, struc
     return add_input(library, input, (struct tn__input_bytes){.partial = partial}, err);
 }
 
+/* True for a file of a format that keeps parts of files mapped. Its descriptor is not one of the program's own. */
+static bool stays_mapped(const struct tn_format *const *formats, int fd)
+{
+    enum { STANDARD = 2, HEAD = 64 };
+    uint8_t head[HEAD];
+    size_t got;
+    bool any = false;
+    for (size_t i = 0; formats[i]; i++)
+        any |= formats[i]->reader->maps_files;
+    if (!any || fd <= STANDARD || tn__os_read_open(fd, 0, head, sizeof head, &got))
+        return false;
+    const struct tn_format *format = tn__format_of(formats, head, got);
+    return format && format->reader->maps_files;
+}
+
+/* Of a file that is copied, because another user can write it, or for want of memory, nothing is mapped later. */
+static int add_mapped(struct tn_library *library, struct tn_input *input, int fd, struct tn_error *err)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    struct tn__os_file file;
+    int error = tn__os_map_any_open_file(fd, &file);
+    struct tn__open_file *open = error || !file.is_mapped ? NULL : tn__alloc(from, sizeof *open);
+    if (open) {
+        *open = (struct tn__open_file){from, fd, tn__os_identify(fd)};
+        input->release = tn__release_open_file;
+        input->context = open;
+    } else {
+        tn__os_close(fd);
+    }
+    if (error)
+        return fail_file(error, input->name, err);
+    input->bytes = file.bytes;
+    input->length = file.size;
+    return add_input(library, input, (struct tn__input_bytes){.may_change = file.is_mapped}, err);
+}
+
 static int add_open(struct tn_library *library, const char *path, int fd, struct tn_error *err)
 {
     struct tn_input input = {.size = sizeof input, .name = path, .release = tn__release_file};
+    if (stays_mapped(library->session->formats, fd))
+        return add_mapped(library, &input, fd, err);
     struct tn__partial_file *partial;
     const uint8_t *bytes;
     int error = tn__partial_file_open(fd, library->session->allocator, &partial, &bytes, &input.length);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The memory of an image: one stretch of address space within reach of the session's window, so that other loaded code
- * reaches its data as that of objects. Segments are copied, so that nothing changes them behind the reader's back, and
- * are writable until they are relocated. */
+ * reaches its data as that of objects. Segments are mapped from the file where that is open (tn__object_file), as a
+ * dynamic linker does: processes share what none has written. Others are copied, and writable until they are
+ * relocated. */
 
 #include <string.h>
 
@@ -64,17 +65,45 @@ static struct tn__shared_image *new_image(const struct tn__object *object)
     return image;
 }
 
-/* What is copied from the file is wanted at once. */
-static int commit(const struct tn__shared *shared, uint64_t bias)
+/* Pages show what is next to a segment in the file: only writable ones can be zero there instead. */
+static bool can_be_mapped(const struct tn__shared_segment *s, uint64_t page)
 {
-    uint64_t page = tn__os_page_size();
-    int error = 0;
+    return s->file_size && s->address % page == s->offset % page && (s->prot == TN__PROT_RW || s->size == s->file_size);
+}
+
+static bool map_segment(const struct tn__shared_segment *s, uint64_t bias, int fd)
+{
+    uint64_t page = tn__os_page_size(), start = s->address & -page, bytes_end = s->address + s->file_size,
+             mapped_end = tn__align_up(bytes_end, page), end = tn__align_up(s->address + s->size, page);
+    int error =
+        tn__os_map_view(fd, s->offset & -page, bias + start, mapped_end - start, (enum tn__prot)s->prot, true);
+    if (!error && end > mapped_end)
+        error = tn__os_commit(bias + mapped_end, end - mapped_end, TN__PROT_RW);
+    if (!error && s->size > s->file_size)
+        memset((void *)(uintptr_t)(bias + bytes_end), 0, tn__min64(mapped_end, s->address + s->size) - bytes_end);
+    return !error;
+}
+
+/* What is copied from the file is wanted at once. */
+static int commit_segment(const struct tn__shared_segment *s, uint64_t bias)
+{
+    uint64_t page = tn__os_page_size(), start = s->address & -page, end = tn__align_up(s->address + s->size, page);
+    int error = tn__os_commit(bias + start, end - start, TN__PROT_RW);
+    if (!error)
+        tn__os_prefault(bias + start, tn__align_up(s->address + s->file_size, page) - start);
+    return error;
+}
+
+static int make_segments(const struct tn__object *object, uint64_t bias)
+{
+    struct tn__shared *shared = tn__shared_of(object->data);
+    int error = 0, fd = tn__object_file(object->data);
     for (size_t i = 0; i < shared->segment_count && !error; i++) {
-        const struct tn__shared_segment *s = &shared->segments[i];
-        uint64_t start = s->address & -page, end = tn__align_up(s->address + s->size, page);
-        error = tn__os_commit(bias + start, end - start, TN__PROT_RW);
-        if (!error)
-            tn__os_prefault(bias + start, tn__align_up(s->address + s->file_size, page) - start);
+        struct tn__shared_segment *s = &shared->segments[i];
+        bool mapped = fd >= 0 && can_be_mapped(s, tn__os_page_size()) && map_segment(s, bias, fd);
+        if (!mapped) /* nor on file systems without executable files */
+            error = commit_segment(s, bias);
+        object->data->sections[s->section].mapped = mapped;
     }
     return error;
 }
@@ -112,13 +141,14 @@ int tn__shared_map(struct tn__link *link, struct tn__object *object)
     image->link_map.bias = address - shared->start;
     image->link_map.dynamic = image->link_map.bias + shared->dynamic;
     image->frames = shared->frames ? image->link_map.bias + shared->frames : 0;
-    error = commit(shared, image->link_map.bias);
+    error = make_segments(object, image->link_map.bias);
     if (error)
         return tn__fail(link->err, TN_ENOMEM, "%s: no memory for its segments: %s", object->name, strerror(error));
     place(object, image->link_map.bias);
     return 0;
 }
 
+/* Of one that was copied. */
 static int protect_segment(const struct tn__shared_segment *s, uint64_t bias)
 {
     uint64_t page = tn__os_page_size(), start = bias + (s->address & -page),
@@ -137,7 +167,8 @@ int tn__shared_protect(struct tn__link *link, struct tn__object *object)
     uint64_t bias = image->link_map.bias;
     int error = 0;
     for (size_t i = 0; i < shared->segment_count && !error; i++)
-        error = protect_segment(&shared->segments[i], bias);
+        if (!object->data->sections[shared->segments[i].section].mapped)
+            error = protect_segment(&shared->segments[i], bias);
     if (!error && shared->relro_size)
         error = tn__os_protect(bias + shared->relro, shared->relro_size, TN__PROT_R);
     if (error)

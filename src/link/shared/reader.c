@@ -497,6 +497,7 @@ int tn__shared_read(struct tn__object_data *object, struct tn_error *err)
     if (!shared)
         return tn__no_memory(err, object->name);
     struct tn__shared_reader r = {.object = object, .shared = shared, .err = err};
+    object->may_change = false; /* what links read of it is in the arena, or is checked again */
     shared->steps = (struct tn__image_steps){tn__shared_add, tn__shared_map, tn__shared_protect};
     object->image = &shared->steps;
     int code = 0;

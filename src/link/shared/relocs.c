@@ -70,6 +70,12 @@ static uint32_t section_at(const struct tn__shared_reader *r, uint64_t address, 
     return s->section;
 }
 
+/* Its owner may write a mapped file between the passes. */
+static int fail_changed(const struct tn__shared_reader *r)
+{
+    return FAIL(r, "%s: the file has changed while it was read", r->object->name);
+}
+
 static int put(struct sink *sink, uint64_t address, enum tn__shared_row row, uint32_t symbol, uint64_t addend)
 {
     uint64_t offset;
@@ -78,6 +84,8 @@ static int put(struct sink *sink, uint64_t address, enum tn__shared_row row, uin
         return FAIL(sink->r, "%s: a relocation at 0x%llx is outside of its data", sink->r->object->name,
                     (unsigned long long)address);
     uint64_t at = sink->counts[section]++;
+    if (sink->out && at >= sink->r->object->sections[section].reloc_count)
+        return fail_changed(sink->r);
     if (sink->out)
         sink->out[section][at] =
             (struct tn__reloc){.offset = offset, .type = row, .symbol = symbol, .addend = (int64_t)addend};
@@ -130,6 +138,8 @@ static int put_indirect(struct sink *sink, const Elf64_Rela *rela)
     uint64_t address = (uint64_t)rela->r_addend;
     const struct tn__shared_segment *s = tn__shared_segment_at(r->shared, address, 1);
     size_t number = sink->indirect++;
+    if (number >= r->indirect_count)
+        return fail_changed(r);
     if (!s || s->prot != TN__PROT_RX)
         return FAIL(r, "%s: R_X86_64_IRELATIVE at 0x%llx: its function is no code", r->object->name,
                     (unsigned long long)rela->r_offset);
@@ -145,7 +155,9 @@ static int convert(struct sink *sink, const Elf64_Rela *rela)
     const struct tn__shared_reader *r = sink->r;
     uint32_t type = ELF64_R_TYPE(rela->r_info), symbol = ELF64_R_SYM(rela->r_info);
     const struct kind *kind = type < TN_COUNT(kinds) ? &kinds[type] : &unknown;
-    r->is_used[symbol] = true; /* tn__shared_last_symbol has seen it */
+    if (symbol >= r->file_symbols) /* tn__shared_last_symbol has seen them all */
+        return fail_changed(r);
+    r->is_used[symbol] = true;
     switch (kind->how) {
     case REFUSED:
         return tn__fail(r->err, TN_ENOTSUP, "%s: relocation %u%s%s at 0x%llx does not belong into a shared library",

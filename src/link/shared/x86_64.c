@@ -26,6 +26,7 @@ static const struct tn__row rows[] = {
 
 static const struct tn__reader reader = {
     .name = "ELF, shared library",
+    .maps_files = true,
     .claims = tn__shared_claims,
     .read = tn__shared_read,
 };
