@@ -167,6 +167,11 @@ $(link_data)/shared.so: tests/link/data/shared.c
 	@mkdir -p $(@D)
 	$(call step,LINK)$(CC) -O1 -fPIC -shared -nostdlib -fno-asynchronous-unwind-tables -Wl,--hash-style=both \
 		-Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -Wl,-soname,shared.so $< -o $@
+shared_names := $(link_data)/shared_names.gnu.so $(link_data)/shared_names.sysv.so
+$(BUILD)/tests/link/shared/names: | $(shared_names)
+$(shared_names): $(link_data)/shared_names.%.so: tests/link/data/shared_names.c
+	@mkdir -p $(@D)
+	$(call step,LINK)$(CC) -O1 -fPIC -shared -nostdlib -Wl,--hash-style=$* $< -o $@
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
 

@@ -145,7 +145,7 @@ int tn_add_lazy_object(struct tn_library *library, const struct tn_input *given,
     if (!code && options.owner && input.owner && options.owner != input.owner)
         code = tn__fail(err, TN_EINVAL, "%s: the object and its stubs have different owners", input.name);
     if (!code)
-        code = tn__library_read(library, &input, false, &data, err);
+        code = tn__library_read(library, &input, (struct tn__input_bytes){0}, &data, err);
     if (code)
         return code;
     struct tn_session *session = library->session;

@@ -14,6 +14,7 @@ struct tn__partial_file;
 struct tn__input_bytes {
     bool may_change;                  /* they are those of a mapped file */
     struct tn__partial_file *partial; /* they have to be read before they are looked at; NULL: they are there */
+    bool may_be_late;                 /* its definitions may be entered later: see late.h */
     bool *refused;                    /* out: whether the client has refused the object; NULL: not wanted */
 };
 

@@ -201,8 +201,12 @@ static inline struct tn_tracker *tn__library_next_tracker(struct tn_library *lib
 /* ---- enter.c ---- */
 
 /* Reads an input into `data`; needs no lock. On an error, only data->is_refused says anything. */
-int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
                      struct tn__object_data *data, struct tn_error *err);
+/* Lets all definitions of `data` be entered at once, if the table has another definition of one of their names, or may
+ * have. TN_EFORMAT. */
+int tn__library_settle_late(const struct tn_library *library, struct tn__object_data *data,
+                            struct tn_error *err) TN__LOCKED;
 /* What an object comes with: its number among the library's inputs, 0 if it is the next one; and a promise that its
  * definitions fulfil, which may be NULL. */
 struct tn__origin {

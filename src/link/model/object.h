@@ -123,6 +123,7 @@ struct tn__symbol {
     uint8_t binding, type;
     bool hidden : 1;  /* invisible to other libraries */
     bool listed : 1;  /* its entry is in the object's list of entries */
+    bool late : 1;    /* a definition that is entered when its name is looked up: see late.h */
     bool dropped : 1; /* defined in a group of which another object's copy is kept; treated as a reference meanwhile */
     bool dropped_weak : 1;   /* and was weak */
     bool after_archives : 1; /* a weak definition that members of archives come before */
@@ -174,6 +175,7 @@ struct tn__image_steps {
  * takes it over, and frees its arena if it fails. On success tn__library_add has moved it into an object, or stage
  * (responsibility.c) into a promise. The bytes of `input` are not part of it: they stay the caller's until an object or
  * a promise has the data, and are released when that lets go of it (tn__object_release_data; tn__promise_unstage). */
+struct tn__late;
 struct tn__object_data {
     const char *name; /* "file.o", "archive.a(member.o)"; in `arena` */
     const uint8_t *bytes;
@@ -195,10 +197,12 @@ struct tn__object_data {
     struct tn__symbol *symbols;
     struct tn__group *groups;
     const struct tn__image_steps *image; /* NULL: it has none */
+    struct tn__late *late;               /* for those of its symbols that are late; NULL: there are none */
     uint32_t section_count, symbol_count, group_count;
     uint32_t split;         /* how many of the symbols, at the end, are not in the file (lazy/lazy_object.c) */
     uint32_t base;          /* the symbol from whose address TN__V_S_A_BASE counts; 0: there is none */
     uint32_t first_global;  /* symbols before this one are local; set with their keys (symtab.h), like */
+    uint32_t late_first;    /* symbols from this one on are late, or local, and have no entries; 0: there is none */
     uint32_t name_count;    /* how many names the object enters: of global symbols and of groups */
     uint32_t first_need;    /* symbols from this one on are needed although no relocation refers to them; 0: none */
     uint64_t number;        /* of the object, archive or promise that it came with, among the library's inputs */
@@ -206,6 +210,12 @@ struct tn__object_data {
     struct tn_input input;  /* the source of the bytes, with the function that releases them */
     struct tn__arena arena; /* holds the arrays */
 };
+
+/* Symbols from this one on have no entries. */
+static inline uint32_t tn__object_entered_end(const struct tn__object_data *data)
+{
+    return data->late_first ? data->late_first : data->symbol_count;
+}
 
 /* The file that the bytes are mapped from, of a format that maps more of it when the object is linked. -1: there is
  * none. It is closed with the input. */

@@ -10,8 +10,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A file whose bytes are mapped, and of which more will be. Programs may close descriptors that are not theirs, and open
- * other files: so it is only used, and closed, as long as it is this file. */
+/* A file whose bytes are mapped, and of which more will be. Programs may close descriptors that are not theirs, and
+ * open other files: so it is only used, and closed, as long as it is this file. */
 struct tn__open_file {
     const struct tn_allocator *from;
     int fd;

@@ -35,6 +35,7 @@ enum { TN__PART_IMAGE = TN_ZONES, TN__PLACES, TN__PART_TLS = TN__PLACES, TN__PAR
 struct tn__image {
     struct tn__mem_range range; /* all of it: the object's part */
     void (*unmap)(struct tn__image *image);
+    struct tn__late *late; /* once the object is linked; NULL: it has no late definitions */
 };
 
 /* What a link knows about an object, from bind to publish. */

@@ -3,7 +3,7 @@
 /* The symbol table of a library. Every name that its objects define or mention has one entry, found by one hash probe
  * when the object is added. All later phases hold pointers to entries, which never move. */
 
-#include "link/model/symtab.h"
+#include "link/model/late.h"
 
 /* The product of a secret odd factor, folded: without the factor, no two names are known to have one hash. */
 static uint64_t fold(uint64_t value, uint64_t factor)
@@ -39,11 +39,13 @@ static size_t size_of(uint64_t key)
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed)
 {
     uint64_t sum = 0, most = tn__names_limit(data);
-    for (uint32_t i = 1; i < data->symbol_count; i++) {
+    for (uint32_t i = 1; i < tn__object_entered_end(data); i++) {
         struct tn__symbol *symbol = &data->symbols[i];
         if (symbol->binding != TN__BIND_LOCAL) {
             if (!data->first_global)
                 data->first_global = i;
+            if (symbol->late)
+                continue;
             data->name_count++;
             symbol->key = tn__name_key(seed, symbol->name);
             sum += size_of(symbol->key);
@@ -52,13 +54,21 @@ bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *s
         }
     }
     if (!data->first_global)
-        data->first_global = data->symbol_count;
+        data->first_global = tn__object_entered_end(data);
     for (uint32_t i = 0; i < data->group_count && sum <= most; i++) {
         data->groups[i].key = tn__name_key(seed, data->groups[i].signature);
         sum += size_of(data->groups[i].key);
         data->name_count++;
     }
     return sum <= most;
+}
+
+void tn__object_enter_all(struct tn__object_data *data)
+{
+    data->late = NULL;
+    data->late_first = 0;
+    for (uint32_t i = 1; i < data->symbol_count; i++)
+        data->symbols[i].late = false;
 }
 
 /* The slot that holds the name, or the free one where it belongs. */
@@ -161,7 +171,11 @@ struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *na
         return NULL;
     *entry = (struct tn__entry){.name = memcpy(entry + 1, name, size_of(key)), .key = key};
     table->count++;
-    return *slot = entry;
+    *slot = entry;
+    uint32_t late = table->late ? table->late->find(table->late, name) : 0;
+    if (late)
+        table->late->define(table->late, late, entry);
+    return entry;
 }
 
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name)
@@ -171,7 +185,10 @@ struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name)
 
 struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key)
 {
-    return table->slots && key ? *probe(table, name, key) : NULL;
+    struct tn__entry *entry = table->slots && key ? *probe(table, name, key) : NULL;
+    if (entry || !table->late || !key || !table->late->find(table->late, name))
+        return entry;
+    return tn__symtab_intern_key(table->late->table, name, key);
 }
 
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name)

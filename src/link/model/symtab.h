@@ -116,6 +116,7 @@ struct tn__seed {
 
 struct tn__symtab {
     struct tn__seed seed;
+    struct tn__late *late; /* late.h; NULL: none */
     struct tn__entry **slots;
     size_t mask, count;
     size_t sweep_at;         /* the next sweep is due with so many entries, */
@@ -137,21 +138,33 @@ struct tn__journal {
 
 /* Hash and length of a name, computed before the lock is taken. 0: too long for any table. */
 uint64_t tn__name_key(const struct tn__seed *seed, const char *name);
-/* Computes the keys of all names that an object will enter. False if the names are longer than its file can account
- * for: they share bytes of it, to cost more time and memory than the file is worth. */
+/* Computes the keys of all names that an object will enter at once. False if the names are longer than its file can
+ * account for: they share bytes of it, to cost more time and memory than the file is worth. */
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed);
+
+/* All definitions of the object will be entered at once. Comes before tn__object_find_keys. */
+void tn__object_enter_all(struct tn__object_data *data);
 
 /* Makes space for so many new names at once. False when memory is out. */
 bool tn__symtab_reserve(struct tn__symtab *table, size_t count);
 /* The entry of a name, created if it is new. NULL when memory is out. */
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
 struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key);
+/* NULL: it has no entry, or memory for that of a late definition is out. */
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name) TN__LOCKED;
 struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key) TN__LOCKED;
 /* Calls `is_unused` for all entries and removes those for which it is true; their memory is reused. Removes none when
  * memory is out. */
 void tn__symtab_filter(struct tn__symtab *table, bool (*is_unused)(struct tn__entry *));
 void tn__symtab_free(struct tn__symtab *table);
+
+/* The symbol that the entry stands for has this entry, which is in its object's list. */
+static inline void tn__symbol_take_entry(struct tn__object_data *data, struct tn__entry *entry)
+{
+    data->symbols[entry->symbol].entry = entry;
+    data->symbols[entry->symbol].listed = true;
+    data->late_first = 0;
+}
 
 /* True for an entry that defines nothing itself but was found in another library. */
 static inline bool tn__entry_is_found(const struct tn__entry *entry)

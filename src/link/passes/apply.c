@@ -240,10 +240,11 @@ void tn__object_fill_ifuncs(const struct tn__object *object)
         }
 }
 
-/* After relocation, because that may make the table malformed, too. */
+/* After relocation, because that may make the table malformed, too. Not in an image, where the reader has found the
+ * table, in memory that is not relocated. */
 static int check_unwind_data(struct tn__link *link, const struct tn__object *object)
 {
-    for (uint32_t i = 0; i < object->data->section_count; i++) {
+    for (uint32_t i = 0; !object->data->image && i < object->data->section_count; i++) {
         const struct tn__input_section *section = &object->data->sections[i];
         if (section->role == TN__ROLE_UNWIND && tn__section_is_loaded(section) &&
             !tn__unwind_data_is_sound(section->write, section->size))

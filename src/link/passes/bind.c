@@ -116,7 +116,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
     }
     if (!plan || !plan->symbol_flags || !plan->addresses)
         return tn__no_memory(link->err, object->name);
-    for (uint32_t i = data->first_global; i < data->symbol_count; i++) {
+    for (uint32_t i = data->first_global; i < tn__object_entered_end(data); i++) {
         struct tn__symbol *symbol = &data->symbols[i];
         if (!symbol->entry)
             continue;
@@ -135,6 +135,12 @@ void tn__object_unbind(struct tn__object *object)
     for (uint32_t i = 1; object->plan && i < object->data->symbol_count; i++)
         if (object->data->symbols[i].entry)
             object->data->symbols[i].entry = tn__symtab_find(table, object->data->symbols[i].name);
+    /* From now on other definitions may override what was entered late while the link was at work. */
+    for (uint32_t i = 0; object->data->late && i < object->entry_count; i++) {
+        struct tn__entry *entry = object->entries[i];
+        if (entry->kind == TN__ENTRY_OBJECT && entry->object == object)
+            tn__symbol_take_entry(object->data, entry);
+    }
 }
 
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)

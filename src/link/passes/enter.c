@@ -2,6 +2,7 @@
 
 /* Entering objects in a library: reading them, and which of the definitions of a name is the one that counts. */
 
+#include "link/model/late.h"
 #include "link/passes/steps.h"
 
 /* ---- definitions ---- */
@@ -313,9 +314,9 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
 {
     bool has_aliases = false;
     uint32_t owed = 0; /* promised symbols, in groups of which other copies are kept */
-    for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
+    for (uint32_t i = object->data->first_global; i < tn__object_entered_end(object->data); i++) {
         struct tn__symbol *symbol = &object->data->symbols[i];
-        if (symbol->binding == TN__BIND_LOCAL)
+        if (symbol->binding == TN__BIND_LOCAL || symbol->late)
             continue;
         symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
         if (!symbol->entry)
@@ -337,8 +338,8 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
 /* Entries that have to be looked at when the object is removed. */
 static size_t count_entries(const struct tn__object_data *data)
 {
-    size_t count = data->group_count;
-    for (uint32_t i = data->first_global; i < data->symbol_count; i++)
+    size_t count = data->group_count + (data->symbol_count - tn__object_entered_end(data));
+    for (uint32_t i = data->first_global; i < tn__object_entered_end(data); i++)
         count += data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED;
     return count;
 }
@@ -387,7 +388,13 @@ static int show(const struct tn_session *session, struct tn__object_data *data, 
                          : tn__fail(err, TN_EINVAL, "%s: no bytes", data->name);
 }
 
-int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
+static int find_keys(const struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
+{
+    data->first_global = data->name_count = 0;
+    return tn__object_find_keys(data, &library->session->seed) ? 0 : tn__object_fail_names(data, "symbols", err);
+}
+
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__input_bytes source,
                      struct tn__object_data *data, struct tn_error *err)
 {
     const struct tn__detached *detached = library->session->detached;
@@ -395,18 +402,38 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                                      .bytes = input->bytes,
                                      .size = input->length,
                                      .input = *input,
-                                     .may_change = may_change,
+                                     .may_change = source.may_change,
                                      .becomes_program = !detached || detached->lays_out,
                                      .with_unloaded = detached,
                                      .arena.from = library->session->allocator};
     int code = library->session->on_object ? show(library->session, data, err) : 0;
     if (!code)
         code = tn__object_read(data, library->session->formats, err);
-    if (!code && !tn__object_find_keys(data, &library->session->seed))
-        code = tn__object_fail_names(data, "symbols", err);
+    if (!code && data->late && (detached || !source.may_be_late))
+        tn__object_enter_all(data);
+    if (!code)
+        code = find_keys(library, data, err);
     if (code)
         tn__arena_free(&data->arena);
     return code;
+}
+
+/* A table with few names is searched for them. */
+static bool has_one_of(const struct tn__symtab *table, const struct tn__late *late) TN__LOCKED
+{
+    enum { FEW = 64 };
+    bool any = table->count > FEW;
+    for (size_t i = 0; !any && table->slots && i <= table->mask; i++)
+        any = table->slots[i] && late->find(late, table->slots[i]->name);
+    return any;
+}
+
+int tn__library_settle_late(const struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
+{
+    if (!data->late || (!library->symtab.late && !has_one_of(&library->symtab, data->late)))
+        return 0;
+    tn__object_enter_all(data);
+    return find_keys(library, data, err);
 }
 
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
@@ -431,6 +458,11 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
         tn__object_release_data(object);
         tn__free(library->session->allocator, object);
         return code;
+    }
+    if (object->data->late) {
+        object->data->late->object = object;
+        object->data->late->table = &library->symtab;
+        library->symtab.late = object->data->late;
     }
     library->session->stats.sections += object->data->section_count;
     library->session->stats.symbols += object->data->symbol_count;
@@ -496,7 +528,7 @@ __attribute__((cold)) static void reenter_symbols(struct tn_library *library, st
             symbol->place = TN__PLACE_SECTION;
             symbol->binding = symbol->dropped_weak ? TN__BIND_WEAK : TN__BIND_GLOBAL;
         }
-        if (symbol->binding != TN__BIND_LOCAL && symbol->place != TN__PLACE_UNDEFINED)
+        if (symbol->binding != TN__BIND_LOCAL && symbol->place != TN__PLACE_UNDEFINED && symbol->entry)
             reenter(library, object, i);
     }
 }

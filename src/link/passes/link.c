@@ -349,7 +349,10 @@ static void publish_symbols(struct tn__object *object)
 /* Frees the bytes of objects and the arrays made from them, which are no longer needed. */
 static void release_object(struct tn__object *object)
 {
+    struct tn__symtab *table = &object->owner->library->symtab;
     object->link = NULL;
+    if (object->data->late && table->late == object->data->late)
+        table->late = tn__container_of(object->ranges[TN__PART_IMAGE], struct tn__image, range)->late;
     tn__list_remove(&object->queued);
     tn__list_append(&object->owner->library->session->unplaced, &object->queued);
     object->plan = NULL;

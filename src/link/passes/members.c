@@ -199,7 +199,9 @@ static int load_member(struct tn__link *link, struct tn_library *library) TN__LO
     struct tn__object_data data;
     input.flags = archive->input.flags;
     if (!code)
-        code = tn__library_read(library, &input, archive->source.may_change || archive->thin, &data, link->err);
+        code = tn__library_read(library, &input,
+                                (struct tn__input_bytes){.may_change = archive->source.may_change || archive->thin},
+                                &data, link->err);
     if (!code && tn__library_is_held(library, &data)) {
         tn__arena_free(&data.arena);
         code = TN__BUSY;

@@ -2,6 +2,7 @@
 
 /* Removing objects: their definitions, their memory, themselves. */
 
+#include "link/model/late.h"
 #include "link/passes/link.h"
 
 void tn__object_release_data(struct tn__object *object)
@@ -33,6 +34,8 @@ void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
 static void forget_definitions(const struct tn__object *object) TN__LOCKED
 {
     struct tn_library *library = object->owner->library;
+    if (library->symtab.late && library->symtab.late->object == object)
+        library->symtab.late = NULL;
     for (uint32_t i = 0; i < object->entry_count; i++) {
         struct tn__entry *entry = object->entries[i];
         if (entry->group_owner == object) {

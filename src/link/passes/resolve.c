@@ -135,7 +135,7 @@ static bool may_be_before(const struct tn__object *object, const struct tn__symb
 static int resolve_object(struct tn__link *link, struct tn__object *object) TN__LOCKED
 {
     struct tn_library *library = object->owner->library;
-    for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
+    for (uint32_t i = object->data->first_global; i < tn__object_entered_end(object->data); i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
         if (!symbol->entry)
             continue;

@@ -15,6 +15,7 @@
 #include "base/os.h"
 #include "base/shown_name.h"
 #include "base/thread.h"
+#include "link/model/late.h"
 #include "link/process/process.h"
 #include "link/tls/tls.h"
 
@@ -313,7 +314,7 @@ struct question {
     Dl_info *info;
 };
 
-static int answer(void *context, struct tn__object *object, struct tn_tracker *const *owner)
+static int answer(void *context, struct tn__object *object, struct tn_tracker *const *owner) TN__LOCKED
 {
     const struct question *question = context;
     struct tn_library *library = (*owner)->library;
@@ -321,6 +322,7 @@ static int answer(void *context, struct tn__object *object, struct tn_tracker *c
     each_range(library, note_base, &base);
     if (object && object->ranges[TN__PART_IMAGE])
         base = object->ranges[TN__PART_IMAGE]->address;
+    tn__symtab_enter_late(&library->symtab); /* without memory there is no name */
     const struct tn__entry *entry = object ? symbol_at(object, question->address) : stub_at(library, question->address);
     const char *name = entry ? name_of(library, entry) : NULL;
     *question->info = (Dl_info){.dli_fname = library->name,

@@ -2,6 +2,7 @@
 
 /* What libraries define, for clients that look without linking: names of libraries, flags of symbols, all symbols. */
 
+#include "link/model/late.h"
 #include "link/session/contents.h"
 
 /* ---- one entry ---- */
@@ -139,6 +140,8 @@ static bool is_listed(const struct tn__entry *entry)
 static int list_symbols(const struct tn_library *library, struct tn__arena *arena, struct tn_known **out, size_t *count,
                         struct tn_error *err) TN__LOCKED
 {
+    if (!tn__symtab_enter_late(&library->symtab))
+        return tn__no_memory(err, library->name);
     *out = tn__arena_array(arena, library->symtab.count, sizeof **out);
     if (!*out)
         return tn__no_memory(err, library->name);

@@ -47,9 +47,13 @@ static int enter_when_free(struct tn_library *library, struct tn__object_data *d
 {
     struct tn_session *session = library->session;
     tn__session_lock(session);
-    while (tn__library_is_held(library, data))
+    int code = tn__library_settle_late(library, data, err);
+    while (!code && tn__library_is_held(library, data)) {
         tn__session_wait(session);
-    int code = tn__library_check(library, err);
+        code = tn__library_settle_late(library, data, err); /* there may be other names by now */
+    }
+    if (!code)
+        code = tn__library_check(library, err);
     if (code)
         tn__arena_free(&data->arena);
     else
@@ -73,7 +77,8 @@ int tn__library_add_object(struct tn_library *library, const struct tn_input *gi
     if (code)
         return code;
     uint64_t start = tn__session_clock(library->session);
-    code = tn__library_read(library, &input, source.may_change, &data, err);
+    source.may_be_late = true;
+    code = tn__library_read(library, &input, source, &data, err);
     if (source.refused)
         *source.refused = data.is_refused;
     if (!code && data.image) {

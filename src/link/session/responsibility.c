@@ -39,7 +39,7 @@ int tn__responsibility_add_object(struct tn_responsibility *promise, const struc
     input.owner = NULL;
     if (code)
         return code;
-    code = tn__library_read(promise->library, &input, false, &data, err);
+    code = tn__library_read(promise->library, &input, (struct tn__input_bytes){0}, &data, err);
     *refused = data.is_refused;
     return code ? code : stage(promise, &data, err);
 }

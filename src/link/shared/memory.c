@@ -75,8 +75,7 @@ static bool map_segment(const struct tn__shared_segment *s, uint64_t bias, int f
 {
     uint64_t page = tn__os_page_size(), start = s->address & -page, bytes_end = s->address + s->file_size,
              mapped_end = tn__align_up(bytes_end, page), end = tn__align_up(s->address + s->size, page);
-    int error =
-        tn__os_map_view(fd, s->offset & -page, bias + start, mapped_end - start, (enum tn__prot)s->prot, true);
+    int error = tn__os_map_view(fd, s->offset & -page, bias + start, mapped_end - start, (enum tn__prot)s->prot, true);
     if (!error && end > mapped_end)
         error = tn__os_commit(bias + mapped_end, end - mapped_end, TN__PROT_RW);
     if (!error && s->size > s->file_size)
@@ -141,6 +140,10 @@ int tn__shared_map(struct tn__link *link, struct tn__object *object)
     image->link_map.bias = address - shared->start;
     image->link_map.dynamic = image->link_map.bias + shared->dynamic;
     image->frames = shared->frames ? image->link_map.bias + shared->frames : 0;
+    if (object->data->late) {
+        tn__shared_move_names(&image->names, &shared->names, image->link_map.bias);
+        image->image.late = &image->names.late;
+    }
     error = make_segments(object, image->link_map.bias);
     if (error)
         return tn__fail(link->err, TN_ENOMEM, "%s: no memory for its segments: %s", object->name, strerror(error));

@@ -489,9 +489,8 @@ int tn__shared_read(struct tn__object_data *object, struct tn_error *err)
         check_tls,
         tn__shared_count_symbols,
         make_sections,
-        tn__shared_scan_relocs,
-        tn__shared_read_symbols,
         tn__shared_read_relocs,
+        tn__shared_read_symbols,
     };
     struct tn__shared *shared = tn__arena_array(&object->arena, 1, sizeof *shared);
     if (!shared)

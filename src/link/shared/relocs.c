@@ -43,29 +43,34 @@ static const struct kind {
     [R_X86_64_RELATIVE64] = {"RELATIVE64", BASE, TN__SHARED_RELATIVE},
 };
 
-/* Counts relocations, by section, or stores them. */
+/* Stores relocations, by section. */
 struct sink {
     struct tn__shared_reader *r;
-    uint64_t *counts;
-    struct tn__reloc **out; /* NULL: they are counted */
+    struct tn__reloc **out; /* NULL: the section has none so far */
+    uint64_t most;          /* that there can be */
     size_t indirect;
+    const struct tn__shared_segment *last; /* where the relocation before stands; NULL: nowhere */
 };
 
 /* ---- places ---- */
 
 /* Initial values of thread-local data are relocated where each thread gets them from. 0: the word is in no data of the
  * file. */
-static uint32_t section_at(const struct tn__shared_reader *r, uint64_t address, uint64_t *offset)
+static uint32_t section_at(struct sink *sink, uint64_t address, uint64_t *offset)
 {
     enum { WORD = 8 };
+    const struct tn__shared_reader *r = sink->r;
     const Elf64_Phdr *tls = &r->tls;
     if (r->tls_section && address >= tls->p_vaddr && tn__inside(address - tls->p_vaddr, WORD, tls->p_filesz)) {
         *offset = address - tls->p_vaddr;
         return r->tls_section;
     }
-    const struct tn__shared_segment *s = tn__shared_segment_at(r->shared, address, WORD);
+    const struct tn__shared_segment *s = sink->last;
+    if (!s || address < s->address || !tn__inside(address - s->address, WORD, s->file_size))
+        s = tn__shared_segment_at(r->shared, address, WORD);
     if (!s || s->prot != TN__PROT_RW || !tn__inside(address - s->address, WORD, s->file_size))
         return 0;
+    sink->last = s;
     *offset = address - s->address;
     return s->section;
 }
@@ -76,19 +81,31 @@ static int fail_changed(const struct tn__shared_reader *r)
     return FAIL(r, "%s: the file has changed while it was read", r->object->name);
 }
 
+/* What is not used of this memory is never touched. */
+static bool begin_section(struct sink *sink, uint32_t number)
+{
+    struct tn__object_data *object = sink->r->object;
+    struct tn__input_section *section = &object->sections[number];
+    sink->out[number] = tn__arena_alloc(&object->arena, sink->most * sizeof *sink->out[number]);
+    section->relocs = (const uint8_t *)sink->out[number];
+    section->relocs_made = true;
+    return section->relocs;
+}
+
 static int put(struct sink *sink, uint64_t address, enum tn__shared_row row, uint32_t symbol, uint64_t addend)
 {
     uint64_t offset;
-    uint32_t section = section_at(sink->r, address, &offset);
+    uint32_t section = section_at(sink, address, &offset);
     if (!section)
         return FAIL(sink->r, "%s: a relocation at 0x%llx is outside of its data", sink->r->object->name,
                     (unsigned long long)address);
-    uint64_t at = sink->counts[section]++;
-    if (sink->out && at >= sink->r->object->sections[section].reloc_count)
+    struct tn__input_section *into = &sink->r->object->sections[section];
+    if (!sink->out[section] && !begin_section(sink, section))
+        return tn__no_memory(sink->r->err, sink->r->object->name);
+    if (into->reloc_count == sink->most)
         return fail_changed(sink->r);
-    if (sink->out)
-        sink->out[section][at] =
-            (struct tn__reloc){.offset = offset, .type = row, .symbol = symbol, .addend = (int64_t)addend};
+    sink->out[section][into->reloc_count++] =
+        (struct tn__reloc){.offset = offset, .type = row, .symbol = symbol, .addend = (int64_t)addend};
     return 0;
 }
 
@@ -143,8 +160,7 @@ static int put_indirect(struct sink *sink, const Elf64_Rela *rela)
     if (!s || s->prot != TN__PROT_RX)
         return FAIL(r, "%s: R_X86_64_IRELATIVE at 0x%llx: its function is no code", r->object->name,
                     (unsigned long long)rela->r_offset);
-    if (!sink->out)
-        r->indirect[number] = address;
+    r->indirect[number] = address;
     return put(sink, rela->r_offset, TN__SHARED_IRELATIVE, tn__shared_symbol(r, TN__SHARED_SYMBOLS) + (uint32_t)number,
                0);
 }
@@ -244,18 +260,22 @@ static int visit_to_convert(void *sink, const Elf64_Rela *rela)
     return convert(sink, rela);
 }
 
-static int convert_all(struct sink *sink)
+/* At most so many, of a sound table. */
+static uint64_t count_relr(const struct tn__shared_reader *r)
 {
-    int code = each_rela(sink->r, visit_to_convert, sink);
-    return code ? code : each_relr(sink);
+    enum { WORD = 8 };
+    uint64_t size = r->tags[TN__DT_RELRSZ], count = 0;
+    const uint8_t *bytes = size ? tn__shared_at(r->shared, r->object, r->tags[TN__DT_RELR], size) : NULL;
+    for (uint64_t i = 0; bytes && i + WORD <= size; i += WORD)
+        count += (uint64_t)__builtin_popcountll(tn__get64(bytes + i)) + 1;
+    return tn__min64(count, r->object->size / WORD);
 }
 
 /* ---- what the reader calls ---- */
 
 struct tally {
-    struct tn__shared_reader *r;
     uint32_t last;
-    size_t indirect;
+    size_t indirect, words;
 };
 
 static int visit_to_tally(void *context, const Elf64_Rela *rela)
@@ -264,12 +284,13 @@ static int visit_to_tally(void *context, const Elf64_Rela *rela)
     uint32_t symbol = ELF64_R_SYM(rela->r_info);
     tally->last = symbol > tally->last ? symbol : tally->last;
     tally->indirect += ELF64_R_TYPE(rela->r_info) == R_X86_64_IRELATIVE;
+    tally->words += ELF64_R_TYPE(rela->r_info) == R_X86_64_TLSDESC ? 2 : 1;
     return 0;
 }
 
 int tn__shared_last_symbol(struct tn__shared_reader *r, uint32_t *last)
 {
-    struct tally tally = {.r = r};
+    struct tally tally = {0};
     if ((r->tags[TN__DT_RELASZ] && r->tags[TN__DT_RELAENT] != sizeof(Elf64_Rela)) ||
         (r->tags[TN__DT_PLTRELSZ] && r->tags[TN__DT_PLTREL] != DT_RELA))
         return tn__fail(r->err, TN_ENOTSUP, "%s: its relocations are not of the form that x86-64 has", r->object->name);
@@ -277,33 +298,17 @@ int tn__shared_last_symbol(struct tn__shared_reader *r, uint32_t *last)
     *last = tally.last;
     r->indirect = tn__arena_array(&r->object->arena, tally.indirect, sizeof *r->indirect);
     r->indirect_count = tally.indirect;
+    r->words = tally.words;
     return code || r->indirect ? code : tn__no_memory(r->err, r->object->name);
-}
-
-int tn__shared_scan_relocs(struct tn__shared_reader *r)
-{
-    r->reloc_counts = tn__arena_array(&r->object->arena, r->object->section_count, sizeof *r->reloc_counts);
-    if (!r->reloc_counts)
-        return tn__no_memory(r->err, r->object->name);
-    return convert_all(&(struct sink){.r = r, .counts = r->reloc_counts});
 }
 
 int tn__shared_read_relocs(struct tn__shared_reader *r)
 {
     struct tn__object_data *object = r->object;
-    struct tn__reloc **out = tn__arena_array(&object->arena, object->section_count, sizeof(struct tn__reloc *));
-    bool ok = out;
-    for (uint32_t i = 0; ok && i < object->section_count; i++) {
-        struct tn__input_section *section = &object->sections[i];
-        if (!r->reloc_counts[i])
-            continue;
-        out[i] = tn__arena_array(&object->arena, r->reloc_counts[i], sizeof *out[i]);
-        section->relocs = (const uint8_t *)out[i];
-        section->reloc_count = r->reloc_counts[i];
-        section->relocs_made = true;
-        r->reloc_counts[i] = 0;
-        ok = out[i];
-    }
-    return ok ? convert_all(&(struct sink){.r = r, .counts = r->reloc_counts, .out = out})
-              : tn__no_memory(r->err, object->name);
+    struct sink sink = {.r = r, .out = tn__arena_array(&object->arena, object->section_count, sizeof *sink.out)};
+    if (!sink.out)
+        return tn__no_memory(r->err, object->name);
+    sink.most = r->words + count_relr(r);
+    int code = each_rela(r, visit_to_convert, &sink);
+    return code ? code : each_relr(&sink);
 }

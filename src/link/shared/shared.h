@@ -9,6 +9,7 @@
 
 #include <elf.h>
 
+#include "link/model/late.h"
 #include "link/model/plan.h"
 
 #pragma GCC visibility push(hidden)
@@ -49,8 +50,25 @@ enum tn__shared_symbol {
     TN__SHARED_SYMBOLS,
 };
 
+/* Tables to find definitions by (names.c). */
+struct tn__shared_names {
+    struct tn__late late;
+    const uint8_t *buckets, *chains; /* of DT_GNU_HASH */
+    uint32_t bucket_count;           /* 0: there is no such table, and no definition is late */
+    uint32_t first, end;             /* the symbols that it has */
+    const uint8_t *symtab, *versym;  /* versym may be NULL */
+    const char *strings;
+    uint64_t strings_size;
+    struct {
+        uint64_t buckets, chains, symtab, versym, strings;
+    } at;                 /* addresses of the file */
+    uint64_t input_flags; /* TN_INPUT_... */
+    uint64_t bias;        /* of a linked library */
+};
+
 /* What a file has besides sections, symbols and relocations. In the arena of the object's data. */
 struct tn__shared {
+    struct tn__shared_names names;
     struct tn__image_steps steps;
     struct tn__shared_segment segments[TN__SHARED_SEGMENTS];
     size_t segment_count;
@@ -127,7 +145,7 @@ struct tn__shared_reader {
     uint32_t tls_section, tls_zeros; /* 0: none */
     uint64_t *indirect;              /* addresses of IRELATIVE relocations: each has a symbol of its own at the end */
     size_t indirect_count;
-    uint64_t *reloc_counts; /* by section */
+    uint64_t words; /* that relocations with addends store */
 };
 
 #define TN__SHARED_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
@@ -152,14 +170,26 @@ static inline uint32_t tn__shared_symbol(const struct tn__shared_reader *r, enum
 /* symbols.c. Counts the file's symbols; makes all. The relocations are known. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__shared_count_symbols(struct tn__shared_reader *r);
 int tn__shared_read_symbols(struct tn__shared_reader *r);
+/* names.c. Completes the tables of the file, of which the hash table is known; makes those of a library in memory. True
+ * for a definition that these find. */
+void tn__shared_begin_names(struct tn__shared_names *names, const struct tn__shared_reader *r);
+void tn__shared_move_names(struct tn__shared_names *names, const struct tn__shared_names *file, uint64_t bias);
+static inline bool tn__shared_is_late(const struct tn__shared_names *names, uint32_t number, const Elf64_Sym *symbol)
+{
+    enum { LOCAL = 0, GLOBAL = 1, HIDDEN = 0x8000 };
+    uint8_t binding = ELF64_ST_BIND(symbol->st_info), visibility = ELF64_ST_VISIBILITY(symbol->st_other);
+    uint16_t version = names->versym ? tn__get16(names->versym + (size_t)number * 2) : GLOBAL;
+    return number >= names->first && number < names->end && (binding == STB_GLOBAL || binding == STB_WEAK) &&
+           (visibility == STV_DEFAULT || visibility == STV_PROTECTED) && ELF64_ST_TYPE(symbol->st_info) <= STT_FUNC &&
+           symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_COMMON && version != LOCAL && version < HIDDEN;
+}
 /* versions.c: what the library needs of the host's C library is there. TN_EFORMAT, TN_EUNDEF, TN_ENOTSUP. */
 int tn__shared_check_needs(struct tn__shared_reader *r);
 /* Fills r->versions. TN_EFORMAT, TN_ENOMEM. */
 int tn__shared_read_versions(struct tn__shared_reader *r);
-/* relocs.c. The largest number of a symbol that one refers to. Checks them all, notes which symbols they use;
- * converts them. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
+/* relocs.c. The largest number of a symbol that one refers to. Checks them all, converts them, and notes which symbols
+ * they use. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__shared_last_symbol(struct tn__shared_reader *r, uint32_t *last);
-int tn__shared_scan_relocs(struct tn__shared_reader *r);
 int tn__shared_read_relocs(struct tn__shared_reader *r);
 /* reader.c: struct tn__reader. */
 bool tn__shared_claims(const uint8_t *bytes, size_t size, uint32_t machine);
@@ -178,6 +208,7 @@ struct tn__shared_image {
     struct tn__image image;
     struct tn__list listed;
     uint32_t users; /* guarded by the threads' lock: with the last one it is freed */
+    struct tn__shared_names names;
     struct {
         uint64_t bias;
         const char *name;

@@ -25,9 +25,10 @@ static int count_by_hash(const struct tn__shared_reader *r, uint32_t *count)
     return 0;
 }
 
-static int count_by_gnu_hash(const struct tn__shared_reader *r, uint32_t *count)
+static int count_by_gnu_hash(struct tn__shared_reader *r, uint32_t *count)
 {
     enum { HEADER = 16, WORD = 4, FILTER_WORD = 8 };
+    enum { LONGEST = 256 }; /* linkers make short chains; in others no name is looked for */
     uint64_t at = r->tags[TN__DT_GNU_HASH];
     const uint8_t *header = tn__shared_at(r->shared, r->object, at, HEADER);
     if (!header)
@@ -44,15 +45,27 @@ static int count_by_gnu_hash(const struct tn__shared_reader *r, uint32_t *count)
         return 0;
     if (last < first)
         return fail_hash(r);
-    /* A chain ends with an odd word. */
-    uint64_t chain = at + HEADER + filter + bucket_size + (uint64_t)(last - first) * WORD;
-    uint64_t left = tn__shared_left(r->shared, chain) / WORD;
-    const uint8_t *words = left ? tn__shared_at(r->shared, r->object, chain, left * WORD) : NULL;
-    for (uint64_t i = 0; i < left; i++)
-        if (tn__get32(words + i * WORD) & 1) {
-            *count = (uint32_t)tn__min64(last + i + 1, UINT32_MAX);
-            return 0;
-        }
+    uint64_t chains = at + HEADER + filter + bucket_size, before = last - first,
+             left = tn__shared_left(r->shared, chains) / WORD;
+    const uint8_t *words = left ? tn__shared_at(r->shared, r->object, chains, left * WORD) : NULL;
+    uint64_t length = 0, longest = 0; /* of chains, which end with an odd word */
+    for (uint64_t i = 0; i < left; i++) {
+        longest = tn__max64(longest, ++length);
+        if (!(tn__get32(words + i * WORD) & 1))
+            continue;
+        length = 0;
+        if (i < before)
+            continue;
+        *count = (uint32_t)tn__min64(first + i + 1, UINT32_MAX);
+        if (longest <= LONGEST)
+            r->shared->names = (struct tn__shared_names){.buckets = bucket,
+                                                         .chains = words,
+                                                         .bucket_count = buckets,
+                                                         .first = first,
+                                                         .end = *count,
+                                                         .at = {at + HEADER + filter, chains, 0, 0, 0}};
+        return 0;
+    }
     return fail_hash(r);
 }
 
@@ -201,10 +214,35 @@ static int bind_definition(struct tn__shared_reader *r, uint32_t index, uint8_t 
                          : FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
 }
 
-static int read_symbol(struct tn__shared_reader *r, uint32_t index, struct tn__symbol *symbol)
+/* guess[0] is the segment that the variable before lay in, guess[1] that of the function. */
+static bool read_late(const struct tn__shared_reader *r, uint32_t index, const Elf64_Sym *file,
+                      const struct tn__shared_segment **guess, struct tn__symbol *symbol)
+{
+    guess += ELF64_ST_TYPE(file->st_info) == STT_FUNC;
+    const struct tn__shared_segment *s = *guess;
+    if (!r->shared->names.bucket_count || !tn__shared_is_late(&r->shared->names, index, file) ||
+        file->st_shndx == SHN_ABS || file->st_name >= r->strings_size || !r->strings[file->st_name])
+        return false;
+    if (!s || file->st_value - s->address >= s->size)
+        s = *guess = tn__shared_segment_at(r->shared, file->st_value, 1);
+    if (!s)
+        return false;
+    symbol->name = r->strings + file->st_name; /* everything else is 0 */
+    symbol->size = file->st_size;
+    symbol->type = types[ELF64_ST_TYPE(file->st_info)];
+    symbol->binding = ELF64_ST_BIND(file->st_info) == STB_WEAK ? TN__BIND_WEAK : TN__BIND_GLOBAL;
+    symbol->late = true;
+    put_in(s, file->st_value, symbol);
+    return true;
+}
+
+static int read_symbol(struct tn__shared_reader *r, uint32_t index, const struct tn__shared_segment **guess,
+                       struct tn__symbol *symbol)
 {
     Elf64_Sym file;
     memcpy(&file, r->symtab + (size_t)index * sizeof file, sizeof file);
+    if (read_late(r, index, &file, guess, symbol))
+        return 0;
     const char *name = tn__shared_string(r, file.st_name);
     uint8_t binding = ELF64_ST_BIND(file.st_info);
     if (!name)
@@ -266,8 +304,18 @@ int tn__shared_read_symbols(struct tn__shared_reader *r)
         return tn__no_memory(r->err, object->name);
     object->symbols[0].name = "";
     int code = tn__shared_read_versions(r);
-    for (uint32_t i = 1; i < r->file_symbols && !code; i++)
-        code = read_symbol(r, i, &object->symbols[i]);
+    const struct tn__shared_segment *guess[2] = {NULL, NULL};
+    const struct tn__shared_names *names = &r->shared->names;
+    uint32_t late = 0;
+    tn__shared_begin_names(&r->shared->names, r);
+    for (uint32_t i = 1; i < r->file_symbols && !code; i++) {
+        code = read_symbol(r, i, guess, &object->symbols[i]);
+        late += object->symbols[i].late;
+    }
+    if (late)
+        object->late = &r->shared->names.late;
+    if (late == r->file_symbols - names->first)
+        object->late_first = names->first;
     if (!code)
         add_own_symbols(r);
     return code ? code : tn__shared_check_needs(r);

@@ -146,9 +146,9 @@ static int check_symbol(const struct tn__shared_reader *r, const char *name, con
 static int check_symbols(const struct tn__shared_reader *r)
 {
     int code = 0;
-    for (uint32_t i = 1; i < r->file_symbols && !code; i++) {
+    for (uint32_t i = 1; r->versym && i < r->file_symbols && !code; i++) {
         const struct tn__symbol *symbol = &r->object->symbols[i];
-        uint16_t number = r->versym && r->is_used[i] ? tn__get16(r->versym + (size_t)i * 2) & (VERSION_NUMBERS - 1) : 0;
+        uint16_t number = r->is_used[i] ? tn__get16(r->versym + (size_t)i * 2) & (VERSION_NUMBERS - 1) : 0;
         bool is_undefined = symbol->place == TN__PLACE_UNDEFINED && *symbol->name;
         if (is_undefined && number < r->version_count && r->versions[number] && symbol->binding != TN__BIND_WEAK)
             code = check_symbol(r, symbol->name, r->versions[number]);

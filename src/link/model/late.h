@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Definitions that get an entry in their library's table when their names are looked up there, and not when their
+ * object is added: those of objects that have a table of their own to find names by. A table has one such object at
+ * most. Where all entries of a table are visited, tn__symtab_enter_late comes first; everything else asks for entries
+ * by name, so it sees no difference. References of the object itself lead to its own definitions without entries,
+ * because none is stronger unless it was entered before the link. */
+
+#ifndef TENON_LATE_H
+#define TENON_LATE_H
+
+#include "link/model/symtab.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__object;
+
+/* All functions are called under the lock. */
+struct tn__late {
+    struct tn__object *object;
+    struct tn__symtab *table;
+    /* The number of the object's late definition of this name; 0: there is none. */
+    uint32_t (*find)(const struct tn__late *late, const char *name);
+    /* Makes a new entry that definition. */
+    void (*define)(struct tn__late *late, uint32_t number, struct tn__entry *entry);
+    /* Enters all that are left. False when memory is out. */
+    bool (*enter_all)(struct tn__late *late);
+};
+
+/* False when memory is out. */
+static inline bool tn__symtab_enter_late(const struct tn__symtab *table) TN__LOCKED
+{
+    return !table->late || table->late->enter_all(table->late);
+}
+
+#pragma GCC visibility pop
+#endif
