@@ -16,12 +16,6 @@ const struct tn__tls_dynamic *tn__tls_dynamic;
 uint64_t tn__tls_dynamic_newest;
 __thread struct tn__tls_own tn__tls_own __attribute__((tls_model("initial-exec")));
 
-struct block {
-    struct block *next;
-    struct tn__mem_range *range;
-    uint64_t number;
-};
-
 /* All guarded by the threads' lock. */
 static struct {
     bool looked, found;
@@ -33,7 +27,7 @@ static struct {
     uint8_t *initial; /* bytes_of(initial, range): the initial values */
     struct tn__range_pool pool;
     struct tn__ranges space;
-    struct block *blocks;
+    struct tn__tls_block *blocks;
 } tls;
 
 static uint64_t reserve_offset(void)
@@ -104,7 +98,7 @@ static int open_image(enum tn__prot prot)
 /* Only its own thread writes into a block, but for publish, which does so under the lock, and for creating threads. */
 static void update(struct tn__tls_header *mine)
 {
-    for (const struct block *block = tls.blocks; block && block->number > mine->newest; block = block->next)
+    for (const struct tn__tls_block *block = tls.blocks; block && block->number > mine->newest; block = block->next)
         memcpy(bytes_of(mine, block->range), bytes_of(tls.initial, block->range), block->range->size);
     __atomic_store_n(&mine->newest, tls.image->newest, __ATOMIC_RELEASE);
 }
@@ -124,7 +118,7 @@ static void update_all(void)
 void tn__tls_fill(uint8_t *thread_pointer)
 {
     tn__threads_lock();
-    for (const struct block *block = tls.area ? tls.blocks : NULL; block; block = block->next)
+    for (const struct tn__tls_block *block = tls.area ? tls.blocks : NULL; block; block = block->next)
         memcpy(bytes_of(thread_pointer + reserve_offset(), block->range), bytes_of(tls.initial, block->range),
                block->range->size);
     if (tls.area && tls.image)
@@ -232,7 +226,7 @@ int tn__tls_take(size_t size, size_t alignment, bool may_be_dynamic, struct tn__
 
 static int fill_variables(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
-    struct block *block = tn__alloc(NULL, sizeof *block);
+    struct tn__tls_block *block = tn__alloc(NULL, sizeof *block);
     if (!block)
         return tn__no_memory(err, NULL);
     int error = open_image(TN__PROT_RW);
@@ -242,7 +236,7 @@ static int fill_variables(struct tn__mem_range *range, const uint8_t *initial, s
                         strerror(error));
     }
     tn__tls_look();
-    *block = (struct block){.next = tls.blocks, .range = range, .number = tls.image->newest + 1};
+    *block = (struct tn__tls_block){.next = tls.blocks, .range = range, .number = tls.image->newest + 1};
     tls.blocks = block;
     memcpy(bytes_of(tls.initial, range), initial, size);
     memset(bytes_of(tls.initial, range) + size, 0, range->size - size);
@@ -262,15 +256,20 @@ int tn__tls_publish(struct tn__mem_range *range, const uint8_t *initial, size_t 
     return code;
 }
 
-static void give_variables(struct tn__mem_range *range)
+void tn__tls_drop_block(struct tn__tls_block **newest, const struct tn__mem_range *range)
 {
-    for (struct block **at = &tls.blocks; *at; at = &(*at)->next)
+    for (struct tn__tls_block **at = newest; *at; at = &(*at)->next)
         if ((*at)->range == range) {
-            struct block *block = *at;
+            struct tn__tls_block *block = *at;
             *at = block->next;
             tn__free(NULL, block);
             break;
         }
+}
+
+static void give_variables(struct tn__mem_range *range)
+{
+    tn__tls_drop_block(&tls.blocks, range);
     tn__ranges_give(&tls.space, range);
     if (!tls.space.used) { /* nothing of the process stays allocated when nothing is loaded */
         tn__arena_free(&tls.pool.descriptors);

@@ -84,6 +84,20 @@ static inline void tn__tls_refresh(void)
         tn__tls_catch_up();
 }
 
+/* ---- initial values (tls.c, tls_dynamic.c) ---- */
+
+/* Those of an object, in a list with the newest first. */
+struct tn__tls_block {
+    struct tn__tls_block *next;
+    struct tn__mem_range *range; /* where each thread has them */
+    uint64_t number;             /* of the object */
+    size_t size;                 /* of `initial`: of dynamic ones; others are in the initialisation image */
+    uint8_t initial[];           /* zeros follow */
+};
+
+/* Frees the block of this range, if there is one. */
+void tn__tls_drop_block(struct tn__tls_block **newest, const struct tn__mem_range *range);
+
 /* ---- dynamic variables ---- */
 
 #define TN__TLS_DYNAMIC (UINT64_C(1) << 62)

@@ -20,20 +20,12 @@
 /* Within reach of 32 signed bits, which code of the local-dynamic model has for offsets. */
 enum { SPACE = 64 << 20, FIRST = TN__RANGE_GRANULE }; /* no offset is 0 */
 
-struct block {
-    struct block *next; /* older */
-    struct tn__mem_range *range;
-    uint64_t number;
-    size_t size; /* bytes of initial values; zeros follow */
-    uint8_t initial[];
-};
-
 /* All guarded by the threads' lock. */
 static struct {
     uint64_t nowhere; /* inaccessible; 0: no object has dynamic variables */
     struct tn__range_pool pool;
     struct tn__ranges space;
-    struct block *blocks;
+    struct tn__tls_block *blocks;
 } dynamic;
 
 /* ---- the memory of a thread ---- */
@@ -55,7 +47,8 @@ static void at_end(bool last)
 static uint64_t end_of_new(void)
 {
     uint64_t end = 0;
-    for (const struct block *block = dynamic.blocks; block && block->number > tn__tls_own.newest; block = block->next)
+    for (const struct tn__tls_block *block = dynamic.blocks; block && block->number > tn__tls_own.newest;
+         block = block->next)
         end = tn__max64(end, block->range->address - TN__TLS_DYNAMIC + block->range->size);
     return tn__align_up(end, tn__os_page_size());
 }
@@ -75,7 +68,7 @@ static bool commit(uint64_t end)
 }
 
 /* `zeros`: the offset from which on the memory is fresh. */
-static void fill(const struct block *block, uint64_t zeros)
+static void fill(const struct tn__tls_block *block, uint64_t zeros)
 {
     uint64_t offset = block->range->address - TN__TLS_DYNAMIC, size = block->range->size;
     uint8_t *at = (void *)(uintptr_t)(tn__tls_own.start + offset);
@@ -87,7 +80,7 @@ static void fill(const struct block *block, uint64_t zeros)
 /* True if the thread has the variable, whatever newer ones lack. */
 static bool has(uint64_t place)
 {
-    for (const struct block *block = dynamic.blocks; block; block = block->next)
+    for (const struct tn__tls_block *block = dynamic.blocks; block; block = block->next)
         if (place - block->range->address < block->range->size)
             return block->number <= tn__tls_own.newest;
     return false;
@@ -99,7 +92,8 @@ static bool catch_up(void)
     uint64_t zeros = tn__tls_own.committed;
     if (!commit(end_of_new()))
         return false;
-    for (const struct block *block = dynamic.blocks; block && block->number > tn__tls_own.newest; block = block->next)
+    for (const struct tn__tls_block *block = dynamic.blocks; block && block->number > tn__tls_own.newest;
+         block = block->next)
         fill(block, zeros);
     tn__tls_own.newest = tn__tls_dynamic_newest;
     return true;
@@ -190,11 +184,12 @@ static int take(size_t size, size_t alignment, struct tn__mem_range **range, uin
 
 static int publish(struct tn__mem_range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
-    struct block *block = tn__alloc(NULL, sizeof *block + size);
+    struct tn__tls_block *block = tn__alloc(NULL, sizeof *block + size);
     if (!block)
         return tn__no_memory(err, NULL);
     tn__tls_look();
-    *block = (struct block){.next = dynamic.blocks, .range = range, .number = tn__tls_dynamic_newest + 1, .size = size};
+    *block = (struct tn__tls_block){
+        .next = dynamic.blocks, .range = range, .number = tn__tls_dynamic_newest + 1, .size = size};
     memcpy(block->initial, initial, size);
     dynamic.blocks = block;
     __atomic_store_n(&tn__tls_dynamic_newest, block->number, __ATOMIC_RELEASE);
@@ -203,13 +198,7 @@ static int publish(struct tn__mem_range *range, const uint8_t *initial, size_t s
 
 static void give(struct tn__mem_range *range)
 {
-    for (struct block **at = &dynamic.blocks; *at; at = &(*at)->next)
-        if ((*at)->range == range) {
-            struct block *block = *at;
-            *at = block->next;
-            tn__free(NULL, block);
-            break;
-        }
+    tn__tls_drop_block(&dynamic.blocks, range);
     tn__ranges_give(&dynamic.space, range);
     if (!dynamic.space.used)
         close_space();

@@ -154,6 +154,18 @@ void check_still_works(const struct fixture *f)
     free(object.at);
 }
 
+void check_size(const struct fixture *f, const struct size_row *row, const void *bytes, size_t size)
+{
+    struct tn_error err;
+    add_bytes(f, "x.o", bytes, size);
+    int code = tn_link(f->library, &err);
+    if (row->code)
+        assert_error(code, row->code, &err, "x.o", row->word);
+    else
+        assert_ok(code, &err);
+    check_still_works(f);
+}
+
 void assert_same_memory(const struct tn_stats *before, const struct tn_stats *after)
 {
     assert_int_equal(before->code_bytes, after->code_bytes);

@@ -59,6 +59,14 @@ struct tn_tracker *new_tracker(const struct fixture *f);
 
 /* Links a small good object in a new library and calls it; used after errors. */
 void check_still_works(const struct fixture *f);
+/* Links x.o, an object of this size, and expects `code` and an error with `word`; 0: none. */
+struct size_row {
+    const char *name;
+    uint64_t size, alignment;
+    int code;
+    const char *word;
+};
+void check_size(const struct fixture *f, const struct size_row *row, const void *bytes, size_t size);
 
 /* Fails the test unless both report the same memory in use. */
 void assert_same_memory(const struct tn_stats *before, const struct tn_stats *after);

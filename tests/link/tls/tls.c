@@ -255,14 +255,7 @@ static struct bytes tls_object(const char *name, uint64_t size, uint64_t alignme
     return elf_finish(&elf);
 }
 
-struct reserve_row {
-    const char *name;
-    uint64_t size, alignment;
-    int code;
-    const char *word;
-};
-
-static const struct reserve_row reserves[] = {
+static const struct size_row reserves[] = {
     {"1 byte", 1, 1, 0, ""},
     {"4000 bytes", 4000, 16, 0, ""},
     {"4097 bytes", 4097, 1, TN_ENOMEM, "TN_TLS_RESERVE"},
@@ -274,18 +267,11 @@ static const struct reserve_row reserves[] = {
 
 static void the_reserve(void **state)
 {
-    const struct reserve_row *row = *state;
+    const struct size_row *row = *state;
     for (int zeros = row->size > (1 << 16); zeros < 2; zeros++) {
         struct fixture f = open_fixture(NULL);
-        struct tn_error err;
         struct bytes object = tls_object("x", row->size, row->alignment, zeros);
-        add_bytes(&f, "x.o", object.at, object.size);
-        int code = tn_link(f.library, &err);
-        if (row->code)
-            assert_error(code, row->code, &err, "x.o", row->word);
-        else
-            assert_ok(code, &err);
-        check_still_works(&f);
+        check_size(&f, row, object.at, object.size);
         close_fixture(&f);
         free(object.at);
     }

@@ -381,13 +381,6 @@ static void each_allocation_fails(void **state)
 
 /* ---- sizes ---- */
 
-struct size_row {
-    const char *name;
-    uint64_t size, alignment;
-    int code;
-    const char *word;
-};
-
 static const struct size_row sizes[] = {
     {"1 byte", 1, 1, 0, ""},
     {"a page at a page", 4096, 4096, 0, ""},
@@ -402,15 +395,8 @@ static void each_size(void **state)
 {
     const struct size_row *row = *state;
     struct fixture f = open_dynamic();
-    struct tn_error err;
     struct bytes object = tls_object("x", row->size, row->alignment);
-    add_bytes(&f, "x.o", object.at, object.size);
-    int code = tn_link(f.library, &err);
-    if (row->code)
-        assert_error(code, row->code, &err, "x.o", row->word);
-    else
-        assert_ok(code, &err);
-    check_still_works(&f);
+    check_size(&f, row, object.at, object.size);
     close_tls(&f);
     free(object.at);
 }
