@@ -76,8 +76,9 @@ struct tn_dl_options {
  * to loaded code of the session that does not define them itself; before any resolver, and only to what is linked from
  * now on. dladdr and dl_iterate_phdr are there without it. Differences from a dynamic linker:
  *
- *     dlopen       RTLD_LAZY and RTLD_NOW link at once; how lazy functions are compiled is the business of whoever adds
- *                  them. RTLD_GLOBAL does not change the search order of other libraries. RTLD_DEEPBIND is refused.
+ *     dlopen       RTLD_LAZY and RTLD_NOW link at once; functions that the client has added to be compiled at their
+ *                  first call still are. RTLD_GLOBAL does not change the search order of other libraries.
+ *                  RTLD_DEEPBIND is refused.
  *     dlsym        asks the library's resolvers and generators, too, and loads members of archives
  *     dlclose      does not wait for threads, since the caller may return into what it has closed: that goes as by
  *                  tn_library_remove_start; finalizers have run when it returns. A library that is opened again is
