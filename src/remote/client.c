@@ -227,7 +227,7 @@ static int take_failure(struct call *c, struct tn__remote_worker *worker, struct
     }
     if (how->is_late || (how->end == TN__OS_SIGNALLED && how->number == SIGALRM)) {
         tn__count(&c->server->counters.expired, 1);
-        return tn__fail(err, TN_EFATAL, "%s: it took longer than %llu ms", c->name,
+        return tn__fail(err, TN_EFATAL, "%s: it took longer than %llu ms, the deadline", c->name,
                         (unsigned long long)(c->server->deadline_ns / 1000000));
     }
     tn__count(&c->server->counters.crashed, 1);

@@ -196,7 +196,7 @@ static void deadlines(void **state)
     struct tn_buffer object;
     struct tn_error err;
     assert_int_equal(compile(server, "hang", &object, &err), TN_EFATAL);
-    assert_string_equal(err.text, "module (f): it took longer than 50 ms");
+    assert_string_equal(err.text, "module (f): it took longer than 50 ms, the deadline");
     assert_int_equal(stats_of(server).expired, 1);
     assert_int_equal(stats_of(server).retried, 0);
     expect_object(server, "plain");

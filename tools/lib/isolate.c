@@ -18,8 +18,15 @@ int tool_serve(const struct tn_serve_options *options, struct tn_error *err)
 
 bool tool_isolate(const struct settings *settings)
 {
+    enum { USUAL_MS = 5 * 60 * 1000 }; /* LLVM takes some damaged modules for work without end */
     struct tn_error error;
-    const struct tn_compile_server_options options = {.size = sizeof options, .serve = tool_serve};
+    size_t deadline = USUAL_MS;
+    if (settings->deadline && !settings->isolate)
+        return tool_fail(STATUS_USAGE, "option '--deadline' needs '--isolate'"), false;
+    if (!tool_take_number("--deadline", settings->deadline, 0, UINT32_MAX, &deadline))
+        return false;
+    const struct tn_compile_server_options options = {
+        .size = sizeof options, .serve = tool_serve, .deadline_ms = deadline};
     if (!settings->isolate || !tn_compile_server_start(&options, &server, &error))
         return true;
     return tool_fail(STATUS_FAILURE, "option '--isolate': %s", error.text), false;

@@ -151,6 +151,8 @@ static const struct option options[] = {
     {FOR_CACHE, "--limit", NULL, "BYTES", NULL, M(limit), "for prune: the most that stays"},
     {FOR_RUN | FOR_COMPILE, "--isolate", NULL, NULL, NULL, M(isolate),
      "compile in a process that can do nothing else, so that no IR makes this command crash"},
+    {FOR_RUN | FOR_COMPILE, "--deadline", NULL, "MS", NULL, M(deadline),
+     "with --isolate: give up what takes longer to compile; 0: never; default 300000"},
     {FOR_SERVE, "--compile", NULL, NULL, NULL, M(compile), "compile what clients send"},
     {FOR_SERVE, "--deadline", NULL, "MS", NULL, M(deadline), "give up what takes longer; default: never"},
     {FOR_SERVE, "--memory", NULL, "BYTES", NULL, M(memory), "of each worker; default: no limit"},
