@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "cmd/build_image.h"
+#include "lib/show.h"
 #include "lib/watch.h"
 #include "lib/elf_file.h"
 #include "image/load/image.h"
@@ -512,6 +513,8 @@ static bool take_options(struct job *job)
         return tool_fail(STATUS_USAGE, "nothing may follow '--'"), false;
     if (strcmp(settings->output, "-") == 0 && (options->outputs & (options->outputs - 1)))
         return tool_fail(STATUS_USAGE, "several kinds of --emit need names; standard output is one"), false;
+    if (settings->json && (!settings->stats || strcmp(settings->output, "-") == 0))
+        return tool_fail(STATUS_USAGE, "--json needs --stats, which it prints to standard output instead of -o"), false;
     if (settings->targets && !*settings->targets)
         return tool_fail(STATUS_USAGE, "option '--targets': the string is empty"), false;
     if (settings->ninja && settings->shard)
@@ -605,15 +608,31 @@ static bool write_all(const struct job *job)
     return true;
 }
 
-static void print_stats(const struct job *job, const struct tn_image_stats *stats)
+static void show_stats(const struct job *job, const struct tn_image_stats *stats)
 {
-    fprintf(stderr,
-            "functions in the tables  %" PRIu64 "\nversions                 %" PRIu64
-            "\nslots                    %" PRIu64 "\nshards                   %" PRIu64
-            "\nthreads                  %zu\nprepare                  %.3f ms\ncompile                  %.3f ms\nwrite "
-            "                   %.3f ms\n",
-            stats->functions, stats->versions, stats->slots, stats->shards, job->options.threads,
-            (double)stats->prepare_ns / 1e6, (double)stats->compile_ns / 1e6, (double)stats->write_ns / 1e6);
+    struct show show = {.out = job->settings->json ? stdout : stderr, .json = job->settings->json};
+    const struct {
+        const char *key, *title;
+        uint64_t value;
+        bool is_time;
+    } rows[] = {{"functions", "functions in the tables", stats->functions, false},
+                {"versions", "versions", stats->versions, false},
+                {"slots", "slots", stats->slots, false},
+                {"shards", "shards", stats->shards, false},
+                {"threads", "threads", job->options.threads, false},
+                {"prepare_ns", "prepare", stats->prepare_ns, true},
+                {"compile_ns", "compile", stats->compile_ns, true},
+                {"write_ns", "write", stats->write_ns, true}};
+    show_item(&show, NULL);
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        show_plain(&show, "%-24s ", rows[i].title);
+        if (rows[i].is_time)
+            show_plain(&show, "%.3f ms", (double)rows[i].value / 1e6);
+        if (!rows[i].is_time || show.json)
+            show_number(&show, rows[i].key, 0, rows[i].value);
+        show_plain(&show, "\n");
+    }
+    show_end(&show);
 }
 
 /* ---- the three ways ---- */
@@ -634,7 +653,7 @@ static int build_image(struct job *job)
         return fail(job, code, &err);
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
-        print_stats(job, &stats);
+        show_stats(job, &stats);
     return make_file(job) && tool_check_paths(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
 }
 
@@ -646,7 +665,7 @@ static int build_shard(struct job *job)
     if (code)
         return fail(job, code, &err);
     if (job->settings->stats)
-        print_stats(job, &stats);
+        show_stats(job, &stats);
     return tool_write(job->settings->output, job->out->data, job->out->size) ? STATUS_OK : STATUS_FAILURE;
 }
 

@@ -7,16 +7,20 @@
 
 #include "cpu/targets.h"
 #include "image/load/image.h"
+#include "lib/show.h"
 #include "lib/tool.h"
 
-static const char *const verdicts[] = {
-    [TN_CPU_CHOSEN] = "is taken",
-    [TN_CPU_LACKS] = "does not fit",
-    [TN_CPU_UNKNOWN] = "does not fit: it has names that this version does not know",
-    [TN_CPU_NARROWER] = "fits, but the one taken has wider vector registers",
-    [TN_CPU_FEWER] = "fits, but the one taken has more features",
-    [TN_CPU_RENAMED] = "fits, but the one taken has the name of this CPU",
-    [TN_CPU_EARLIER] = "fits, but the one taken has the same features and stands later",
+static const struct {
+    bool fits;
+    const char *text;
+} verdicts[] = {
+    [TN_CPU_CHOSEN] = {true, "is taken"},
+    [TN_CPU_LACKS] = {false, "does not fit"},
+    [TN_CPU_UNKNOWN] = {false, "does not fit: it has names that this version does not know"},
+    [TN_CPU_NARROWER] = {true, "fits, but the one taken has wider vector registers"},
+    [TN_CPU_FEWER] = {true, "fits, but the one taken has more features"},
+    [TN_CPU_RENAMED] = {true, "fits, but the one taken has the name of this CPU"},
+    [TN_CPU_EARLIER] = {true, "fits, but the one taken has the same features and stands later"},
 };
 
 static const struct {
@@ -24,22 +28,31 @@ static const struct {
     const char *text;
 } flags[] = {{TN_CPU_CLONE_ALL, "clone_all"}, {TN_CPU_OPT_SIZE, "opt_size"}, {TN_CPU_MIN_SIZE, "min_size"}};
 
-/* Prints `title` and the names behind it, in lines of at most 100 columns. */
-static void print_set(const char *title, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set)
+/* Shows the names in a set; as text, after `title`, in lines of at most 100 columns. */
+static void show_set(struct show *show, const char *key, const char *title, const struct tn_cpu_arch *arch,
+                     const struct tn_cpu_set *set)
 {
     enum { LINE = 100, INDENT = 4 };
     char text[64 * TN_CPU_WORDS * 24];
-    int column = printf("%*s%s:", INDENT - 2, "", title);
+    int column = INDENT - 2 + (int)strlen(title) + 1;
+    show_plain(show, "%*s%s:", INDENT - 2, "", title);
     if (!tn_cpu_format(arch, set, text, sizeof text))
-        printf(" nothing");
-    for (const char *word = text; *word;) {
+        show_plain(show, " nothing");
+    show_list(show, key);
+    for (char *word = text, *next; *word; word = next) {
         int length = (int)strcspn(word, " ");
-        if (column + 1 + length > LINE)
-            column = printf("\n%*s", INDENT - 1, "") - 1;
-        column += printf(" %.*s", length, word);
-        word += length + (word[length] == ' ');
+        next = word + length + (word[length] == ' ');
+        word[length] = 0;
+        if (column + 1 + length > LINE) {
+            show_plain(show, "\n%*s", INDENT - 1, "");
+            column = INDENT - 1;
+        }
+        show_plain(show, " ");
+        show_text(show, NULL, 0, word);
+        column += 1 + length;
     }
-    putchar('\n');
+    show_end(show);
+    show_plain(show, "\n");
 }
 
 static struct tn_cpu_set only(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, enum tn_cpu_kind kind)
@@ -54,45 +67,71 @@ static struct tn_cpu_set only(const struct tn_cpu_arch *arch, const struct tn_cp
     return result;
 }
 
-static void print_host(const struct tn_cpu *host, const char *limit)
+static void show_host(struct show *show, const struct tn_cpu *host, const char *limit)
 {
     static const struct {
         enum tn_cpu_kind kind;
-        const char *title;
-    } kinds[] = {{TN_CPU_CODE, "has"}, {TN_CPU_GROUP, "that is"}, {TN_CPU_ASKED, "needed only where asked for"}};
-    printf("host %s, CPU %s%s%s\n", tn_cpu_arch_name(host->arch), host->name, limit ? ", limited by TENON_CPU to " : "",
-           limit ? limit : "");
+        const char *key, *title;
+    } kinds[] = {{TN_CPU_CODE, "features", "has"},
+                 {TN_CPU_GROUP, "groups", "that is"},
+                 {TN_CPU_ASKED, "where_asked_for", "needed only where asked for"}};
+    show_item(show, "host");
+    show_plain(show, "host ");
+    show_text(show, "arch", 0, tn_cpu_arch_name(host->arch));
+    show_plain(show, ", CPU ");
+    show_text(show, "cpu", 0, host->name);
+    if (limit) {
+        show_plain(show, ", limited by TENON_CPU to ");
+        show_text(show, "limit", 0, limit);
+    }
+    show_plain(show, "\n");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         struct tn_cpu_set set = only(host->arch, &host->features, kinds[i].kind), none = {{0}};
-        if (memcmp(&set, &none, sizeof set) != 0)
-            print_set(kinds[i].title, host->arch, &set);
+        if (memcmp(&set, &none, sizeof set) != 0 || show->json)
+            show_set(show, kinds[i].key, kinds[i].title, host->arch, &set);
     }
+    show_end(show);
 }
 
 /* ---- targets ---- */
 
-static void print_target(size_t number, const struct tn_cpu_targets *targets)
+static void begin_target(struct show *show, size_t number, const struct tn_cpu_targets *targets)
 {
     const struct tn_cpu_target *target = tn_cpu_target_at(targets, number);
-    printf("\ntarget %zu, %s", number, target->name);
+    show_item(show, NULL);
+    show_plain(show, "\ntarget ");
+    show_number(show, "number", 0, number);
+    show_plain(show, ", ");
+    show_text(show, "name", 0, target->name);
+    show_list(show, "flags");
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (target->flags & flags[i].flag)
-            printf(", %s", flags[i].text);
-    if (target->base)
-        printf(", base %zu", target->base);
+        if (target->flags & flags[i].flag) {
+            show_plain(show, ", ");
+            show_text(show, NULL, 0, flags[i].text);
+        }
+    show_end(show);
+    if (target->base) {
+        show_plain(show, ", base ");
+        show_number(show, "base", 0, target->base);
+    }
+    show_plain(show, " ");
 }
 
-static void print_needs(const struct tn_cpu_targets *targets, size_t number)
+static void end_target(struct show *show, const struct tn_cpu_targets *targets, size_t number)
 {
     const struct tn_cpu_target *target = tn_cpu_target_at(targets, number);
     if (!(target->flags & TN_CPU_UNKNOWN_NAME))
-        print_set("needs", tn_cpu_targets_arch(targets), &target->enabled);
-    if (*target->extra)
-        printf("  for LLVM: %s\n", target->extra);
+        show_set(show, "needs", "needs", tn_cpu_targets_arch(targets), &target->enabled);
+    if (*target->extra) {
+        show_plain(show, "  for LLVM: ");
+        show_text(show, "extra", 0, target->extra);
+        show_plain(show, "\n");
+    }
+    show_end(show);
 }
 
 /* Says for each target whether it fits `host`, and which one is chosen. */
-static int print_choice(const struct tn_cpu *host, const struct tn_cpu_targets *targets)
+static int show_choice(struct show *show, const struct tn_cpu *host, const struct tn_cpu_targets *targets)
 {
     struct tn_error err;
     size_t count = tn_cpu_target_count(targets), chosen;
@@ -100,37 +139,68 @@ static int print_choice(const struct tn_cpu *host, const struct tn_cpu_targets *
     if (!verdict)
         return tool_fail(STATUS_FAILURE, "out of memory");
     int code = tn_cpu_choose(host, targets, verdict, &chosen, &err);
+    show_list(show, "targets");
     for (size_t i = 0; i < count; i++) {
         struct tn_cpu_set missing;
-        print_target(i, targets);
-        printf(" %s\n", verdicts[verdict[i]]);
+        begin_target(show, i, targets);
+        show_text(show, "verdict", 0, verdicts[verdict[i]].text);
+        show_plain(show, "\n");
+        if (show->json) {
+            show_flag(show, "fits", verdicts[verdict[i]].fits, "");
+            show_flag(show, "taken", verdict[i] == TN_CPU_CHOSEN, "");
+        }
         tn_cpu_missing(host, tn_cpu_target_at(targets, i), &missing);
         if (verdict[i] == TN_CPU_LACKS)
-            print_set("lacks", host->arch, &missing);
-        print_needs(targets, i);
+            show_set(show, "lacks", "lacks", host->arch, &missing);
+        end_target(show, targets, i);
     }
+    show_end(show);
     free(verdict);
     return !code ? STATUS_OK : tool_fail(STATUS_FAILURE, "%s", err.text);
 }
 
-static void print_names(const struct tn_cpu_arch *arch)
+static void show_cpus(struct show *show, const struct tn_cpu_arch *arch)
 {
     struct tn_cpu_set features;
     const char *alias_of, *name;
-    printf("%s, CPUs besides native:\n", tn_cpu_arch_name(arch));
-    for (size_t i = 0; (name = tn_cpu_name_at(arch, i, &features, &alias_of)); i++)
-        printf("  %s%s%s\n", name, alias_of ? " = " : "", alias_of ? alias_of : "");
-    printf("\n%s, features:\n", tn_cpu_arch_name(arch));
+    show_plain(show, "%s, CPUs besides native:\n", tn_cpu_arch_name(arch));
+    show_list(show, "cpus");
+    for (size_t i = 0; (name = tn_cpu_name_at(arch, i, &features, &alias_of)); i++) {
+        show_item(show, NULL);
+        show_plain(show, "  ");
+        show_text(show, "name", 0, name);
+        if (alias_of) {
+            show_plain(show, " = ");
+            show_text(show, "alias_of", 0, alias_of);
+        }
+        show_plain(show, "\n");
+        show_end(show);
+    }
+    show_end(show);
+}
+
+static void show_names(struct show *show, const struct tn_cpu_arch *arch)
+{
+    static const char *const kinds[] = {[TN_CPU_CODE] = "", [TN_CPU_ASKED] = "if asked for", [TN_CPU_GROUP] = "group"};
+    show_cpus(show, arch);
+    show_plain(show, "\n%s, features:\n", tn_cpu_arch_name(arch));
+    show_list(show, "features");
     for (size_t f = 1; f < tn_cpu_feature_end(arch); f++) {
-        static const char *const kinds[] = {
-            [TN_CPU_CODE] = "", [TN_CPU_ASKED] = "if asked for", [TN_CPU_GROUP] = "group"};
         struct tn_cpu_feature feature = {.size = sizeof feature};
         char implied[512];
         tn_cpu_feature(arch, f, &feature, NULL);
         tn_cpu_format(arch, &feature.implies, implied, sizeof implied);
-        int width = printf("  %-22s %-12s", feature.name, kinds[feature.kind]);
-        printf(*implied ? "%*s > %s\n" : "\n", 37 - width, "", implied);
+        show_item(show, NULL);
+        show_plain(show, "  ");
+        show_text(show, "name", 22, feature.name);
+        show_plain(show, " ");
+        show_text(show, "kind", 12, kinds[feature.kind]);
+        show_plain(show, *implied ? " > " : "");
+        show_text(show, "implies", 0, implied);
+        show_plain(show, "\n");
+        show_end(show);
     }
+    show_end(show);
 }
 
 static bool wants_help(const struct tn_cpu_targets *targets)
@@ -141,33 +211,37 @@ static bool wants_help(const struct tn_cpu_targets *targets)
     return false;
 }
 
-static int show_targets(const struct tn_cpu *host, const struct tn_cpu_targets *targets)
+static int show_targets(struct show *show, const struct tn_cpu *host, const struct tn_cpu_targets *targets)
 {
     const struct tn_cpu_arch *arch = tn_cpu_targets_arch(targets);
     if (wants_help(targets)) {
-        print_names(arch);
+        show_names(show, arch);
         return STATUS_OK;
     }
     if (arch == host->arch)
-        return print_choice(host, targets);
+        return show_choice(show, host, targets);
+    show_list(show, "targets");
     for (size_t i = 0; i < tn_cpu_target_count(targets); i++) {
-        print_target(i, targets);
-        printf(" is for %s\n", tn_cpu_arch_name(arch));
-        print_needs(targets, i);
+        begin_target(show, i, targets);
+        show_plain(show, "is for ");
+        show_text(show, "arch", 0, tn_cpu_arch_name(arch));
+        show_plain(show, "\n");
+        end_target(show, targets, i);
     }
+    show_end(show);
     return STATUS_OK;
 }
 
 /* The targets of an image, which are those of its tables. */
-static int show_own(const struct tn_cpu *host, const struct tn__image_view *view)
+static int show_own(struct show *show, const struct tn_cpu *host, const struct tn__image_view *view)
 {
-    return show_targets(host, &(struct tn_cpu_targets){.arch = tool_image_arch(view),
-                                                       .list = view->targets,
-                                                       .count = view->tables[TN__IMAGE_TARGET_TABLE].count});
+    const struct tn_cpu_targets targets = {
+        .arch = tool_image_arch(view), .list = view->targets, .count = view->tables[TN__IMAGE_TARGET_TABLE].count};
+    return show_targets(show, host, &targets);
 }
 
 /* Those of a string, in which "sysimage" stands for the image's. */
-static int show_with(const struct tn_cpu *host, const struct tn__image_view *view, const char *text)
+static int show_with(struct show *show, const struct tn_cpu *host, const struct tn__image_view *view, const char *text)
 {
     struct tn_error err;
     struct tn_cpu_targets *targets;
@@ -180,12 +254,12 @@ static int show_with(const struct tn_cpu *host, const struct tn__image_view *vie
         return tool_fail(STATUS_FAILURE, "out of memory");
     if (code)
         return tool_fail(STATUS_USAGE, "%s", err.text);
-    int status = show_targets(host, targets);
+    int status = show_targets(show, host, targets);
     tn_cpu_targets_destroy(targets);
     return status;
 }
 
-static int show_image(const struct tn_cpu *host, const char *name, const char *text)
+static int show_image(struct show *show, const struct tn_cpu *host, const char *name, const char *text)
 {
     struct file file;
     struct tn__image_view view;
@@ -198,13 +272,28 @@ static int show_image(const struct tn_cpu *host, const char *name, const char *t
         if (!tool_image_arch(&view))
             status = tool_fail(STATUS_FAILURE, "%s: unknown ELF machine %u", file.name, view.machine);
         else
-            status = text ? show_with(host, &view, text) : show_own(host, &view);
+            status = text ? show_with(show, host, &view, text) : show_own(show, host, &view);
     } else {
         status = *err.text ? tool_fail(STATUS_FAILURE, "%s", err.text)
                            : tool_fail(STATUS_FAILURE, "'%s': there is no image in it", file.name);
     }
     tn__arena_free(&arena);
     tool_release(&file);
+    return status;
+}
+
+static int show_all(const struct settings *settings, const struct tn_cpu *host, const char *limit,
+                    const struct tn_cpu_targets *targets, const char *text)
+{
+    struct show show = {.out = stdout, .json = settings->json};
+    int status = STATUS_OK;
+    show_item(&show, NULL);
+    show_host(&show, host, limit);
+    if (settings->file_count)
+        status = show_image(&show, host, settings->files[0], text);
+    else if (targets)
+        status = show_targets(&show, host, targets);
+    show_end_to(&show, 0);
     return status;
 }
 
@@ -233,10 +322,7 @@ int command_cpu(struct settings *settings)
     struct tn_cpu_targets *targets = NULL;
     if (text && !settings->file_count && tn_cpu_parse_targets(text, &options, &targets, &err))
         return tool_fail(STATUS_USAGE, "%s%s", source, err.text);
-    print_host(host, limit);
-    if (settings->file_count)
-        return show_image(host, settings->files[0], text);
-    int status = targets ? show_targets(host, targets) : STATUS_OK;
+    int status = show_all(settings, host, limit, targets, text);
     tn_cpu_targets_destroy(targets);
     return status;
 }

@@ -25,6 +25,7 @@ struct need {
 
 /* One file: an object, or an archive with all its members. */
 struct view {
+    struct show *show;
     struct tn__symtab names; /* an entry's kind tells whether some member defines it */
     struct need *needs;
     size_t need_count, need_capacity;
@@ -53,55 +54,110 @@ static const char *const types[] = {
     [TN__TYPE_TLS] = "thread", [TN__TYPE_IFUNC] = "ifunc",
 };
 
+void inspect_begin(struct show *show, const struct file *file, const char *format, const char *kind,
+                   const char *machine)
+{
+    show_text(show, "file", 0, file->name);
+    show_plain(show, ": ");
+    show_text(show, "format", 0, format);
+    show_plain(show, *format ? " " : "");
+    show_text(show, "kind", 0, kind);
+    if (machine) {
+        show_plain(show, " for ");
+        show_text(show, "machine", 0, machine);
+    }
+    show_plain(show, ", ");
+    show_number(show, "size", 0, file->size);
+    show_plain(show, " bytes\n");
+}
+
 /* ---- one object ---- */
 
-static void print_sections(const struct tn__object_data *object)
+static void show_sections(struct show *show, const struct tn__object_data *object)
 {
     bool is_elf = object->format->reader == &tn__reader_elf;
-    printf("\nsections: %u\n  %4s %-8s %10s %6s %7s  %s\n", object->section_count ? object->section_count - 1 : 0, "no",
-           "kind", "size", "align", "relocs", "name");
+    show_plain(show, "\nsections: %u\n  %4s %-8s %10s %6s %7s  %s\n",
+               object->section_count ? object->section_count - 1 : 0, "no", "kind", "size", "align", "relocs", "name");
+    show_list(show, "sections");
     for (uint32_t i = 1; i < object->section_count; i++) {
         const struct tn__input_section *s = &object->sections[i];
-        printf("  %4u %-8s %10" PRIu64 " %6" PRIu64 " %7" PRIu64 "  %s", i, kinds[s->kind], s->size, s->alignment,
-               s->kind == TN__SECTION_UNLOADED ? 0 : s->reloc_count, s->name);
-        if (s->role)
-            printf(" (%s", roles[s->role]);
-        if (s->role && is_elf && s->priority && s->priority < TN__PRIORITY_UNNUMBERED)
-            printf(", priority %u", s->priority / TN__PRIORITY_STEPS);
-        puts(s->role ? ")" : "");
+        show_item(show, NULL);
+        show_number(show, "number", 6, i);
+        show_plain(show, " ");
+        show_text(show, "kind", 8, kinds[s->kind]);
+        show_number(show, "size", 11, s->size);
+        show_number(show, "alignment", 7, s->alignment);
+        show_number(show, "relocations", 8, s->kind == TN__SECTION_UNLOADED ? 0 : s->reloc_count);
+        show_plain(show, "  ");
+        show_text(show, "name", 0, s->name);
+        show_plain(show, s->role ? " (" : "");
+        show_text(show, "role", 0, roles[s->role]);
+        if (s->role && is_elf && s->priority && s->priority < TN__PRIORITY_UNNUMBERED) {
+            show_plain(show, ", priority ");
+            show_number(show, "priority", 0, s->priority / TN__PRIORITY_STEPS);
+        }
+        show_plain(show, s->role ? ")\n" : "\n");
+        show_end(show);
+    }
+    show_end(show);
+}
+
+static void show_place(struct show *show, const struct tn__object_data *object, const struct tn__symbol *symbol)
+{
+    switch (symbol->place) {
+    case TN__PLACE_SECTION:
+        show_text(show, "section", 0, object->sections[symbol->section].name);
+        show_plain(show, "+");
+        show_address(show, "offset", 0, symbol->value);
+        break;
+    case TN__PLACE_ALIAS:
+        show_text(show, "alias_of", 0, object->symbols[symbol->value].name);
+        break;
+    case TN__PLACE_COMMON:
+        show_plain(show, "common, aligned to ");
+        show_number(show, "common_alignment", 0, symbol->value);
+        break;
+    default:
+        show_plain(show, "absolute ");
+        show_address(show, "absolute", 0, symbol->value);
     }
 }
 
-static void print_place(const struct tn__object_data *object, const struct tn__symbol *symbol)
+static void show_symbol(struct show *show, const struct tn__object_data *object, const struct tn__symbol *symbol)
 {
-    if (symbol->place == TN__PLACE_SECTION)
-        printf("%s+%#" PRIx64, object->sections[symbol->section].name, symbol->value);
-    else if (symbol->place == TN__PLACE_ALIAS)
-        fputs(object->symbols[symbol->value].name, stdout);
-    else if (symbol->place == TN__PLACE_COMMON)
-        printf("common, aligned to %" PRIu64, symbol->value);
-    else
-        printf("absolute %#" PRIx64, symbol->value);
+    show_item(show, NULL);
+    show_plain(show, "  ");
+    show_text(show, "binding", 6, bindings[symbol->binding]);
+    show_plain(show, " ");
+    show_text(show, "type", 8, types[symbol->type]);
+    show_number(show, "size", 11, symbol->size);
+    show_plain(show, "  ");
+    show_text(show, "name", 0, symbol->name);
+    show_flag(show, "hidden", symbol->hidden, " (hidden)");
+    show_plain(show, " = ");
+    show_place(show, object, symbol);
+    show_plain(show, "\n");
+    show_end(show);
 }
 
-static void print_symbols(const struct tn__object_data *object)
+static void show_symbols(struct show *show, const struct tn__object_data *object)
 {
     uint32_t locals = 0;
-    printf("\nsymbols defined:\n");
+    show_plain(show, "\nsymbols defined:\n");
+    show_list(show, "symbols");
     for (uint32_t i = 1; i < object->symbol_count; i++) {
-        const struct tn__symbol *s = &object->symbols[i];
-        if (s->place == TN__PLACE_UNDEFINED)
+        const struct tn__symbol *symbol = &object->symbols[i];
+        bool is_local = symbol->binding == TN__BIND_LOCAL;
+        if (symbol->place == TN__PLACE_UNDEFINED)
             continue;
-        if (s->binding == TN__BIND_LOCAL) {
-            locals++;
-            continue;
-        }
-        printf("  %-6s %-8s %10" PRIu64 "  %s%s = ", bindings[s->binding], types[s->type], s->size, s->name,
-               s->hidden ? " (hidden)" : "");
-        print_place(object, s);
-        putchar('\n');
+        locals += is_local;
+        if (!is_local)
+            show_symbol(show, object, symbol);
     }
-    printf("  and %u local ones\n", locals);
+    show_end(show);
+    show_plain(show, "  and ");
+    show_number(show, "local_symbols", 0, locals);
+    show_plain(show, " local ones\n");
 }
 
 /* ---- gathering ---- */
@@ -170,20 +226,27 @@ static bool add_object(struct view *view, struct tn__object_data *object)
 
 /* ---- totals ---- */
 
-static void print_relocs(const struct view *view)
+static void show_relocs(const struct view *view)
 {
-    printf("\nrelocations by type:\n");
+    struct show *show = view->show;
+    show_plain(show, "\nrelocations by type:\n");
+    show_list(show, "relocations");
     for (uint32_t type = 0; type <= view->format->row_count; type++) {
         if (!view->relocs[type])
             continue;
         const struct tn__row *row = type < view->format->row_count ? &view->format->rows[type] : NULL;
         bool known = row && row->value != TN__V_UNKNOWN;
-        const char *note = !known || row->value == TN__V_UNSUPPORTED ? " (not supported)" : "";
-        if (known)
-            printf("  %8" PRIu64 "  %s%s\n", view->relocs[type], row->name, note);
-        else
-            printf("  %8" PRIu64 "  type %u%s%s\n", view->relocs[type], type, row ? "" : " or above", note);
+        char number[40];
+        snprintf(number, sizeof number, "type %u%s", type, row ? "" : " or above");
+        show_item(show, NULL);
+        show_number(show, "count", 10, view->relocs[type]);
+        show_plain(show, "  ");
+        show_text(show, "type", 0, known ? row->name : number);
+        show_flag(show, "unsupported", !known || row->value == TN__V_UNSUPPORTED, " (not supported)");
+        show_plain(show, "\n");
+        show_end(show);
     }
+    show_end(show);
 }
 
 static bool is_hosts(const char *name)
@@ -207,46 +270,56 @@ static bool belongs(const struct view *view, const struct tn__entry *entry, int 
     return (view->format->arch == tn__arch_host && is_hosts(entry->name)) == (where == FROM_HOST);
 }
 
-/* Prints one missing name; `needs` are all who need it. */
-static void print_need(const struct need *needs, size_t count, bool with_members)
+/* Shows one missing name; `needs` are all objects that need it. */
+static void show_need(struct show *show, const struct need *needs, size_t count, bool with_members)
 {
     bool weak = true;
     for (size_t i = 0; i < count; i++)
         weak = weak && needs[i].weak;
-    printf("  %s%s", needs->entry->name, weak ? " (weak)" : "");
-    for (size_t i = 0; with_members && i < count; i++)
-        printf("%s %s", i ? "," : ", needed by", needs[i].by);
-    putchar('\n');
+    show_item(show, NULL);
+    show_plain(show, "  ");
+    show_text(show, "name", 0, needs->entry->name);
+    show_flag(show, "weak", weak, " (weak)");
+    show_list(show, "needed_by");
+    for (size_t i = 0; with_members && i < count; i++) {
+        show_plain(show, i ? ", " : ", needed by ");
+        show_text(show, NULL, 0, needs[i].by);
+    }
+    show_end(show);
+    show_plain(show, "\n");
+    show_end(show);
 }
 
-/* Prints the missing names that `tenon run` would find in the host, or nowhere. */
-static void print_needs(const struct view *view, int where, bool with_members)
+/* Shows the missing names that `tenon run` would find in the host, or nowhere. */
+static void show_needs(const struct view *view, const char *key, int where, bool with_members)
 {
     bool any = false;
+    show_list(view->show, key);
     for (size_t i = 0, next; i < view->need_count; i = next) {
         const struct tn__entry *entry = view->needs[i].entry;
         for (next = i + 1; next < view->need_count && view->needs[next].entry == entry;)
             next++;
         if (!belongs(view, entry, where))
             continue;
-        print_need(&view->needs[i], next - i, with_members);
+        show_need(view->show, &view->needs[i], next - i, with_members);
         any = true;
     }
+    show_end(view->show);
     if (!any)
-        puts("  nothing");
+        show_plain(view->show, "  nothing\n");
 }
 
-static void print_totals(struct view *view, bool with_members)
+static void show_totals(struct view *view, bool with_members)
 {
     if (view->any && view->format->arch)
-        print_relocs(view);
+        show_relocs(view);
     qsort(view->needs, view->need_count, sizeof *view->needs, by_name);
     if (!view->any || view->format->arch == tn__arch_host) {
-        printf("\nfound in the host by 'tenon run':\n");
-        print_needs(view, FROM_HOST, false);
+        show_plain(view->show, "\nfound in the host by 'tenon run':\n");
+        show_needs(view, "from_host", FROM_HOST, false);
     }
-    printf("\nundefined:\n");
-    print_needs(view, UNDEFINED, with_members);
+    show_plain(view->show, "\nundefined:\n");
+    show_needs(view, "undefined", UNDEFINED, with_members);
 }
 
 /* ---- files ---- */
@@ -256,12 +329,22 @@ static bool inspect_object(const struct file *file, struct view *view)
     struct tn__object_data object = {.name = file->name, .bytes = file->bytes, .size = file->size};
     if (!add_object(view, &object))
         return false;
-    printf("%s: %s object for %s, %zu bytes\n", file->name, object.format->reader->name, machine_name(object.arch),
-           file->size);
-    print_sections(&object);
-    print_symbols(&object);
-    print_totals(view, false);
+    inspect_begin(view->show, file, object.format->reader->name, "object", machine_name(object.arch));
+    show_sections(view->show, &object);
+    show_symbols(view->show, &object);
+    show_totals(view, false);
     return true;
+}
+
+/* Ends a member's row. */
+static void show_member_name(struct show *show, const struct tn__member *member)
+{
+    char name[member->name_length + 1];
+    snprintf(name, sizeof name, "%.*s", (int)member->name_length, member->name);
+    show_plain(show, "  ");
+    show_text(show, "name", 0, name);
+    show_plain(show, "\n");
+    show_end(show);
 }
 
 /* Members of other kinds (a text file, say) are named and passed over: the linker never loads them. */
@@ -269,22 +352,28 @@ static bool inspect_member(const struct tn__archive *archive, const struct tn__m
 {
     struct tn_error error;
     struct tn_input input = {.size = sizeof input};
+    struct show *show = view->show;
     char *name;
     if (tn__archive_load(archive, member->offset, &input, &name, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
-    if (!tn__object_is_known(input.bytes, input.length)) {
-        printf("  %10zu %26s  %.*s\n", input.length, "not an object", (int)member->name_length, member->name);
-        return true;
-    }
+    bool is_object = tn__object_is_known(input.bytes, input.length);
     struct tn__object_data object = {.name = name, .bytes = input.bytes, .size = input.length};
-    if (!add_object(view, &object))
+    if (is_object && !add_object(view, &object))
         return false;
-    uint64_t relocs = 0;
-    for (uint32_t i = 1; i < object.section_count; i++)
-        relocs += object.sections[i].kind == TN__SECTION_UNLOADED ? 0 : object.sections[i].reloc_count;
-    uint32_t symbols = object.symbol_count ? object.symbol_count - 1 : 0; /* imports of a DLL have no table of them */
-    printf("  %10zu %8u %8u %8" PRIu64 "  %.*s\n", input.length, object.section_count - 1, symbols, relocs,
-           (int)member->name_length, member->name);
+    show_item(show, NULL);
+    show_number(show, "size", 12, input.length);
+    if (is_object) {
+        uint64_t relocs = 0;
+        for (uint32_t i = 1; i < object.section_count; i++)
+            relocs += object.sections[i].kind == TN__SECTION_UNLOADED ? 0 : object.sections[i].reloc_count;
+        show_number(show, "sections", 9, object.section_count - 1);
+        /* Imports of a DLL have no table of them. */
+        show_number(show, "symbols", 9, object.symbol_count ? object.symbol_count - 1 : 0);
+        show_number(show, "relocations", 9, relocs);
+    } else {
+        show_plain(show, " %26s", "not an object");
+    }
+    show_member_name(show, member);
     return true;
 }
 
@@ -302,9 +391,11 @@ static bool inspect_archive(const struct file *file, struct view *view)
     size_t count = 0;
     bool end = false, ok = true;
     int rc = tn__archive_open(&archive, &error);
-    if (!rc)
-        printf("%s: %sarchive, %zu bytes\n\n  %10s %8s %8s %8s  %s\n", file->name, archive.thin ? "thin " : "",
-               file->size, "size", "sections", "symbols", "relocs", "member");
+    if (!rc) {
+        inspect_begin(view->show, file, "", archive.thin ? "thin archive" : "archive", NULL);
+        show_plain(view->show, "\n  %10s %8s %8s %8s  %s\n", "size", "sections", "symbols", "relocs", "member");
+        show_list(view->show, "members");
+    }
     for (uint64_t at = 0; !rc && !end && ok; at = member.next) {
         rc = tn__archive_member(&archive, at, &member, &end, &error);
         if (rc || end || tn__archive_is_table(&member))
@@ -316,19 +407,22 @@ static bool inspect_archive(const struct file *file, struct view *view)
         tool_fail(STATUS_FAILURE, "%s", error.text);
     if (rc || !ok)
         return false;
-    printf("  %zu members\n", count);
-    print_totals(view, true);
+    show_end(view->show);
+    show_plain(view->show, "  %zu members\n", count);
+    show_totals(view, true);
     return true;
 }
 
-static bool inspect(const char *name, const struct settings *settings)
+static bool inspect(const char *name, const struct settings *settings, struct show *show)
 {
     struct file file;
-    struct view view = {.flags = settings->thin_anywhere ? TN_INPUT_ANY_FOLDER : 0};
+    struct view view = {.show = show, .flags = settings->thin_anywhere ? TN_INPUT_ANY_FOLDER : 0};
     if (!tool_read(name, &file))
         return false;
     if (file.kind == FILE_IR && tool_explain_source(&file))
         return false;
+    if (file.kind == FILE_FLAT && show->json)
+        return tool_fail(STATUS_FAILURE, "'%s' is a flat file, which --json does not show", name), false;
     if (file.kind == FILE_FLAT)
         return tool_show_flat(&file);
     if (file.kind == FILE_IR)
@@ -343,10 +437,12 @@ static bool inspect(const char *name, const struct settings *settings)
     if (file.kind == FILE_ARCHIVE)
         good = inspect_archive(&file, &view);
     else
-        good = tool_is_linked(&file) ? inspect_linked(&file, &view.sizes) : inspect_object(&file, &view);
+        good = tool_is_linked(&file) ? inspect_linked(show, &file, &view.sizes) : inspect_object(&file, &view);
+    if (good)
+        show_list(show, "images");
     for (size_t place = 0; good && tool_next_image(&file, &place, &arena, &image, &err);) {
-        putchar('\n');
-        inspect_image(&image, &view.sizes);
+        show_plain(show, "\n");
+        inspect_image(show, &image, &view.sizes);
     }
     if (good && *err.text)
         good = (tool_fail(STATUS_FAILURE, "%s", err.text), false);
@@ -356,13 +452,22 @@ static bool inspect(const char *name, const struct settings *settings)
 
 int command_inspect(struct settings *settings)
 {
+    enum { FILE_DEPTH = 3 }; /* within the whole and its list */
     tool_quote_output();
+    struct show show = {.out = stdout, .json = settings->json};
     int status = STATUS_OK;
+    show_item(&show, NULL);
+    show_list(&show, "files");
     for (int i = 0; i < settings->file_count; i++) {
-        if (i)
-            putchar('\n');
-        if (!inspect(settings->files[i], settings))
+        show_plain(&show, i ? "\n" : "");
+        show_item(&show, NULL);
+        bool good = inspect(settings->files[i], settings, &show);
+        show_end_to(&show, FILE_DEPTH);
+        show_flag(&show, "complete", good, "");
+        show_end(&show);
+        if (!good)
             status = STATUS_FAILURE;
     }
+    show_end_to(&show, 0);
     return status;
 }

@@ -7,6 +7,7 @@
 #define TENON_TOOL_INSPECT_H
 
 #include "base/base.h"
+#include "lib/show.h"
 #include "lib/tool.h"
 
 /* How large functions are, by name; names lie in the file. */
@@ -24,10 +25,14 @@ bool inspect_note_size(struct inspect_sizes *sizes, const char *name, uint64_t s
 /* NULL: it has no symbol, or there are none in the file. */
 const struct inspect_size *inspect_find_size(struct inspect_sizes *sizes, const char *name);
 
-/* Prints what a linked file consists of, and takes note of its functions. False: reported. */
-bool inspect_linked(const struct file *file, struct inspect_sizes *sizes);
+/* Shows what a file is. `format` may be empty, `machine` NULL. */
+void inspect_begin(struct show *show, const struct file *file, const char *format, const char *kind,
+                   const char *machine);
 
-/* Prints what the image consists of. */
-void inspect_image(const struct tn__image_view *view, struct inspect_sizes *sizes);
+/* Shows what a linked file consists of, and takes note of its functions. False: reported. */
+bool inspect_linked(struct show *show, const struct file *file, struct inspect_sizes *sizes);
+
+/* Shows what the image consists of. */
+void inspect_image(struct show *show, const struct tn__image_view *view, struct inspect_sizes *sizes);
 
 #endif

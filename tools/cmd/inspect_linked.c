@@ -51,20 +51,33 @@ static const char *kind_of(const Elf64_Shdr *header)
     return header->sh_type == SHT_NOBITS ? "zero" : "data";
 }
 
-static void print_sections(Elf *elf)
+static void show_sections(struct show *show, Elf *elf)
 {
     size_t count = 0, names = 0, number = 1;
     elf_getshdrnum(elf, &count);
     elf_getshdrstrndx(elf, &names);
-    printf("\nsections: %zu\n  %4s %-8s %10s %10s %6s  %s\n", count ? count - 1 : 0, "no", "kind", "address", "size",
-           "align", "name");
+    show_plain(show, "\nsections: %zu\n  %4s %-8s %10s %10s %6s  %s\n", count ? count - 1 : 0, "no", "kind", "address",
+               "size", "align", "name");
+    show_list(show, "sections");
     for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section), number++) {
         const Elf64_Shdr *header = elf64_getshdr(section);
         const char *name = header ? elf_strptr(elf, names, header->sh_name) : NULL;
-        if (header)
-            printf("  %4zu %-8s %#10" PRIx64 " %10" PRIu64 " %6" PRIu64 "  %s\n", number, kind_of(header),
-                   header->sh_addr, header->sh_size, header->sh_addralign, name ? name : "?");
+        if (!header)
+            continue;
+        show_item(show, NULL);
+        show_number(show, "number", 6, number);
+        show_plain(show, " ");
+        show_text(show, "kind", 8, kind_of(header));
+        show_plain(show, " ");
+        show_address(show, "address", 10, header->sh_addr);
+        show_number(show, "size", 11, header->sh_size);
+        show_number(show, "alignment", 7, header->sh_addralign);
+        show_plain(show, "  ");
+        show_text(show, "name", 0, name ? name : "?");
+        show_plain(show, "\n");
+        show_end(show);
     }
+    show_end(show);
 }
 
 /* The dynamic section's entries; NULL if there are none. */
@@ -82,20 +95,25 @@ static const Elf64_Dyn *find_dynamic(Elf *elf, size_t *count, size_t *strings)
 }
 
 /* The libraries that a dynamic loader would look for. */
-static void print_libraries(Elf *elf)
+static void show_libraries(struct show *show, Elf *elf)
 {
     size_t count, strings;
     const Elf64_Dyn *entries = find_dynamic(elf, &count, &strings);
     bool any = false;
-    printf("\nlibraries needed:\n");
+    show_plain(show, "\nlibraries needed:\n");
+    show_list(show, "libraries");
     for (size_t i = 0; i < count; i++) {
         const char *name = entries[i].d_tag == DT_NEEDED ? elf_strptr(elf, strings, entries[i].d_un.d_val) : NULL;
-        if (name)
-            printf("  %s\n", name);
-        any |= name != NULL;
+        if (!name)
+            continue;
+        any = true;
+        show_plain(show, "  ");
+        show_text(show, NULL, 0, name);
+        show_plain(show, "\n");
     }
+    show_end(show);
     if (!any)
-        puts("  none");
+        show_plain(show, "  none\n");
 }
 
 /* Shared libraries and position-independent executables have one type (gABI, chapter 4). The latter have a flag or,
@@ -135,16 +153,16 @@ static bool note_sizes(Elf *elf, struct inspect_sizes *sizes)
     return true;
 }
 
-bool inspect_linked(const struct file *file, struct inspect_sizes *sizes)
+bool inspect_linked(struct show *show, const struct file *file, struct inspect_sizes *sizes)
 {
     Elf *elf = tool_elf_open(file);
     if (!elf)
         return false;
     const Elf64_Ehdr *header = elf64_getehdr(elf);
-    printf("%s: ELF %s for %s, %zu bytes\n", file->name, kind_of_file(elf, header),
-           tn__elf_machine_name(header->e_machine, header->e_ident[EI_CLASS]), file->size);
-    print_sections(elf);
-    print_libraries(elf);
+    inspect_begin(show, file, "ELF", kind_of_file(elf, header),
+                  tn__elf_machine_name(header->e_machine, header->e_ident[EI_CLASS]));
+    show_sections(show, elf);
+    show_libraries(show, elf);
     bool good = note_sizes(elf, sizes);
     elf_end(elf);
     return good;

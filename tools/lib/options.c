@@ -182,6 +182,8 @@ static const struct option options[] = {
     {FOR_COMPILE, "--debuginfo", NULL, "KIND", "full|none", M(no_debug_info), "what to keep of it; default full"},
     {FOR_RUN | FOR_COMPILE | FOR_OPT, "--time-passes", NULL, NULL, NULL, M(time_passes),
      "at exit, print how long each pass took"},
+    {FOR_INSPECT | FOR_CPU, "--json", NULL, NULL, NULL, M(json), "print JSON"},
+    {FOR_BUILD, "--json", NULL, NULL, NULL, M(json), "with --stats: print JSON, to standard output"},
     {FOR_BUILD, "--timings", NULL, NULL, NULL, M(timings), "print the weight of each shard and how long it took"},
     {FOR_RUN | FOR_COMPILE | FOR_BUILD, "--time-trace", NULL, "FILE", NULL, M(time_trace),
      "at exit, write a timeline for the trace viewers of Chrome and Perfetto"},

@@ -56,7 +56,7 @@ struct settings {
     const char *passes;
     int polls, weak;
     int no_debug_info, no_baseline, keeps_ir, allows_path;
-    int function_sections, assembly_files, baseline, stats, help, noexec, phony, no_host, strip; /* flags */
+    int function_sections, assembly_files, baseline, stats, json, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
         const char *value;
