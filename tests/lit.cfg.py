@@ -48,6 +48,6 @@ config.substitutions += [
 
 for target in os.environ.get("TARGETS", "X86 AArch64 RISCV").split():
     config.available_features.add(target.lower())
-for feature, program in (("lua", "lua5.4"), ("gdb", "gdb")):
+for feature, program in (("lua", "lua5.4"), ("gdb", "gdb"), ("zsh", "zsh"), ("fish", "fish")):
     if shutil.which(program):
         config.available_features.add(feature)

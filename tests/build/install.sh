@@ -52,7 +52,10 @@ lib/tenon/stubs/full_objects
 lib/tenon/stubs/managed
 lib/tenon/stubs/objects
 lib/tenon/stubs/small
+share/bash-completion/completions/tenon
+share/fish/vendor_completions.d/tenon.fish
 share/man/man1/tenon.1
+share/zsh/site-functions/_tenon
 share/doc/tenon/gc-report
 share/doc/tenon/examples/calc/Makefile
 share/doc/tenon/examples/catalogue/server.c

@@ -8,9 +8,9 @@
 # information, which names the folders they were made in; *.in files get the paths and versions of this installation.
 # `describe` writes package descriptions of the build tree itself into $BUILD/pkgconfig.
 #
-# Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR; BUILD MIMALLOC_DIR STRIP; MACHINE_LIBS (what a
-# program links besides libtenon.a); and, where the code
-# generator was built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_INCLUDE, LLVM_VERSION, TARGETS.
+# Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR BASH_COMPLETION ZSH_COMPLETION FISH_COMPLETION;
+# BUILD MIMALLOC_DIR STRIP; MACHINE_LIBS (what a program links besides libtenon.a); and, where the code generator was
+# built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_INCLUDE, LLVM_VERSION, TARGETS.
 
 set -eu
 
@@ -20,6 +20,8 @@ part=${2-}
 : "${BUILD:=build}" "${PREFIX:=/usr/local}" "${DESTDIR:=}"
 : "${BINDIR:=$PREFIX/bin}" "${LIBDIR:=$PREFIX/lib}" "${INCLUDEDIR:=$PREFIX/include}"
 : "${MANDIR:=$PREFIX/share/man}" "${DOCDIR:=$PREFIX/share/doc/tenon}"
+: "${BASH_COMPLETION:=$PREFIX/share/bash-completion/completions}"
+: "${ZSH_COMPLETION:=$PREFIX/share/zsh/site-functions}" "${FISH_COMPLETION:=$PREFIX/share/fish/vendor_completions.d}"
 
 case $PREFIX in
 /*) ;;
@@ -44,6 +46,13 @@ put() {
 put_archive() {
     [ $action = uninstall ] || "${STRIP:-strip}" --strip-debug --enable-deterministic-archives -o "$work/archive" "$1"
     put 644 "$work/archive" "$2" "${1##*/}"
+}
+
+# put_completion SHELL FOLDER NAME: by the command itself, which may be one for another machine.
+put_completion() {
+    [ $action = uninstall ] || "$BUILD/tenon" completion "$1" >"$work/completion" 2>/dev/null ||
+        ${EMULATOR-false} "$BUILD/tenon" completion "$1" >"$work/completion" 2>/dev/null || return 0
+    put 644 "$work/completion" "$2" "$3"
 }
 
 number() { sed -n "s/^#define TN_VERSION_$1 *//p" include/tenon/base.h; }
@@ -161,6 +170,9 @@ examples="plugin reload rules heap formulas"
 if [ -n "${LLVM_LINK-}" ]; then
     put 755 "$BUILD/tenon" "$BINDIR"
     put 644 doc/tenon.1 "$MANDIR/man1"
+    put_completion bash "$BASH_COMPLETION" tenon
+    put_completion zsh "$ZSH_COMPLETION" _tenon
+    put_completion fish "$FISH_COMPLETION" tenon.fish
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
     for stub in "$BUILD"/obj/stub/*.list; do # there is one beside each stub

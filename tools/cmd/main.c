@@ -54,7 +54,7 @@ static const struct command commands[] = {
     {"cache", "show|verify|prune DIR", "look at what 'tenon run --cache=DIR' has kept",
      "show prints a line for each module, verify only those that are damaged: then the status is 1. prune removes\n"
      "these, what killed writers have left, and with --limit what was not used for longest.\n",
-     FOR_CACHE, true, command_cache},
+     FOR_CACHE, true, command_cache, "show|verify|prune"},
     {"serve", "--compile [OPTION...] ADDRESS", "compile for other processes",
      "ADDRESS is fd:N, a socket that is connected, or unix:PATH, where only this user can connect. doc/REMOTE.md\n"
      "describes the protocol; clients use tenon_remote.h.\n",
@@ -63,10 +63,19 @@ static const struct command commands[] = {
      "check says which of the images can be opened, in an order in which they can be, and why the others cannot: then\n"
      "the status is 1. rebase writes what tn_save_write has written for another address: without an option, the one\n"
      "that follows from its name and its contents. Numbers are decimal or, after 0x, hexadecimal. OUT may be FILE.\n",
-     FOR_IMAGE, true, command_image},
+     FOR_IMAGE, true, command_image, "check|rebase"},
+    {"completion", "bash|zsh|fish", "print what completes command lines of tenon in a shell",
+     "The output is a script for the shell: 'source <(tenon completion bash)'. 'make install' puts all three where\n"
+     "the shells look for them.\n",
+     FOR_COMPLETION, true, command_completion, "bash|zsh|fish"},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+const struct command *tool_command_at(size_t index)
+{
+    return index < COMMAND_COUNT ? &commands[index] : NULL;
+}
 
 static const struct command *find_command(const char *name)
 {
@@ -89,6 +98,12 @@ static const struct builtin {
 };
 
 enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] };
+
+const char *tool_builtin_at(size_t index, const char **summary)
+{
+    *summary = index < BUILTIN_COUNT ? builtins[index].summary : NULL;
+    return index < BUILTIN_COUNT ? builtins[index].names[0] : NULL;
+}
 
 static const struct builtin *find_builtin(const char *name)
 {

@@ -10,18 +10,6 @@
 
 #include "lib/tool.h"
 
-/* With choices the member is an int and gets the index of the word; with another argument it is a text; else it is an
- * int that becomes 1. Arguments may be attached ("-O2", "--emit=asm") or follow ("-O 2", "--emit asm"). An argument in
- * brackets is attached, or is "*". */
-struct option {
-    unsigned commands;
-    const char *name, *alias;
-    const char *argument; /* NULL: a flag */
-    const char *choices;  /* words separated by '|', or NULL */
-    size_t member;
-    const char *help;
-};
-
 #define M(member) offsetof(struct settings, member)
 #define ITEM      SIZE_MAX /* may be repeated: goes to settings->items */
 
@@ -216,12 +204,17 @@ static const struct option options[] = {
 
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 
+const struct option *tool_option_at(size_t index)
+{
+    return index < OPTION_COUNT ? &options[index] : NULL;
+}
+
 static bool is_word_option(const char *name)
 {
     return name[0] == '-' && name[1] == '-';
 }
 
-static bool is_optional(const struct option *option)
+bool tool_is_optional(const struct option *option)
 {
     return option->argument && option->argument[0] == '[';
 }
@@ -329,7 +322,7 @@ bool tool_parse(const struct command *command, int argc, char **argv, struct set
         const struct option *option = find_option(command, argv[i], &value);
         if (!option)
             return report_unknown(command, argv[i]), false;
-        if (!value && is_optional(option))
+        if (!value && tool_is_optional(option))
             value = "*";
         if (option->argument && !value && i + 1 == argc)
             return tool_fail(STATUS_USAGE, "option '%s' needs %s", option->name, option->argument), false;
@@ -433,7 +426,7 @@ void tool_print_options(const struct command *command, FILE *out)
             continue;
         char left[64];
         snprintf(left, sizeof left, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
-                 o->argument && !is_optional(o) ? " " : "",
+                 o->argument && !tool_is_optional(o) ? " " : "",
                  o->choices    ? o->choices
                  : o->argument ? o->argument
                                : "");

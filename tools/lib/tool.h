@@ -86,7 +86,8 @@ enum {
     FOR_CACHE = 2048,
     FOR_IMAGE = 4096,
     FOR_SERVE = 8192,
-    FOR_ALL = 16383
+    FOR_COMPLETION = 16384,
+    FOR_ALL = 32767
 };
 
 struct command {
@@ -94,7 +95,30 @@ struct command {
     unsigned mask;
     bool needs_file;
     int (*run)(struct settings *settings);
+    const char *actions; /* what its first argument may be, separated by '|'; NULL: a file */
 };
+
+/* The commands, in the order of the help; NULL after the last one (cmd/main.c). */
+const struct command *tool_command_at(size_t index);
+/* The names of what is none of these, such as "help"; NULL after the last one. */
+const char *tool_builtin_at(size_t index, const char **summary);
+
+/* With choices the member is an int and gets the index of the word; with another argument it is a text; else it is an
+ * int that becomes 1. Arguments may be attached ("-O2", "--emit=asm") or follow ("-O 2", "--emit asm"). An argument in
+ * brackets is attached, or is "*". */
+struct option {
+    unsigned commands;
+    const char *name, *alias;
+    const char *argument; /* NULL: a flag */
+    const char *choices;  /* words separated by '|', or NULL */
+    size_t member;
+    const char *help;
+};
+
+/* The options of all commands; NULL after the last one. */
+const struct option *tool_option_at(size_t index);
+/* True for one whose argument is in brackets. */
+bool tool_is_optional(const struct option *option);
 
 /* Fills *settings from the arguments after the command's name, reordering argv. False: a mistake was reported. */
 bool tool_parse(const struct command *command, int argc, char **argv, struct settings *settings);
@@ -386,5 +410,6 @@ int command_build(struct settings *settings);
 int command_serve(struct settings *settings);
 int command_cache(struct settings *settings);
 int command_image(struct settings *settings);
+int command_completion(struct settings *settings);
 
 #endif
