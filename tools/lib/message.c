@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "lib/watch.h"
@@ -44,13 +45,33 @@ void tool_quote_output(void)
         stdout = quoted;
 }
 
+/* ---- messages ---- */
+
+/* Colours are for terminals that have some, and for users who want them (no-color.org). */
+static bool has_colours(void)
+{
+    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) && (!refused || !*refused) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* "tenon COMMAND: ", red before errors and magenta before warnings and notes. */
+static void print_prefix(bool is_error)
+{
+    bool coloured = has_colours();
+    fprintf(stderr, "%stenon%s%s:%s ",
+            !coloured  ? ""
+            : is_error ? "\033[1;31m"
+                       : "\033[1;35m",
+            command ? " " : "", command ? command : "", coloured ? "\033[0m" : "");
+}
+
 int tool_fail(int status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
     tool_progress_hold();
-    fprintf(stderr, "tenon%s%s: ", command ? " " : "", command ? command : "");
+    print_prefix(status != STATUS_OK);
     char *text = NULL;
     int length = vasprintf(&text, format, arguments);
     for (int i = 0; i < length; i++)
