@@ -185,6 +185,9 @@ struct tn_compile_observer {
     void (*warning)(void *context, const char *text);
     /* All passes have run. */
     void (*optimized)(void *context, const struct tn_optimized *optimized);
+    /* A pass of LLVM's code generation has run over a function, or, as "baseline", the baseline compiler has compiled
+     * it. The pass has no `unit`; both of its names are the one that LLVM prints. Only objects are watched. */
+    void (*after_emit_pass)(void *context, const struct tn_pass *pass);
 };
 
 /* ---- compilers ---- */

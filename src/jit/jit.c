@@ -373,6 +373,12 @@ static void on_after_pass(void *context, const struct tn_pass *pass)
     client->after_pass(client->context, pass);
 }
 
+static void on_after_emit_pass(void *context, const struct tn_pass *pass)
+{
+    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
+    client->after_emit_pass(client->context, pass);
+}
+
 static void on_remark(void *context, const struct tn_remark *remark)
 {
     const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
@@ -406,5 +412,6 @@ void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *obse
         .remark = client->remark ? on_remark : NULL,
         .warning = client->warning ? on_warning : NULL,
         .optimized = client->optimized ? on_optimized : NULL,
+        .after_emit_pass = client->after_emit_pass ? on_after_emit_pass : NULL,
     };
 }

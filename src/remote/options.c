@@ -92,7 +92,8 @@ int tn__check_remote_options(const struct tn_compile_options *options, struct tn
         if (number > row->most)
             return tn__fail(err, TN_EINVAL, "%s is %d; it must be 0 to %u", row->name, (int)number, row->most);
     }
-    if (options->observer && (options->observer->before_pass || options->observer->after_pass))
+    const struct tn_compile_observer *observer = options->observer;
+    if (observer && (observer->before_pass || observer->after_pass || observer->after_emit_pass))
         return tn__fail(err, TN_ENOTSUP, "a compile server calls no observer at each pass");
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <errno.h>
 
+#include "base/os.h"
 #include "cmd/build_image.h"
 #include "lib/show.h"
 #include "lib/watch.h"
@@ -96,16 +97,16 @@ static bool link_program(struct job *job)
 /* Makes of the archive that was built the file that was asked for. */
 static bool make_file(struct job *job)
 {
-    switch (job->settings->kind) {
-    case KIND_SHARED:
-        return link_library(job, TN_IMAGE_SHARED);
-    case KIND_IMAGE:
-        return link_library(job, TN_IMAGE_LOADABLE);
-    case KIND_EXE:
-        return link_program(job);
-    default:
+    uint64_t begin = tn__os_now_ns();
+    bool good = true;
+    if (job->settings->kind == KIND_ARCHIVE)
         return true;
-    }
+    if (job->settings->kind == KIND_EXE)
+        good = link_program(job);
+    else
+        good = link_library(job, job->settings->kind == KIND_SHARED ? TN_IMAGE_SHARED : TN_IMAGE_LOADABLE);
+    tool_time_event("link", "the file", begin, tn__os_now_ns());
+    return good;
 }
 
 /* False: --kind does not go with the other options, which was reported. */
@@ -473,9 +474,12 @@ static uint64_t wanted_outputs(const struct settings *settings)
 /* The first call comes before any shard. */
 static void note_progress(void *context, const struct tn_image_progress *p)
 {
-    const struct job *job = context;
-    if (!p->done)
+    struct job *job = context;
+    job->compile_end = tn__os_now_ns();
+    if (!p->done) {
+        job->compile_begin = job->compile_end;
         warn_undefined(job);
+    }
     tool_progress_parts(p->done, p->shards);
     if (!job->settings->timings)
         return;
@@ -642,15 +646,26 @@ static int fail(const struct job *job, int code, const struct tn_error *err)
     return tool_fail_ir(job->files, (size_t)job->settings->file_count, code, err);
 }
 
+/* The phases of the thread that builds, which are told by its progress. */
+static void trace_build(const struct job *job)
+{
+    const uint64_t times[] = {job->begin, job->compile_begin, job->compile_end, tn__os_now_ns()};
+    static const char *const names[] = {"prepare", "compile", "write"};
+    for (size_t i = 0; i < TN_COUNT(names); i++)
+        tool_time_event(names[i], "the image", times[i], times[i + 1]);
+}
+
 static int build_image(struct job *job)
 {
     struct tn_error err;
     struct tn_image_stats stats = {.size = sizeof stats};
     if (!expect_stub(job))
         return STATUS_FAILURE;
+    job->begin = tn__os_now_ns();
     int code = tn_image_build(job->inputs, job->input_count, &job->options, job->out, &stats, &err);
     if (code)
         return fail(job, code, &err);
+    trace_build(job);
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
         show_stats(job, &stats);

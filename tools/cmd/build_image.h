@@ -38,6 +38,7 @@ struct job {
     size_t shard;        /* of --shard */
     struct offer *offer; /* of executables */
     struct tn_buffer out[TN_IMAGE_OUTPUTS];
+    uint64_t begin, compile_begin, compile_end; /* times of the build, for --time-trace */
 };
 
 /* ---- build_image.c ---- */

@@ -4,6 +4,7 @@
  * for it. Other programs pay one comparison for each name that nothing defines. */
 
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/default_heap.h"
 #include "lib/tool.h"
@@ -30,8 +31,7 @@ static void trace_work(const struct tn_collection_work *work)
     bool copies = work->phase != TN_COLLECTION_TRACE;
     snprintf(text, sizeof text, "%llu %s, waited %llu us", (unsigned long long)work->amount,
              copies ? "bytes copied" : "references looked at", (unsigned long long)work->waited_ns / 1000);
-    if (work->is_own)
-        tool_time_name((int)work->thread, "collector");
+    tool_time_name((int)work->thread, work->is_own ? "collector" : "program");
     tool_time_event_of((int)work->thread, copies ? "copy" : "mark", text, work->begin_ns, work->end_ns);
 }
 
@@ -43,6 +43,7 @@ static void trace_collection(const struct tn_collection *collection)
     snprintf(text, sizeof text, "%llu -> %llu KB", (unsigned long long)collection->before / KB,
              (unsigned long long)collection->after / KB);
     uint64_t begin = collection->begin_ns;
+    tool_time_name(gettid(), "program");
     tool_time_event(collection->full ? "full collection" : "young collection", text, begin,
                     begin + collection->pause_ns);
     for (unsigned i = 0; i < TN_COLLECTION_COUNT; begin += collection->phase_ns[i++])

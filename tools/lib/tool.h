@@ -45,7 +45,7 @@ struct settings {
     int gdb, perf;            /* perf: TN_PERF_... + 1; 0: none */
     const char *perf_folder;
     int thin_anywhere;
-    const char *trace_compile, *trace_optimize, *remarks, *dump_stages, *dump_folder, *time_trace;
+    const char *trace_compile, *trace_optimize, *remarks, *dump_stages, *dump_folder, *time_trace, *time_granularity;
     const char *print_before, *print_after, *stop_before, *function;
     int time_passes, lazy, tiers, timings;
     int ahead; /* what is compiled ahead: AHEAD_..., in the order of options.c */

@@ -163,6 +163,14 @@ static void after_pass(void *context, const struct tn_pass *pass)
         print_ir("after", pass);
     if (self.settings.time_passes)
         tool_time_pass(pass);
+    if (self.settings.time_trace)
+        tool_time_trace_pass(pass, "optimise function");
+}
+
+static void after_emit_pass(void *context, const struct tn_pass *pass)
+{
+    (void)context;
+    tool_time_trace_pass(pass, "emit function");
 }
 
 /* ---- phases ---- */
@@ -171,7 +179,11 @@ static void phase(void *context, const char *module, enum tn_phase phase, uint64
 {
     (void)context;
     static const char *const names[] = {"parse", "optimise", "emit"};
-    tool_time_event(names[phase], module, begin, end);
+    if (self.settings.time_trace) {
+        tool_time_end_function();
+        tool_time_name(gettid(), "compiler");
+        tool_time_event(names[phase], module, begin, end);
+    }
     tool_progress_phase(module, phase);
 }
 
@@ -236,12 +248,28 @@ static bool take_llvm_arguments(void)
     return tool_fail(STATUS_FAILURE, "TENON_LLVM_ARGS: %s", err.text), false;
 }
 
+/* Has passes observed for --time-trace, unless they run in another process. */
+static bool start_time_trace(const struct settings *settings)
+{
+    enum { NS_PER_US = 1000 };
+    size_t shortest = 0;
+    if (!tool_take_number("--time-granularity", settings->time_granularity, 0, SIZE_MAX / NS_PER_US, &shortest))
+        return false;
+    if (settings->time_granularity && !settings->time_trace)
+        return tool_fail(STATUS_USAGE, "option '--time-granularity' needs '--time-trace'"), false;
+    if (!settings->time_trace)
+        return true;
+    tool_time_start(shortest * NS_PER_US);
+    self.observer.after_emit_pass = settings->isolate ? NULL : after_emit_pass;
+    return true;
+}
+
 /* What all commands have. */
 static bool start(const struct settings *settings)
 {
     self.settings = *settings;
-    if (settings->time_trace)
-        tool_time_start();
+    if (!start_time_trace(settings))
+        return false;
     self.print_before = (struct wanted){"--print-before", settings->print_before, false, false};
     self.print_after = (struct wanted){"--print-after", settings->print_after, false, false};
     self.stop_before = (struct wanted){"--stop-before", settings->stop_before, true, false};
@@ -258,6 +286,7 @@ bool tool_watch_image(const struct settings *settings)
     if (!settings->timings) /* whose lines are progress enough */
         tool_progress_start();
     self.observer.phase = settings->time_trace ? phase : NULL;
+    self.observer.after_pass = settings->time_trace ? after_pass : NULL;
     return start(settings);
 }
 
@@ -284,7 +313,8 @@ bool tool_watch(const struct settings *settings)
     self.observer.compiled = self.trace || progress ? trace : NULL;
     self.observer.stage = settings->dump_stages ? dump : NULL;
     self.observer.before_pass = passes ? before_pass : NULL;
-    self.observer.after_pass = settings->print_after || settings->time_passes ? after_pass : NULL;
+    bool traced = timed && !settings->isolate;
+    self.observer.after_pass = settings->print_after || settings->time_passes || traced ? after_pass : NULL;
     return true;
 }
 

@@ -9,14 +9,19 @@
 
 /* ---- times.c: any thread may call these ---- */
 
-/* One bar of --time-trace; the second text is copied. Does nothing before tool_time_start. */
-void tool_time_start(void);
+/* From now on there is a trace; what took less is left out, but in totals. The other functions do nothing before. */
+void tool_time_start(uint64_t shortest_ns);
+/* One bar of --time-trace; both texts are copied. */
 void tool_time_event(const char *what, const char *detail, uint64_t begin_ns, uint64_t end_ns);
 /* The same on the line of a thread, or of something else that has a name (TOOL_TRACK...). */
 enum { TOOL_TRACK_CYCLES = 1 };
 void tool_time_event_of(int track, const char *what, const char *detail, uint64_t begin_ns, uint64_t end_ns);
-/* Names a line; the text is not copied. */
+/* Names a line, if it has no name; the text is not copied. */
 void tool_time_name(int track, const char *name);
+/* A pass of this thread has ended. Those of one function are also a bar named `what`, which is compared by address. */
+void tool_time_trace_pass(const struct tn_pass *pass, const char *what);
+/* The passes over the function that was the last one are over. */
+void tool_time_end_function(void);
 /* Writes what there is, in the format of Chrome's and Perfetto's trace viewers. False: an error was reported. */
 bool tool_write_time_trace(const char *name);
 

@@ -181,15 +181,39 @@ static int emit_assembly(struct compilation *c)
 static bool emit_by_llvm(struct compilation *c, struct tn_buffer *out)
 {
     struct tn__target *target = c->unit->target;
-    bool good = tn__llvm_emit(&target->emitter, target->machine, c->unit->module, out);
+    bool good = tn__llvm_emit(&target->emitter, target->machine, c->unit->module, &c->observer, out);
     if (c->unit->diagnostics.errors)
         tn__llvm_emitter_free(&target->emitter);
     return good;
 }
 
-static void report_left(void *context, LLVMValueRef global, const char *why)
+/* Of a compilation by the baseline compiler. */
+struct baseline {
+    struct compilation *c;
+    struct tn__flattened done;
+    uint64_t reported; /* of `done`, in nanoseconds */
+};
+
+static uint64_t time_of(const struct tn__flattened *done)
 {
-    struct compilation *c = context;
+    return done->flatten_ns + done->analyse_ns + done->compile_ns;
+}
+
+static void report_compiled(struct baseline *b, LLVMValueRef function)
+{
+    const struct tn_compile_observer *o = &b->c->observer;
+    size_t length;
+    const struct tn_pass pass = {.size = sizeof pass,
+                                 .name = "baseline",
+                                 .pipeline_name = "baseline",
+                                 .function = LLVMGetValueName2(function, &length),
+                                 .ns = time_of(&b->done) - b->reported};
+    if (o->after_emit_pass)
+        o->after_emit_pass(o->context, &pass);
+}
+
+static void report_left(struct compilation *c, LLVMValueRef global, const char *why)
+{
     char text[100];
     LLVMValueRef at = LLVMIsAFunction(global) ? LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(global)) : NULL;
     if (at)
@@ -200,22 +224,32 @@ static void report_left(void *context, LLVMValueRef global, const char *why)
     }
 }
 
+static void report_global(void *context, LLVMValueRef global, const char *why)
+{
+    struct baseline *b = context;
+    if (why)
+        report_left(b->c, global, why);
+    else
+        report_compiled(b, global);
+    b->reported = time_of(&b->done);
+}
+
 /* What the baseline compiler covers comes first. If that is not everything, LLVM compiles the rest, and all data. */
 static int emit_by_baseline(struct compilation *c)
 {
     struct tn__unit *unit = c->unit;
     struct tn__baseline_object object = {0};
-    struct tn__flattened done = {0};
+    struct baseline b = {.c = c};
     struct tn_buffer rest = {0};
-    int code = tn__flatten_module(unit->module, unit->target->machine, report_left, c, &object, &done, c->err);
-    c->stats.baseline_functions = done.functions;
-    c->stats.baseline_left = done.left;
-    c->stats.baseline_ns = done.flatten_ns + done.analyse_ns + done.compile_ns;
-    bool has_code = done.functions || done.is_all;
-    if (!code && !done.is_all && !emit_by_llvm(c, has_code ? &rest : c->out))
+    int code = tn__flatten_module(unit->module, unit->target->machine, report_global, &b, &object, &b.done, c->err);
+    c->stats.baseline_functions = b.done.functions;
+    c->stats.baseline_left = b.done.left;
+    c->stats.baseline_ns = time_of(&b.done);
+    bool has_code = b.done.functions || b.done.is_all;
+    if (!code && !b.done.is_all && !emit_by_llvm(c, has_code ? &rest : c->out))
         code = fill_from(c, NULL);
     if (!code && has_code && !unit->diagnostics.errors)
-        code = tn__baseline_write(&object, done.is_all ? NULL : &rest, c->out, c->err);
+        code = tn__baseline_write(&object, b.done.is_all ? NULL : &rest, c->out, c->err);
     tn__baseline_object_free(&object);
     tn_buffer_free(&rest);
     return code;

@@ -31,8 +31,8 @@ struct tn__flattened {
     uint64_t flatten_ns, analyse_ns, compile_ns;
 };
 
-/* Told of each function that is left to LLVM, and why; or, if there is none, of the variable, alias or ifunc because of
- * which LLVM emits the data. */
+/* Told of each function: that it was compiled, with NULL, or that it is left to LLVM, and why; and, if none is left, of
+ * the variable, alias or ifunc because of which LLVM emits the data. */
 typedef void tn__left_function(void *context, LLVMValueRef global, const char *why);
 
 /* Compiles the functions of a module that the baseline compiler covers. If these are all, and the object can have the

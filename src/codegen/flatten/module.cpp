@@ -258,8 +258,7 @@ int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_re
             tn__relocate(wrap(&function));
         done->functions += !why;
         done->left += why != nullptr;
-        if (why)
-            tell(context, wrap(&function), why);
+        tell(context, wrap(&function), why);
     }
     if (!refused && !done->left)
         if (int code = c.add_data(tell, context))

@@ -14,13 +14,16 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "base/base.h"
-#include "codegen/target/function_passes.h"
 #include "codegen/target/target.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/LegacyPassManagers.h"
 #include "llvm/IR/PassTimingInfo.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "codegen/llvm/arguments.h"
+
+extern "C" {
+#include "base/os.h"
+}
 
 /* ---- passes over functions ---- */
 
@@ -39,13 +42,18 @@ struct step {
 };
 
 class manager final : public FPPassManager {
+    const tn_compile_observer *const *observer; /* of what is emitted now; NULL: none */
     SmallVector<step, 0> steps;
 
     void prepare();
     bool run_steps(Function &function);
     void forget(Pass *pass);
+    void report(const Pass &pass, const Function &function, uint64_t begin) const;
 
   public:
+    explicit manager(const tn_compile_observer *const *observer) : observer(observer)
+    {
+    }
     bool runOnModule(Module &module) override;
 };
 
@@ -68,12 +76,28 @@ void manager::forget(Pass *pass)
     getAvailableAnalysis()->erase(pass->getPassID());
 }
 
+void manager::report(const Pass &pass, const Function &function, uint64_t begin) const
+{
+    std::string name = pass.getPassName().str(), of = function.getName().str();
+    tn_pass shown = {};
+    shown.size = sizeof shown;
+    shown.name = shown.pipeline_name = name.c_str();
+    shown.function = of.c_str();
+    shown.ns = tn__os_now_ns() - begin;
+    (*observer)->after_emit_pass((*observer)->context, &shown);
+}
+
 bool manager::run_steps(Function &function)
 {
     bool changed = false;
     populateInheritedAnalysis(getTopLevelManager()->activeStack);
     for (const step &at : steps) {
+        if (*observer)
+            initializeAnalysisImpl(at.pass);
+        uint64_t begin = *observer ? tn__os_now_ns() : 0;
         bool changed_here = at.pass->runOnFunction(function);
+        if (*observer)
+            report(*at.pass, function, begin);
         if (changed_here)
             removeNotPreservedAnalysis(at.pass);
         (*getAvailableAnalysis())[at.pass->getPassID()] = at.pass;
@@ -84,11 +108,13 @@ bool manager::run_steps(Function &function)
     return changed;
 }
 
-/* The first function is LLVM's, which tells each pass of its analyses. */
+/* The first function is LLVM's, which tells each pass of its analyses, unless there is an observer. */
 bool manager::runOnModule(Module &module)
 {
     bool changed = false, is_watched = TimePassesIsEnabled || timeTraceProfilerEnabled() ||
                                        *tn__llvm_arguments_taken() || module.shouldEmitInstrCountChangedRemark();
+    if (*observer && steps.empty())
+        prepare();
     for (Function &function : module) {
         if (function.isDeclaration())
             continue;
@@ -103,8 +129,9 @@ namespace {
 
 struct beginning final : FunctionPass {
     static char ID;
+    const tn_compile_observer *const *observer;
 
-    beginning() : FunctionPass(ID)
+    explicit beginning(const tn_compile_observer *const *observer) : FunctionPass(ID), observer(observer)
     {
     }
 
@@ -125,7 +152,7 @@ struct beginning final : FunctionPass {
             stack.pop();
         PMDataManager *outer = stack.top();
         if (outer->getPassManagerType() < PMT_FunctionPassManager) {
-            auto *ours = new manager;
+            auto *ours = new manager(observer);
             ours->populateInheritedAnalysis(stack);
             outer->getTopLevelManager()->addIndirectPassManager(ours);
             ours->assignPassManager(stack, outer->getPassManagerType());
@@ -138,12 +165,6 @@ struct beginning final : FunctionPass {
 char beginning::ID;
 
 } // namespace
-
-/* A pass that does nothing, but what is added to a list behind it, up to the next pass over modules, is run by ours. */
-static FunctionPass *make_function_passes()
-{
-    return new beginning;
-}
 
 /* ---- emitting ---- */
 
@@ -176,16 +197,18 @@ struct kept_libcalls final : LibcallLoweringInfoWrapper {
 
 #endif
 
-/* Remembers which of the passes that LLVM adds is the printer, and lets our manager run those over functions. */
+/* Remembers which of the passes that LLVM adds is the printer, and lets our manager run those over functions: what is
+ * added to a list after a `beginning`, up to the next pass over modules. */
 struct list final : legacy::PassManager {
     AsmPrinter *printer = nullptr;
+    const tn_compile_observer *observer = nullptr; /* of what is emitted now, if it watches passes */
     bool is_among_functions = false;
 
     void add(Pass *pass) override
     {
         bool is_of_functions = pass->getPassKind() == PT_Function;
         if (is_of_functions && !is_among_functions)
-            legacy::PassManager::add(make_function_passes());
+            legacy::PassManager::add(new beginning(&observer));
         is_among_functions = is_of_functions || (is_among_functions && pass->getAsImmutablePass());
         if (pass->getPassName().ends_with("Assembly Printer"))
             printer = static_cast<AsmPrinter *>(pass);
@@ -242,7 +265,8 @@ static bool renew(tn__emitter &emitter, TargetMachine &machine)
     return true;
 }
 
-static bool emit(tn__emitter *&emitter, TargetMachine &machine, Module &module, tn_buffer *out)
+static bool emit(tn__emitter *&emitter, TargetMachine &machine, Module &module, const tn_compile_observer *observer,
+                 tn_buffer *out)
 {
     size_t cost = tn__llvm_count_instructions(wrap(&module)) + per_module;
     if (!emitter) {
@@ -252,7 +276,9 @@ static bool emit(tn__emitter *&emitter, TargetMachine &machine, Module &module, 
         emitter = created.release();
     }
     module.setDataLayout(machine.createDataLayout());
+    emitter->passes.observer = observer->after_emit_pass ? observer : nullptr;
     emitter->passes.run(module);
+    emitter->passes.observer = nullptr;
     bool filled = tn__buffer_fill(out, emitter->bytes.data(), emitter->bytes.size());
     emitter->left -= std::min(emitter->left, cost);
     if (!emitter->left || !renew(*emitter, machine))
@@ -260,12 +286,13 @@ static bool emit(tn__emitter *&emitter, TargetMachine &machine, Module &module, 
     return filled;
 }
 
-bool tn__llvm_emit(tn__emitter **kept, LLVMTargetMachineRef machine_ref, LLVMModuleRef module_ref, tn_buffer *out)
+bool tn__llvm_emit(tn__emitter **kept, LLVMTargetMachineRef machine_ref, LLVMModuleRef module_ref,
+                   const tn_compile_observer *observer, tn_buffer *out)
 {
     TargetMachine &machine = *reinterpret_cast<TargetMachine *>(machine_ref);
     Module &module = *unwrap(module_ref);
     tn__emitter *own = nullptr;
-    bool good = emit(any_of(module, leaves_traces) ? own : *kept, machine, module, out);
+    bool good = emit(any_of(module, leaves_traces) ? own : *kept, machine, module, observer, out);
     tn__llvm_emitter_free(&own);
     return good;
 }

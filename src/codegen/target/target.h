@@ -7,8 +7,8 @@
  *     native.c       the meaning of "native" for LLVM
  *     attributes.c   the CPUs and features of single functions
  *     assembly.cpp   keeps assembly in modules from reading files
- *     emitter.cpp    from a module to its object, by passes that are reused
- *     emitter.cpp   which run those over functions without asking again what they need */
+ *     emitter.cpp    from a module to its object, by passes that are reused, and that
+ *                    run over functions without asking again what they need */
 
 #ifndef TENON_CODEGEN_TARGET_H
 #define TENON_CODEGEN_TARGET_H
@@ -85,10 +85,11 @@ void tn__llvm_closed_target_free(LLVMTargetRef target); /* NULL is ignored */
 struct tn__emitter;
 
 /* Writes a module's object into an empty buffer; the module cannot be used any more. *kept is NULL, or the emitter that
- * an earlier call for the same machine has left there. False: the target has no objects, or out of memory. After an
- * error that was reported to the context's handler, *kept has to be freed. */
+ * an earlier call for the same machine has left there. The observer's after_emit_pass may be NULL. False: the target
+ * has no objects, or out of memory. After an error that was reported to the context's handler, *kept has to be
+ * freed. */
 bool tn__llvm_emit(struct tn__emitter **kept, LLVMTargetMachineRef machine, LLVMModuleRef module,
-                   struct tn_buffer *out);
+                   const struct tn_compile_observer *observer, struct tn_buffer *out);
 void tn__llvm_emitter_free(struct tn__emitter **kept); /* *kept may be NULL, which it is afterwards */
 
 #ifdef __cplusplus
