@@ -72,6 +72,23 @@ static bool link_library(struct job *job, enum tn_image_file kind)
     return !code;
 }
 
+/* Of a program that the executable begins with: its segments, without its symbols. */
+static uint64_t end_of_contents(const struct tn_buffer *stub)
+{
+    const struct file file = {.name = "the stub", .bytes = stub->data, .size = stub->size, .kind = FILE_OBJECT};
+    Elf *elf = tool_elf_open(&file);
+    const Elf64_Phdr *segments = elf ? elf64_getphdr(elf) : NULL;
+    size_t count = 0;
+    uint64_t end = 0;
+    if (segments)
+        elf_getphdrnum(elf, &count);
+    for (size_t i = 0; i < count; i++)
+        if (segments[i].p_type == PT_LOAD && segments[i].p_offset + segments[i].p_filesz > end)
+            end = segments[i].p_offset + segments[i].p_filesz;
+    elf_end(elf);
+    return end;
+}
+
 /* With the smallest stub that has what the program needs. */
 static bool link_program(struct job *job)
 {
@@ -82,6 +99,7 @@ static bool link_program(struct job *job)
         struct tn_buffer stub;
         there = tool_unfold_stub(job->settings, i, &stub);
         code = there ? link_file(job, TN_IMAGE_PROGRAM, &stub, &err) : code;
+        job->stub_end = there ? end_of_contents(&stub) : 0;
         free(stub.data);
     }
     if (!there)
@@ -519,6 +537,8 @@ static bool take_options(struct job *job)
         return tool_fail(STATUS_USAGE, "several kinds of --emit need names; standard output is one"), false;
     if (settings->json && (!settings->stats || strcmp(settings->output, "-") == 0))
         return tool_fail(STATUS_USAGE, "--json needs --stats, which it prints to standard output instead of -o"), false;
+    if (settings->report && (settings->ninja || settings->shard || !(options->outputs >> TN_IMAGE_OBJECTS & 1)))
+        return tool_fail(STATUS_USAGE, "--report is about an image as a whole, whose --emit has obj"), false;
     if (settings->targets && !*settings->targets)
         return tool_fail(STATUS_USAGE, "option '--targets': the string is empty"), false;
     if (settings->ninja && settings->shard)
@@ -669,7 +689,8 @@ static int build_image(struct job *job)
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
         show_stats(job, &stats);
-    return make_file(job) && tool_check_paths(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
+    bool good = make_file(job) && tool_check_paths(job) && write_all(job);
+    return good && (!job->settings->report || tool_write_report(job)) ? STATUS_OK : STATUS_FAILURE;
 }
 
 static int build_shard(struct job *job)

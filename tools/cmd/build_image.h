@@ -38,6 +38,7 @@ struct job {
     size_t shard;        /* of --shard */
     struct offer *offer; /* of executables */
     struct tn_buffer out[TN_IMAGE_OUTPUTS];
+    uint64_t stub_end;                          /* of an executable: where the contents of its stub end */
     uint64_t begin, compile_begin, compile_end; /* times of the build, for --time-trace */
 };
 
@@ -67,6 +68,11 @@ bool tool_unfold_stub(const struct settings *settings, size_t index, struct tn_b
 
 /* False: what was built contains a path of this machine, which was reported. */
 bool tool_check_paths(const struct job *job);
+
+/* ---- report.c ---- */
+
+/* Writes the page about what was built to the file of --report. False: an error was reported. */
+bool tool_write_report(const struct job *job);
 
 /* ---- build_ninja.c ---- */
 

@@ -49,6 +49,8 @@ static const struct option options[] = {
      "code finds the variable S among saved objects, its own or those of an image that it depends on: TEXT is "
      "type:NAME "
      "or root:NAME"},
+    {FOR_BUILD, "--report", NULL, "FILE", NULL, M(report),
+     "write a page of HTML that shows what is in OUT, by package, function, target and type of saved objects"},
     {FOR_BUILD, "--threads", NULL, "N", NULL, M(threads),
      "compile on N threads; default: $TENON_IMAGE_THREADS, or one per core"},
     {FOR_BUILD, "--shards", NULL, "N", NULL, M(shards),

@@ -36,7 +36,7 @@ struct settings {
     const char *map, *only, *table;
     int libc; /* of export-table */
     const char *targets;
-    const char *image_name, *shards, *shard, *ninja, *stubs, *objects;
+    const char *image_name, *shards, *shard, *ninja, *stubs, *objects, *report;
     int kind;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
