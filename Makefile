@@ -17,6 +17,7 @@
 #   make opt-plugin  build/tenon-passes.so: passes for managed code in LLVM's own opt, by -load-pass-plugin
 #   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl,
 #                 uninstall-musl
+#   make html     pages and headers as HTML, in build/html; make deb: Debian packages, in build/deb
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc; make setup-check
 #                 prints what that is and how large, and installs nothing
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
@@ -92,7 +93,7 @@ build_of = +@start=$$(date +%s); $(make) $(1) && echo "the build took $$(($$(dat
 .PHONY: fuzz fuzz-long fuzz-corpus all release setup setup-check musl install install-musl uninstall uninstall-musl \
 	ci ci-build test test-build test-slow test-races test-qemu test-aarch64 demo models asan tsan lint bench \
 	bench-link bench-remote bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap \
-	bench-gc bench-baseline bench-dowel bench-instructions size dist clean distclean help opt-plugin
+	bench-gc bench-baseline bench-dowel bench-instructions size dist html deb clean distclean help opt-plugin
 .DEFAULT_GOAL := all
 
 all:
@@ -122,6 +123,15 @@ install:
 	@$(setup) check build $(cross)
 	@$(make_in) install
 
+html:
+	@$(setup) install html
+	@$(make_in) html
+
+deb:
+	$(needs_llvm)
+	@$(setup) install build html deb
+	@$(make_in) deb
+
 install-musl:
 	@LLVM=0 $(setup) check build musl
 	@$(make_in) LLVM=0 install-musl
@@ -142,7 +152,7 @@ test-build:
 	@$(make_in) test-build
 
 test-slow:
-	@$(setup) install build test slow qemu
+	@$(setup) install build test slow qemu html deb
 	@$(make_in) test-slow
 
 test-races:

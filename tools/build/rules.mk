@@ -11,7 +11,7 @@ MAKEFLAGS += --no-builtin-rules
 	bench-link bench-remote bench-jit bench-cache bench-tiers bench-passes bench-image bench-packages bench-heap \
 	bench-gc \
 	bench-baseline bench-dowel bench-instructions size \
-	install uninstall install-musl uninstall-musl
+	install uninstall install-musl uninstall-musl html deb
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -453,9 +453,11 @@ size: $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/tenon)
 
 # What programs link besides libtenon_codegen.a; LLVM needs the C++ library.
 llvm_link := $(if $(with_llvm),$(strip $(llvm_libs_named)) -lz -lzstd -lstdc++ -lm)
-run_install = STRIP=$(cross)strip MACHINE_LIBS="$(machine_libs)" LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
+install_environment = STRIP=$(cross)strip MACHINE_LIBS="$(machine_libs)" LLVM_LINK="$(llvm_link)" \
+	LLVM_BIN="$(llvm_bin)" \
 	LLVM_INCLUDE="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --includedir))" \
-	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
+	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))"
+run_install = $(install_environment) tools/build/install.sh
 
 # The build tree has the same descriptions as an installation, so that examples and products can be built from it.
 all: $(BUILD)/pkgconfig/tenon.pc
@@ -468,6 +470,12 @@ install: all
 install-musl: musl
 install uninstall:
 	@$(run_install) $@
+
+# Pages and headers as HTML, and Debian packages, into $(BUILD)/html and $(BUILD)/deb.
+html:
+	@tools/build/html $(BUILD)/html
+deb: all html
+	@$(install_environment) tools/build/deb $(BUILD)/deb
 
 install-musl uninstall-musl:
 	@$(run_install) $(@:-musl=) musl

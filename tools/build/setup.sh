@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install|plan GROUP...     GROUP: build cross musl demo test slow models lint bench peers fuzz qemu
-#                                          aarch64
+# setup.sh check|install|plan GROUP...     GROUP: build cross musl demo test slow models lint bench peers html deb fuzz
+#                                          qemu aarch64
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt, and prints before what it will install; `plan` only prints that. All do nothing,
@@ -58,6 +58,8 @@ packages_of() {
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     cross-*) echo "g++-$HOST" ;;
+    html-*) echo pandoc doxygen mandoc ;;
+    deb-*) echo dpkg-dev xz-utils lintian mmdebstrap ;;
     qemu-*) echo qemu-user qemu-user-static g++-aarch64-linux-gnu g++-riscv64-linux-gnu ;;
     aarch64-*) ;;
     lint-*) echo clang-format-14 cppcheck python3 "$(llvm_packages 'clang-%s')" ;;
