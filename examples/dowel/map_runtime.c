@@ -76,42 +76,41 @@ static long add_entry(struct map tn_ref *map, long hash)
     return map->count++;
 }
 
-/* The number of the entry of a key; if there is none, -1, or a new one. */
+/* The number of the entry of a key, which is a string or, without one, a number; if there is none, -1, or a new one. */
+static long find_entry(struct map tn_ref *map, long hash, struct text tn_ref *string, long number, long adds)
+{
+    struct references tn_ref *strings = map->keys;
+    struct words tn_ref *numbers = map->keys;
+    size_t mask = map->places->length - 1;
+    long entry;
+    for (size_t at = (size_t)hash & mask; (entry = map->places->items[at] - 1) >= 0; at = (at + 1) & mask)
+        if (map->hashes->items[entry] == hash &&
+            (string ? dowel_equal(strings->items[entry], string) : numbers->items[entry] == number))
+            return entry;
+    if (!adds)
+        return -1;
+    entry = add_entry(map, hash);
+    strings = map->keys;
+    numbers = map->keys;
+    if (string)
+        strings->items[entry] = string;
+    else
+        numbers->items[entry] = number;
+    return entry;
+}
+
 long dowel_map_string(struct map tn_ref *map, struct text tn_ref *key, long adds)
 {
     unsigned long hash = 14695981039346656037u; /* FNV-1a */
     for (size_t i = 0; i < length_of(key); i++)
         hash = (hash ^ (unsigned char)key->items[i]) * 1099511628211u;
-    struct references tn_ref *keys = map->keys;
-    size_t mask = map->places->length - 1;
-    long entry;
-    for (size_t at = hash & mask; (entry = map->places->items[at] - 1) >= 0; at = (at + 1) & mask)
-        if (map->hashes->items[entry] == (long)hash && dowel_equal(keys->items[entry], key))
-            return entry;
-    if (!adds)
-        return -1;
-    entry = add_entry(map, (long)hash);
-    keys = map->keys;
-    keys->items[entry] = key;
-    return entry;
+    return find_entry(map, (long)hash, key, 0, adds);
 }
 
 long dowel_map_i64(struct map tn_ref *map, long key, long adds)
 {
     unsigned long hash = (unsigned long)key * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-    size_t mask = map->places->length - 1;
-    struct words tn_ref *keys = map->keys;
-    long entry;
-    for (size_t at = hash & mask; (entry = map->places->items[at] - 1) >= 0; at = (at + 1) & mask)
-        if (keys->items[entry] == key)
-            return entry;
-    if (!adds)
-        return -1;
-    entry = add_entry(map, (long)hash);
-    keys = map->keys;
-    keys->items[entry] = key;
-    return entry;
+    return find_entry(map, (long)(hash ^ hash >> 32), NULL, key, adds);
 }
 
 void tn_ref *dowel_map_keys(struct map tn_ref *map)
