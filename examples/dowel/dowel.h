@@ -14,10 +14,11 @@
  *     type.c     types
  *     code.c     functions, variables, objects: what becomes which instructions, by LLVM's C interface
  *     expression.c, statement.c    the grammar: what is read is checked, and becomes instructions at once
- *     session.c  the JIT: adds modules, replaces functions, runs lines, shows code
+ *     session.c  the JIT: adds modules, replaces functions, runs lines
+ *     prompt.c   the prompt, and what it shows of functions and the heap
  *     crash.c    what is said of a program that ends early
  *     build.c    writes executables
- *     main.c     the command, and the prompt
+ *     main.c     the command
  *     runtime.c  what compiled code calls, in collected C
  *
  * And what can be left out:
@@ -302,9 +303,10 @@ bool run_pending(struct session *s);
 bool run_text(struct session *s, const char *file, const char *text);
 
 const char *plain(const char *symbol); /* a function as programs call it */
-void show_code(struct session *s, const char *function, enum tn_emit emit);
-void show_tiers(struct session *s, const char *function); /* "": of all */
-void show_heap(struct session *s);
+
+/* ---- the prompt (prompt.c) ---- */
+
+bool run_prompt(struct session *s);
 
 /* ---- what ends a program early (crash.c) ---- */
 

@@ -7,12 +7,9 @@
  *     dowel build FILE -o PROGRAM   writes an executable
  *     dowel package FILE -o IMAGE   writes a package */
 
-#include <editline/readline.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "dowel.h"
 
@@ -43,88 +40,6 @@ static bool run_file(struct session *s, const char *path)
     bool good = run_text(s, path, text);
     free(text);
     return good;
-}
-
-/* ---- the prompt ---- */
-
-/* A line, or NULL at the end; from a file or a pipe without a prompt. */
-static char *read_line(const char *prompt)
-{
-    char *line = NULL;
-    size_t size = 0;
-    if (isatty(0))
-        return readline(prompt);
-    if (getline(&line, &size, stdin) >= 0) {
-        line[strcspn(line, "\n")] = 0;
-        return line;
-    }
-    free(line);
-    return NULL;
-}
-
-/* Lines, until every bracket is closed. They are kept at once: what they do may end the process. */
-static char *read_text(const char *history)
-{
-    char *text = read_line("dowel> ");
-    while (text && !is_complete(text)) {
-        char *more = read_line("  ...> "), *both = NULL;
-        if (more && asprintf(&both, "%s\n%s", text, more) < 0)
-            both = NULL;
-        free(more);
-        if (!both)
-            break;
-        free(text);
-        text = both;
-    }
-    if (text && *text && isatty(0)) {
-        add_history(text);
-        write_history(history);
-    }
-    return text;
-}
-
-static void time_line(struct session *s, const char *text)
-{
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    run_text(s, "prompt", text);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    printf("%.3f ms\n", (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6);
-}
-
-static void command(struct session *s, const char *line)
-{
-    char word[16] = "";
-    sscanf(line, "%15s", word);
-    const char *rest = line + strlen(word) + strspn(line + strlen(word), " ");
-    if (strcmp(word, ":ir") == 0)
-        show_code(s, rest, TN_EMIT_LLVM);
-    else if (strcmp(word, ":asm") == 0)
-        show_code(s, rest, TN_EMIT_ASM);
-    else if (strcmp(word, ":time") == 0)
-        time_line(s, rest);
-    else if (strcmp(word, ":gc") == 0)
-        show_heap(s);
-    else if (strcmp(word, ":tier") == 0)
-        show_tiers(s, rest);
-    else
-        puts(":ir FUNCTION, :asm FUNCTION, :tier [FUNCTION], :time STATEMENT, :gc");
-}
-
-static bool run_prompt(struct session *s)
-{
-    bool good = true;
-    char history[4096];
-    snprintf(history, sizeof history, "%s/.dowel_history", getenv("HOME") ? getenv("HOME") : ".");
-    if (isatty(0))
-        read_history(history);
-    s->compiler.shows_values = true;
-    for (char *text; (text = read_text(history)); free(text))
-        if (text[0] == ':')
-            command(s, text);
-        else
-            good &= run_text(s, "prompt", text);
-    return good || isatty(0);
 }
 
 /* ---- the command line ---- */
