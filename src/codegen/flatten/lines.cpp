@@ -15,10 +15,11 @@ using namespace llvm;
 
 enum { VERSION = 4, ADDRESS_SIZE = 8, LINE_BASE = -5, LINE_RANGE = 14, OPCODE_BASE = 13 };
 
-/* Bytes of a section. */
+/* Bytes of a section, which the object gets at the end. */
 struct tn__section_writer {
     tn__baseline_object &object;
     uint32_t number;
+    SmallVector<uint8_t, 0> bytes;
     bool failed = false;
 
     tn__section_writer(tn__baseline_object &object, const char *name)
@@ -29,52 +30,48 @@ struct tn__section_writer {
         section.type = SHT_PROGBITS;
         failed = !tn__baseline_add_section(&object, &section);
     }
-    uint64_t size() const
+    void put(uint64_t value, unsigned size)
     {
-        return failed ? 0 : object.sections[number].size;
-    }
-    uint8_t *add(uint64_t bytes)
-    {
-        uint64_t at;
-        failed = failed || !tn__baseline_extend(&object.sections[number], bytes, 1, &at);
-        return failed ? nullptr : object.sections[number].bytes + at;
-    }
-    void put(uint64_t value, unsigned bytes)
-    {
-        uint8_t *at = add(bytes);
-        for (unsigned i = 0; at && i < bytes; i++)
-            at[i] = uint8_t(value >> 8 * i);
+        for (unsigned i = 0; i < size; i++)
+            bytes.push_back(uint8_t(value >> 8 * i));
     }
     void put_unsigned(uint64_t value)
     {
         for (; value > 0x7f; value >>= 7)
-            put(value | 0x80, 1);
-        put(value, 1);
+            bytes.push_back(uint8_t(value | 0x80));
+        bytes.push_back(uint8_t(value));
     }
     void put_signed(int64_t value)
     {
         for (; value < -64 || value > 63; value >>= 7)
-            put(uint64_t(value) | 0x80, 1);
-        put(uint64_t(value) & 0x7f, 1);
+            bytes.push_back(uint8_t(value | 0x80));
+        bytes.push_back(uint8_t(value & 0x7f));
     }
     void put_text(StringRef text)
     {
-        uint8_t *at = add(text.size() + 1);
-        if (at)
-            std::copy(text.begin(), text.end(), at);
+        bytes.append(text.begin(), text.end());
+        bytes.push_back(0);
     }
     /* The address of a part of the object. */
-    void put_address(uint32_t of, int64_t addend, unsigned bytes)
+    void put_address(uint32_t of, int64_t addend, unsigned size)
     {
-        uint32_t at = uint32_t(size()), type = bytes == ADDRESS_SIZE ? R_X86_64_64 : R_X86_64_32;
-        put(0, bytes);
-        failed = failed || !tn__baseline_add_reloc(&object.sections[number], {at, type, of, addend});
+        uint32_t type = size == ADDRESS_SIZE ? R_X86_64_64 : R_X86_64_32;
+        failed =
+            failed || !tn__baseline_add_reloc(&object.sections[number], {uint32_t(bytes.size()), type, of, addend});
+        put(0, size);
     }
     /* The size of what follows the 4 bytes at `at`. */
-    void end_length(uint64_t at)
+    void end_length(size_t at)
     {
-        if (!failed)
-            tn__put32(object.sections[number].bytes + at, uint32_t(size() - at - 4));
+        tn__put32(bytes.data() + at, uint32_t(bytes.size() - at - 4));
+    }
+    bool end()
+    {
+        uint64_t at;
+        if (failed || !tn__baseline_extend(&object.sections[number], bytes.size(), 1, &at))
+            return false;
+        std::copy(bytes.begin(), bytes.end(), object.sections[number].bytes);
+        return true;
     }
 };
 
@@ -120,7 +117,7 @@ static void put_header(tn__section_writer &w, ArrayRef<const DIFile *> files, St
     SmallVector<StringRef, 4> folders;
     w.put(0, 4);
     w.put(VERSION, 2);
-    uint64_t length = w.size();
+    size_t length = w.bytes.size();
     w.put(0, 4);
     for (int value : {1, 1, 1, int(LINE_BASE), int(LINE_RANGE), int(OPCODE_BASE)})
         w.put(uint64_t(value), 1);
@@ -256,7 +253,8 @@ bool tn__lines::write(const Module &module, tn__baseline_object &object) const
         ranges.put_address(TN__BASELINE_FUNCTION | f.number, 0, ADDRESS_SIZE);
         ranges.put_address(TN__BASELINE_FUNCTION | f.number, int64_t(f.size), ADDRESS_SIZE);
     }
-    ranges.add(2 * ADDRESS_SIZE);
+    ranges.put(0, ADDRESS_SIZE);
+    ranges.put(0, ADDRESS_SIZE);
     tn__section_writer info(object, ".debug_info");
     info.put(0, 4);
     info.put(VERSION, 2);
@@ -280,5 +278,5 @@ bool tn__lines::write(const Module &module, tn__baseline_object &object) const
     }
     info.put(0, 1);
     info.end_length(0);
-    return !line.failed && !abbreviations.failed && !ranges.failed && !info.failed;
+    return line.end() && abbreviations.end() && ranges.end() && info.end();
 }
