@@ -19,7 +19,8 @@ try() {
     "$out/generate" "$1" >"$stem.case" || { echo "not ok modes/generate: seed $1: the generator failed"; return; }
     wrong=$(LLVM_BIN=$LLVM_BIN tests/modes/prepare "$stem.case" "$stem" "$BUILD/tests/modes/library" 2>&1) ||
         { echo "not ok modes/generate: seed $1: ${wrong%%$'\n'*}"; return; }
-    wrong=$(check_case "$stem" $(modes_by run host exe shared image replaceable package stale) | grep -v '^ok ')
+    wrong=$(check_case "$stem" $(modes_by run host library exe shared image replaceable package stale) |
+        grep -v '^ok ')
     [ -n "$wrong" ] || { rm -rf "$stem" "$stem.case"; return; }
     echo "$wrong"
 }
