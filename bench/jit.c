@@ -12,7 +12,9 @@
  *     jit tiers WAY BITCODE ROUNDS OBJECT   SQLite lazily: until it has answered a first query, then so many rounds of
  *                                 others, each beside one of OBJECT, which is linked in one piece. WAY is a LEVEL, or
  *                                 CALLS,TURNS: tiers from -O0 to -O2
- *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
+ *     jit pair THREADS BITCODE [LEVEL]    the same module twice, compiled by 1 or 2 threads
+ *     jit whole BITCODE [LEVEL]   all of a module at once: the time, the code, and by how much the process has grown
+ *     jit server ...              the same by a compile server, which is a fork of this program
  * LEVEL `baseline` is level 0 by the baseline compiler.
  * Without LEVEL, codegen is that of -O2 without passes over the IR, as the peer's is. */
 
@@ -23,6 +25,7 @@
 
 #include <tenon_cache.h>
 #include <tenon_codegen.h>
+#include <tenon_remote.h>
 
 #include "measure.h"
 #include "query.h"
@@ -85,9 +88,17 @@ static struct tn_jit *create_with(int lazy, size_t threads, const struct tn_comp
     return jit;
 }
 
+static struct tn_compiler *server; /* NULL: LLVM in this process compiles */
+
 static struct tn_jit *create(int lazy, size_t threads)
 {
-    return create_with(lazy, threads, NULL);
+    return create_with(lazy, threads, server);
+}
+
+static void start_server(void)
+{
+    const struct tn_compile_server_options options = {.size = sizeof options, .serve = tn_compile_serve};
+    check(tn_compile_server_start(&options, &server, &error));
 }
 
 static void add(struct tn_jit *jit, struct tn_library *library, const char *name, const void *ir, size_t length)
@@ -320,10 +331,52 @@ static void measure_pair(size_t threads, const char *path)
     printf("pair ms %.1f\n", (double)(now_ns() - start) / 1e6);
 }
 
+/* ---- whole ---- */
+
+static uint64_t linked_bytes(const struct tn_jit *jit)
+{
+    struct tn_stats stats = {.size = sizeof stats};
+    tn_session_stats(tn_jit_session(jit), &stats);
+    return stats.code_bytes + stats.rodata_bytes + stats.data_bytes;
+}
+
+static void whole(const char *path)
+{
+    size_t length;
+    const void *bitcode = read_all(path, &length);
+    struct tn_jit *jit = create(0, 0);
+    const struct tn_jit_module module = {
+        .size = sizeof module, .name = path, .ir = bitcode, .length = length, .stays = 1};
+    void *address;
+    long resident = resident_kb();
+    uint64_t start = now_ns();
+    check(tn_jit_add_module(jit, NULL, &module, &error));
+    check(tn_jit_lookup(jit, "sqlite3_open", &address, &error));
+    printf("whole ms %.1f\n", (double)(now_ns() - start) / 1e6);
+    printf("whole code_kb %.0f\nwhole grown_kb %ld\n", (double)linked_bytes(jit) / 1024, resident_kb() - resident);
+}
+
+/* Where LEVEL may be. */
+static int level_at(const char *mode, int argc)
+{
+    static const struct {
+        const char *mode;
+        int at;
+    } rows[] = {{"small", 3}, {"query", 4}, {"pair", 4}, {"whole", 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].mode, mode))
+            return rows[i].at;
+    return argc;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "server") == 0) {
+        start_server();
+        argc--, argv++;
+    }
     const char *mode = argc > 1 ? argv[1] : "";
-    int last = strcmp(mode, "small") == 0 ? 3 : strcmp(mode, "query") == 0 ? 4 : argc; /* where LEVEL may be */
+    int last = level_at(mode, argc);
     if (argc == last + 1)
         choose(argv[last]);
     if (strcmp(mode, "small") == 0 && (argc == 3 || argc == 4))
@@ -336,11 +389,14 @@ int main(int argc, char **argv)
         kept(argv[2], argv[3], argv[4]);
     else if (strcmp(mode, "tiers") == 0 && argc == 6)
         measure_tiers(argv[2], argv[3], (size_t)atoi(argv[4]), argv[5]);
-    else if (strcmp(mode, "pair") == 0 && argc == 4)
+    else if (strcmp(mode, "pair") == 0 && (argc == 4 || argc == 5))
         measure_pair((size_t)atoi(argv[2]), argv[3]);
+    else if (strcmp(mode, "whole") == 0 && (argc == 3 || argc == 4))
+        whole(argv[2]);
     else
-        fail("usage: jit small COUNT [LEVEL] | empty | query lazy|eager BITCODE [LEVEL] | kept DIR KEY BITCODE | "
-             "tiers WAY BITCODE ROUNDS OBJECT | pair THREADS BITCODE");
+        fail("usage: jit [server] small COUNT [LEVEL] | empty | query lazy|eager BITCODE [LEVEL] | "
+             "kept DIR KEY BITCODE | tiers WAY BITCODE ROUNDS OBJECT | pair THREADS BITCODE [LEVEL] | "
+             "whole BITCODE [LEVEL]");
     fflush(stdout);
     _Exit(0); /* taking everything down again is nobody's figure */
 }

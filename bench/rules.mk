@@ -20,7 +20,7 @@ sqlite_parts := 0 1 2 3 4 5
 all: start link remote lazy jit cache tiers passes gc image packages exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link calls tls throw lljit $(objects))
-remote: $(addprefix $(out)/,tls dl dl_library.so dl_library.o many_symbols.so \
+remote: $(addprefix $(out)/,tls dl dl_library.so dl_library.o many_symbols.so jit sqlite3.bc tiny.musl \
 	$(foreach name,tls_dynamic tls_dynamic_descriptor,$(name).o $(name).so))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
@@ -60,6 +60,11 @@ $(addprefix $(out)/,throw lazy calls tls dl): $(out)/%: bench/%.c bench/measure.
 # A product without LLVM, with the cache that it ships.
 $(out)/cached/product: examples/cached/main.c $(BUILD)/tenon
 	PKG_CONFIG_PATH=$(abspath $(BUILD))/pkgconfig $(MAKE) -s -C examples/cached OUT=$(abspath $(@D)) CC="$(CC)" >/dev/null
+
+# A product without LLVM that compiles by a server, with a cache.
+$(out)/tiny.musl: examples/tiny/main.c $(BUILD)/libtenon.a
+	musl-gcc -O2 -static -s -Wl,--gc-sections $< \
+		$$(PKG_CONFIG_PATH=$(BUILD)/pkgconfig pkg-config --cflags --libs --static tenon-musl) -o $@
 
 # The peer. LLVM is a shared library here, as Debian's users have it.
 $(out)/lljit: bench/lljit.c bench/template.c bench/measure.c $(headers)
