@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* dlopen for the programs that `tenon run` runs: behind a path is an object, an archive, IR, which is compiled at
- * once, or a shared library of the system. Names without a slash are looked for in the folders of LD_LIBRARY_PATH,
- * then in the system's. */
+ * once, an image, or a shared library of the system. Names without a slash are looked for in the folders of
+ * LD_LIBRARY_PATH, then in the system's. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -103,7 +103,9 @@ static int load_file(const struct settings *settings, const char *path, struct t
     if (!tool_read(path, &file))
         return tn__fail(err, TN_EIO, "%s cannot be loaded", path);
     bool is_ir = file.kind == FILE_IR || file.kind == FILE_FLAT;
-    int code = is_ir ? add_ir(library, &file, settings, err) : tn_add_file(library, path, err);
+    int code = is_ir                   ? add_ir(library, &file, settings, err)
+               : tool_has_image(&file) ? tool_add_image(library, path, err)
+                                       : tn_add_file(library, path, err);
     tool_release(&file);
     return code;
 }
@@ -138,5 +140,7 @@ bool tool_offer_dl(const struct settings *settings)
     struct tn_error error;
     const struct tn_dl_options options = {
         .size = sizeof options, .load = load, .context = (void *)settings, .program = tool_program.library};
+    if (atexit(tool_close_images) != 0) /* before the program registers anything: what comes last runs first */
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
     return !tn_dl_offer(tool_program.session, &options, &error) || (tool_fail(STATUS_FAILURE, "%s", error.text), false);
 }
