@@ -8,17 +8,18 @@
 : "${BUILD:=build}" "${CC:=gcc}"
 out=$BUILD/tests/image/heap_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
-compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/image/support"
+compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/image/support -Itests/gc/copying"
 tests="image/heap/open image/heap/needs image/heap/damaged image/heap/unique image/heap/patches image/heap/same
     image/heap/depends image/heap/code image/save/save image/save/rebase image/save/graphs base/os"
-parts="saved graph zones with_code" objects=()
+parts="image/support/saved image/support/graph image/support/zones image/support/with_code
+    gc/copying/copy gc/copying/copying gc/copying/space" objects=()
 
 for test in $tests; do
     $compile -c "tests/$test.c" -o "$out/${test##*/}.o" || exit 1
 done
 for part in $parts; do
-    $compile -c tests/image/support/$part.c -o "$out/$part.o" || exit 1
-    objects+=("$out/$part.o")
+    $compile -c "tests/$part.c" -o "$out/${part##*/}.o" || exit 1
+    objects+=("$out/${part##*/}.o")
 done
 
 # link [OBJECT]: all programs, with that object in place of the archive's member
