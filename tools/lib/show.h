@@ -41,8 +41,7 @@ void show_end_to(struct show *show, unsigned depth);
 /* The length of the character of UTF-8 that `length` bytes, at least one, begin with; 0: they begin with none. */
 size_t show_character(const char *text, size_t length);
 
-/* A string of JSON, with its quotes. What is no UTF-8 is taken for Latin-1, byte by byte, so that different names stay
- * different. */
+/* A string of JSON, with its quotes. What is no UTF-8 is taken for Latin-1, byte by byte. */
 void show_quoted(FILE *out, const char *text, size_t length);
 
 #endif
