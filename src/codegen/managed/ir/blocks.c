@@ -78,11 +78,20 @@ LLVMValueRef tn__thread_block(struct tn__gc *gc)
     return LLVMBuildCall2(gc->builder, type, function, &block, 1, "block");
 }
 
+/* LLVM composes the name of each declaration, and looks it up. */
 LLVMValueRef tn__llvm_intrinsic(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type)
 {
+    for (struct tn__declared *d = gc->declared; d < gc->declared + gc->declared_count; d++)
+        if (d->name == name && d->overload == overload) {
+            *type = d->type;
+            return d->function;
+        }
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     *type = LLVMIntrinsicGetType(gc->context, id, &overload, 1);
-    return LLVMGetIntrinsicDeclaration(gc->module, id, &overload, 1);
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(gc->module, id, &overload, 1);
+    if (gc->declared_count < TN_COUNT(gc->declared))
+        gc->declared[gc->declared_count++] = (struct tn__declared){name, overload, *type, function};
+    return function;
 }
 
 enum { LOOK_AHEAD = 64 };
@@ -163,7 +172,7 @@ LLVMValueRef tn__call_runtime(struct tn__gc *gc, bool is_leaf, const char *name,
         types[i] = LLVMTypeOf(arguments[i]);
     LLVMTypeRef type = LLVMFunctionType(result, types, count, 0);
     LLVMValueRef function = tn__runtime_function(gc, name, type);
-    if (is_leaf)
+    if (is_leaf && !tn__has_text(function, TN__LEAF))
         tn__set_text(function, TN__LEAF, "");
     return LLVMBuildCall2(gc->builder, type, function, arguments, count, "");
 }
@@ -203,6 +212,8 @@ static LLVMMetadataRef tbaa_node(struct tn__gc *gc, const char *name, LLVMMetada
 
 LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__known_memory memory)
 {
+    if (tn__is_for_baseline(gc->options))
+        return access;
     LLVMMetadataRef root = tbaa_node(gc, "jtbaa", NULL);
     LLVMMetadataRef type = memory == TN__HEADER_MEMORY ? tbaa_node(gc, "jtbaa_tag", tbaa_node(gc, "jtbaa_data", root))
                                                        : tbaa_node(gc, "jtbaa_gcframe", root);
@@ -226,6 +237,8 @@ LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMValueRef before, const 
 
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
 {
+    if (tn__is_for_baseline(gc->options))
+        return;
     LLVMMetadataRef parts[] = {LLVMMDStringInContext2(gc->context, "branch_weights", strlen("branch_weights")),
                                LLVMValueAsMetadata(LLVMConstInt(gc->i32, 2000, 0)),
                                LLVMValueAsMetadata(LLVMConstInt(gc->i32, 1, 0))};
@@ -270,18 +283,28 @@ LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMValueRef call, LLVMTypeRef 
     return made;
 }
 
+struct choice {
+    struct tn__gc *gc;
+    uint32_t intrinsics;
+    bool (*wanted)(LLVMValueRef instruction);
+    LLVMValueRef *calls;
+    size_t count;
+};
+
+static void choose(void *context, LLVMValueRef call)
+{
+    struct choice *c = context;
+    enum tn__intrinsic called = c->intrinsics ? tn__intrinsic_called(call) : TN__NOT_INTRINSIC;
+    if ((called >= 0 && c->intrinsics >> called & 1) || (c->wanted && c->wanted(call)))
+        TN__APPEND(c->gc, c->calls, c->count, call);
+}
+
 void tn__each_call(struct tn__gc *gc, uint32_t intrinsics, bool (*wanted)(LLVMValueRef instruction),
                    void (*change)(struct tn__gc *gc, LLVMValueRef call))
 {
-    LLVMValueRef *calls = NULL;
-    size_t count = 0;
-    for (TN__EACH_FUNCTION(f, gc))
-        for (TN__EACH_BLOCK(b, f))
-            for (TN__EACH_INSTRUCTION(i, b)) {
-                enum tn__intrinsic called = intrinsics ? tn__intrinsic_called(i) : TN__NOT_INTRINSIC;
-                if (tn__is_call(i) && ((called >= 0 && intrinsics >> called & 1) || (wanted && wanted(i))))
-                    TN__APPEND(gc, calls, count, i);
-            }
-    for (size_t i = 0; i < count; i++)
-        change(gc, calls[i]);
+    struct choice c = {.gc = gc, .intrinsics = intrinsics, .wanted = wanted};
+    if (wanted || tn__names_any(gc, intrinsics))
+        tn__llvm_each_call(gc->module, choose, &c);
+    for (size_t i = 0; i < c.count; i++)
+        change(gc, c.calls[i]);
 }

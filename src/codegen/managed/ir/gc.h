@@ -37,6 +37,7 @@ struct tn__gc {
     struct tn__diagnostics *diagnostics; /* receives errors */
     struct tn_compile_stats *stats;      /* NULL: they are not reported, as of a module that becomes several parts */
     struct tn__arena arena;              /* of the running pass; freed by the owner of the struct */
+    bool is_typed_next;                  /* type-stack runs next, and reports what is wrong with stack memory */
     bool is_optimized;            /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
     LLVMTargetMachineRef machine; /* for passes that ask about the target */
     struct tn__watch *watch;      /* NULL: no observer of passes */
@@ -47,6 +48,12 @@ struct tn__gc {
     const struct tn__counters *counters; /* NULL: calls are not counted */
     /* While passes run (tn__gc_begin): */
     LLVMBuilderRef builder; /* one for all of them, each of which places it before use */
+    struct tn__declared {
+        const char *name; /* a literal */
+        LLVMTypeRef overload, type;
+        LLVMValueRef function;
+    } declared[8]; /* intrinsics of LLVM's, since the list of passes began */
+    unsigned declared_count;
     LLVMTypeRef nothing, i8, i32, i64, pointer, reference, derived; /* the pointers are in 0, TRACKED and DERIVED */
 };
 
@@ -61,6 +68,12 @@ enum {
     TN__DEVIRTUALIZE = 1 << 22,
     TN__OPTIMIZATIONS = 0x7f << 16,
 };
+
+/* Whether the baseline compiler takes what it covers: optimisers see nothing of it. */
+static inline bool tn__is_for_baseline(const struct tn_compile_options *options)
+{
+    return options->baseline && options->opt_level == 0 && options->emit == TN_EMIT_OBJECT;
+}
 
 /* ---- address spaces ---- */
 
@@ -212,6 +225,10 @@ enum tn__intrinsic {
 enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function);
 /* The same for what a call names directly; TN__NOT_INTRINSIC for other values than calls. */
 enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call);
+/* Whether the module declares one of these (1 << TN__..., ...). */
+bool tn__names_any(struct tn__gc *gc, uint32_t intrinsics);
+/* Whether a collection may happen in one. */
+bool tn__collects(enum tn__intrinsic intrinsic);
 /* The name behind "llvm." of the intrinsic of LLVM's that a call or invoke names directly; "" for everything else. */
 const char *tn__llvm_name_called(LLVMValueRef instruction);
 /* True if that name begins with one of these texts. */
@@ -246,7 +263,8 @@ void tn__annotate_functions(struct tn__gc *gc);
 /* Attribute of calls that return twice, where the second return has a way of its own, with a safepoint there. */
 #define TN__RETURNS_APART "tenon-returns-apart"
 
-/* True if a collection may happen in this call, or it is that of a body by its entry, which has a stack map too. */
+/* True if a collection may happen in this call, or it is that of a body by its entry, which has a stack map too
+ * (llvm_gc.cpp). */
 bool tn__is_safepoint(LLVMValueRef call);
 bool tn__is_entry_call(LLVMValueRef call);
 LLVMValueRef tn__find_safepoint(LLVMValueRef function); /* one of the function, or NULL */
@@ -302,7 +320,7 @@ LLVMValueRef tn__make_variable(struct tn__gc *gc, LLVMValueRef function, LLVMTyp
 /* Metadata without contents. */
 void tn__mark(LLVMValueRef instruction, const char *name);
 
-/* Declares an intrinsic of LLVM's that is overloaded for one type. */
+/* Declares an intrinsic of LLVM's that is overloaded for one type. `name` is a literal. */
 LLVMValueRef tn__llvm_intrinsic(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type);
 
 /* `base` plus a number of bytes. */
@@ -321,7 +339,8 @@ LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeR
 LLVMValueRef tn__call_runtime(struct tn__gc *gc, bool is_leaf, const char *name, LLVMTypeRef result,
                               LLVMValueRef *arguments, unsigned count);
 
-/* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. */
+/* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. The
+ * baseline compiler does not ask. */
 enum tn__known_memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
 LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__known_memory memory);
 
@@ -329,7 +348,7 @@ LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__known_memo
  * first half, which has no terminator yet; `*rest` is the second one. */
 LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMValueRef before, const char *name, LLVMBasicBlockRef *rest);
 
-/* The first way of a conditional branch is taken nearly always. */
+/* The first way of a conditional branch is taken nearly always. The baseline compiler does not ask. */
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
 
 /* Copies what the calling convention needs to know of the first `count` arguments of a call, or parameters of a
@@ -435,6 +454,10 @@ size_t tn__llvm_select_returned_in_memory(LLVMTargetMachineRef machine, LLVMValu
  * statepoints are wrong. */
 bool tn__llvm_is_returned_in_x87(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMTypeRef type);
 
+/* Whether a function, or a call or the function that it names, has an argument that is inalloca, preallocated,
+ * swifterror or swiftasync. */
+bool tn__llvm_passes_unusually(LLVMValueRef of);
+
 /* What is known of the alignment of an argument's memory. */
 unsigned tn__llvm_alignment(LLVMValueRef argument);
 
@@ -456,6 +479,19 @@ LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator, unsigned successo
 /* Uses of one function become uses of another, but for addresses of its blocks. */
 void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
 
+/* Calls `visit` with each call of the module, in order; it must not change the module. */
+void tn__llvm_each_call(LLVMModuleRef module, void (*visit)(void *context, LLVMValueRef call), void *context);
+
+/* Whether the instruction says where the lifetime of a variable begins or ends. */
+bool tn__llvm_is_lifetime(LLVMValueRef instruction);
+
+/* Whether one of the operands is a constant that is made of others, a function that is not called here, or a pointer in
+ * CALLEE_ROOTED. */
+bool tn__llvm_has_notable_operand(LLVMValueRef instruction);
+
+/* Undefined managed pointers, as operands in a function, become null. */
+void tn__llvm_define_operands(LLVMValueRef function);
+
 bool tn__has_bundle(LLVMValueRef call, const char *tag);
 /* A call without the operand bundles of the contract takes the place of one with them. */
 void tn__llvm_drop_bundles(LLVMValueRef call);
@@ -475,9 +511,10 @@ void tn__llvm_promote(LLVMValueRef function);
 /* Not 0 for an alloca that is only loaded and stored, always as what its type says. */
 int tn__llvm_is_promotable(LLVMValueRef variable);
 
-/* Calls `visit` for each declared function that LLVM knows the C library to have, with this name and type. */
-void tn__llvm_each_library_function(LLVMModuleRef module, void (*visit)(void *context, LLVMValueRef function),
-                                    void *context);
+/* Calls `visit` for each declared function that LLVM knows the C library to have, with this name and type, of those
+ * whose names are wanted. */
+void tn__llvm_each_library_function(LLVMModuleRef module, bool (*wanted)(const char *name),
+                                    void (*visit)(LLVMValueRef function));
 
 /* Takes blocks away that no way leads to. */
 void tn__llvm_remove_unreachable(LLVMValueRef function);

@@ -63,6 +63,16 @@ enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call)
     return LLVMIsAFunction(callee) ? tn__intrinsic_of(callee) : TN__NOT_INTRINSIC;
 }
 
+bool tn__names_any(struct tn__gc *gc, uint32_t intrinsics)
+{
+    for (TN__EACH_FUNCTION(f, gc)) {
+        enum tn__intrinsic intrinsic = tn__intrinsic_of(f);
+        if (intrinsic >= 0 && intrinsics >> intrinsic & 1)
+            return true;
+    }
+    return false;
+}
+
 const char *tn__llvm_name_called(LLVMValueRef instruction)
 {
     if (!LLVMIsAInstruction(instruction) || !tn__is_call(instruction))
@@ -206,22 +216,9 @@ bool tn__is_entry_call(LLVMValueRef call)
     return LLVMGetCallSiteStringAttribute(call, TN__ON_FUNCTION, TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1) != NULL;
 }
 
-bool tn__is_safepoint(LLVMValueRef call)
+bool tn__collects(enum tn__intrinsic intrinsic)
 {
-    if (!tn__is_call(call))
-        return false;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    if (tn__returns_twice(call))
-        return !tn__call_has_text(call, TN__RETURNS_APART);
-    if (LLVMIsAInlineAsm(callee) ||
-        LLVMGetCallSiteStringAttribute(call, TN__ON_FUNCTION, TN__LEAF, sizeof TN__LEAF - 1))
-        return false;
-    if (!LLVMIsAFunction(callee))
-        return true;
-    enum tn__intrinsic intrinsic = tn__intrinsic_of(callee);
-    if (intrinsic >= 0)
-        return rows[intrinsic].flags & COLLECTS;
-    return !LLVMGetIntrinsicID(callee) && (!tn__has_text(callee, TN__LEAF) || tn__is_entry_call(call));
+    return rows[intrinsic].flags & COLLECTS;
 }
 
 LLVMValueRef tn__find_safepoint(LLVMValueRef function)

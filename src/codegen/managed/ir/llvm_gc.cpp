@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "llvm/ADT/MapVector.h"
@@ -180,6 +181,21 @@ bool tn__llvm_is_returned_in_x87(LLVMTargetMachineRef machine, LLVMValueRef func
     return results.fit(CallingConv::C, unwrap(type), {}) && !results.fit(CallingConv::C, unwrap(type), {}, 2);
 }
 
+static bool passes_unusually(const AttributeList &attributes)
+{
+    static const Attribute::AttrKind ways[] = {Attribute::InAlloca, Attribute::Preallocated, Attribute::SwiftError,
+                                               Attribute::SwiftAsync};
+    return any_of(ways, [&](Attribute::AttrKind way) { return attributes.hasAttrSomewhere(way); });
+}
+
+bool tn__llvm_passes_unusually(LLVMValueRef of)
+{
+    auto *call = dyn_cast<CallBase>(unwrap(of));
+    auto *function = dyn_cast<Function>(call ? call->getCalledOperand() : unwrap(of));
+    return (call && passes_unusually(call->getAttributes())) ||
+           (function && passes_unusually(function->getAttributes()));
+}
+
 unsigned tn__llvm_alignment(LLVMValueRef argument)
 {
     return cast<Argument>(unwrap(argument))->getParamAlign().valueOrOne().value();
@@ -290,6 +306,61 @@ void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by)
     unwrap(old)->replaceUsesWithIf(unwrap(by), [](Use &use) { return !isa<BlockAddress>(use.getUser()); });
 }
 
+/* ---- calls and operands ---- */
+
+bool tn__is_safepoint(LLVMValueRef instruction)
+{
+    auto *call = dyn_cast<CallBase>(unwrap(instruction));
+    auto *callee = call ? dyn_cast<Function>(call->getCalledOperand()) : nullptr;
+    if (!call)
+        return false;
+    if (call->getAttributes().hasFnAttr(Attribute::ReturnsTwice) ||
+        (callee && callee->hasFnAttribute(Attribute::ReturnsTwice)))
+        return !tn__call_has_text(instruction, TN__RETURNS_APART);
+    if (call->isInlineAsm() || call->getAttributes().hasFnAttr(TN__LEAF))
+        return false;
+    if (!callee || callee->getIntrinsicID())
+        return !callee;
+    tn__intrinsic intrinsic = tn__intrinsic_of(wrap(callee));
+    if (intrinsic >= 0)
+        return tn__collects(intrinsic);
+    return !callee->hasFnAttribute(TN__LEAF) || tn__is_entry_call(instruction);
+}
+
+void tn__llvm_each_call(LLVMModuleRef module, void (*visit)(void *context, LLVMValueRef call), void *context)
+{
+    for (Function &function : *unwrap(module))
+        for (BasicBlock &block : function)
+            for (Instruction &instruction : block)
+                if (isa<CallBase>(instruction))
+                    visit(context, wrap(&instruction));
+}
+
+bool tn__llvm_is_lifetime(LLVMValueRef instruction)
+{
+    return isa<LifetimeIntrinsic>(unwrap(instruction));
+}
+
+bool tn__llvm_has_notable_operand(LLVMValueRef instruction_ref)
+{
+    auto *instruction = cast<Instruction>(unwrap(instruction_ref));
+    auto *call = dyn_cast<CallBase>(instruction);
+    return any_of(instruction->operands(), [=](const Use &use) {
+        bool is_named = isa<Function>(use) && !(call && call->isCallee(&use));
+        return is_named || isa<ConstantExpr>(use) || isa<ConstantAggregate>(use) ||
+               tn__space_of_type(wrap(use->getType())) == CALLEE_ROOTED;
+    });
+}
+
+void tn__llvm_define_operands(LLVMValueRef function)
+{
+    for (BasicBlock &block : *unwrap<Function>(function))
+        for (Instruction &instruction : block)
+            for (Use &use : instruction.operands())
+                if (isa<UndefValue>(use) && tn__type_holds(wrap(use->getType()), IN_MANAGED))
+                    use.set(Constant::getNullValue(use->getType()));
+}
+
 bool tn__has_bundle(LLVMValueRef call, const char *tag)
 {
     return cast<CallBase>(unwrap(call))->countOperandBundlesOfType(tag);
@@ -357,16 +428,19 @@ void tn__llvm_promote(LLVMValueRef function_ref)
     PromoteMemToReg(variables, dominators);
 }
 
-void tn__llvm_each_library_function(LLVMModuleRef module_ref, void (*visit)(void *context, LLVMValueRef function),
-                                    void *context)
+void tn__llvm_each_library_function(LLVMModuleRef module_ref, bool (*wanted)(const char *name),
+                                    void (*visit)(LLVMValueRef function))
 {
     Module &module = *unwrap(module_ref);
-    TargetLibraryInfoImpl known(TN_MODULE_TRIPLE(module));
-    TargetLibraryInfo library(known);
+    std::optional<TargetLibraryInfoImpl> known; /* takes time to make */
     for (Function &function : module) {
         LibFunc which;
-        if (function.isDeclaration() && library.getLibFunc(function, which))
-            visit(context, wrap(&function));
+        if (!function.isDeclaration() || function.isIntrinsic() || !wanted(function.getName().str().c_str()))
+            continue;
+        if (!known)
+            known.emplace(TN_MODULE_TRIPLE(module));
+        if (TargetLibraryInfo(*known).getLibFunc(function, which))
+            visit(wrap(&function));
     }
 }
 

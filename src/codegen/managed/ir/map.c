@@ -26,7 +26,7 @@ uint32_t *tn__map_find(const struct tn__map *map, const void *key)
 static void enlarge(struct tn__gc *gc, struct tn__map *map)
 {
     struct tn__map old = *map;
-    map->capacity = old.capacity ? 2 * old.capacity : 64;
+    map->capacity = old.capacity ? 4 * old.capacity : 16;
     map->keys = tn__gc_array(gc, map->capacity, sizeof *map->keys);
     map->values = tn__gc_array(gc, map->capacity, sizeof *map->values);
     for (size_t i = 0; i < old.capacity; i++)

@@ -75,7 +75,13 @@ static bool has_unknown_size(LLVMTypeRef type, unsigned unused)
 
 bool tn__has_known_size(LLVMTypeRef type)
 {
-    return LLVMTypeIsSized(type) && !tn__llvm_any_part(type, has_unknown_size, 0);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind: /* most types that are asked for */
+    case LLVMPointerTypeKind:
+        return true;
+    default:
+        return LLVMTypeIsSized(type) && !tn__llvm_any_part(type, has_unknown_size, 0);
+    }
 }
 
 void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,

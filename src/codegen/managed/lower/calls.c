@@ -49,7 +49,7 @@ static void lower_typeof(struct tn__gc *gc, LLVMValueRef call)
 
 void tn__lower_calls(struct tn__gc *gc)
 {
-    tn__each_call(gc, 0, tn__is_array_call, lower_array_call);
+    tn__each_call(gc, 1u << TN__CALL | 1u << TN__CALL2 | 1u << TN__CALL3, NULL, lower_array_call);
     tn__each_call(gc, 1u << TN__TYPEOF, NULL, lower_typeof);
 }
 

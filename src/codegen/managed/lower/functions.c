@@ -162,17 +162,11 @@ bool tn__may_be_managed(struct tn__gc *gc, LLVMValueRef function)
 }
 
 /* `of` is a function or a call. Calls become statepoints, with which these ways of passing an argument do not work. */
-static void check_arguments(struct tn__gc *gc, LLVMValueRef of, unsigned count)
+static void check_arguments(struct tn__gc *gc, LLVMValueRef of)
 {
-    static const char *const ways[] = {"inalloca", "preallocated", "swifterror", "swiftasync"};
-    bool is_function = LLVMIsAFunction(of);
-    for (unsigned a = 1; a <= count; a++)
-        for (size_t i = 0; i < TN_COUNT(ways); i++)
-            if (is_function ? tn__attribute(of, a, ways[i]) : tn__call_attribute(of, a, ways[i])) {
-                tn__gc_reject(gc, of, "argument",
-                              "managed code passes no argument as inalloca, preallocated, swifterror or swiftasync");
-                return;
-            }
+    if (tn__llvm_passes_unusually(of))
+        tn__gc_reject(gc, of, "argument",
+                      "managed code passes no argument as inalloca, preallocated, swifterror or swiftasync");
 }
 
 /* `of` is a managed function, or a call. */
@@ -201,7 +195,7 @@ static void check_definition(struct tn__gc *gc, LLVMValueRef function)
         tn__gc_reject(gc, function, "extended-result",
                       "a managed function returns no long double, nor on x86-64 a third float or double in "
                       "registers; store it instead");
-    check_arguments(gc, function, LLVMCountParams(function));
+    check_arguments(gc, function);
     check_convention(gc, function);
 }
 
@@ -231,7 +225,7 @@ static void forward_calls(struct tn__gc *gc)
                 next = LLVMGetNextInstruction(i);
                 if (!tn__is_safepoint(i) || tn__intrinsic_called(i) != TN__NOT_INTRINSIC)
                     continue;
-                check_arguments(gc, i, LLVMGetNumArgOperands(i));
+                check_arguments(gc, i);
                 check_convention(gc, i);
                 if (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || is_in_x87(gc, f, LLVMTypeOf(i)))
                     forward_call(gc, i);

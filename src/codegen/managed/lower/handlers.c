@@ -158,6 +158,8 @@ static void lower_function(struct tn__gc *gc, LLVMValueRef function)
 
 void tn__lower_handlers(struct tn__gc *gc)
 {
+    if (!tn__names_any(gc, 1u << TN__EXCEPT_ENTER))
+        return;
     for (TN__EACH_FUNCTION(f, gc))
         if (!LLVMIsDeclaration(f) && has_handlers(f))
             lower_function(gc, f);

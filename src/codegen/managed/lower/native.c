@@ -44,12 +44,9 @@ static bool is_leaf_name(const char *name)
            (has_suffix && is_in(libm_leaves, TN_COUNT(libm_leaves), name, length - 1));
 }
 
-static void mark_leaf(void *context, LLVMValueRef function)
+static void mark_leaf(LLVMValueRef function)
 {
-    (void)context;
-    size_t length;
-    if (is_leaf_name(LLVMGetValueName2(function, &length)))
-        tn__set_text(function, TN__LIBC_LEAF, "");
+    tn__set_text(function, TN__LIBC_LEAF, "");
 }
 
 /* -fno-builtin, or -fno-builtin-NAME. */
@@ -91,5 +88,5 @@ void tn__mark_annotated_functions(struct tn__gc *gc)
 
 void tn__mark_native_functions(struct tn__gc *gc)
 {
-    tn__llvm_each_library_function(gc->module, mark_leaf, NULL);
+    tn__llvm_each_library_function(gc->module, is_leaf_name, mark_leaf);
 }

@@ -168,6 +168,8 @@ void tn__type_stack(struct tn__gc *gc)
     struct retyping r = {.gc = gc};
     tn__find_memory(gc, &r.memory);
     tn__judge_memory(&r.memory);
+    if (gc->diagnostics->errors)
+        return;
     retype_copies(&r);
     for (uint32_t o = 0; o < r.memory.object_count; o++) {
         const struct tn__object *object = &r.memory.objects[o];

@@ -139,10 +139,13 @@ int tn__gc_run(struct tn__gc *gc, const uint8_t *list, size_t count)
     struct tn_compile_stats not_reported = {0}, *stats = gc->stats;
     gc->stats = stats ? stats : &not_reported;
     bool begun = tn__gc_begin(gc);
+    gc->declared_count = 0; /* others may have removed what nothing used */
     tn__annotate_functions(gc);
     tn__mark_annotated_functions(gc);
-    for (size_t i = 0; i < count && !code; i++)
+    for (size_t i = 0; i < count && !code; i++) {
+        gc->is_typed_next = i + 1 < count && list[i + 1] == TN__PASS_TYPE_STACK && !gc->watch;
         code = run_pass(gc, list[i]);
+    }
     if (begun)
         tn__gc_end(gc);
     gc->stats = stats;

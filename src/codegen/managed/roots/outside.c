@@ -118,7 +118,7 @@ static void find_all_passed(struct tn__roots *roots)
         *tn__map_add(roots->gc, &safepoints, roots->safepoints[s].call) = s + 1;
     for (uint32_t i = 0; i < roots->stack_root_count; i++)
         find_passed(roots, &safepoints, roots->stack_roots[i], NULL);
-    for (uint32_t b = 0; b < roots->cfg->count; b++)
+    for (uint32_t b = 0; b < roots->cfg->count && roots->has_raw; b++)
         for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
             if (tn__intrinsic_called(i) == TN__POINTER_FROM_OBJREF)
                 find_passed(roots, &safepoints, i, tn__base_of(roots->bases, LLVMGetOperand(i, 0)));

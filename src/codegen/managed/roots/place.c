@@ -149,7 +149,7 @@ static void find_pins(struct tn__roots *roots)
 {
     for (uint32_t s = 0; s < roots->safepoint_count; s++)
         pin_arguments(roots, &roots->safepoints[s]);
-    for (uint32_t b = 0; b < roots->cfg->count; b++)
+    for (uint32_t b = 0; b < roots->cfg->count && roots->has_regions; b++)
         for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
             if (tn__intrinsic_called(i) == TN__PRESERVE_BEGIN)
                 pin_in_region(roots, i);
@@ -252,16 +252,6 @@ static void check_call(struct tn__roots *roots, LLVMValueRef call)
     }
 }
 
-/* Undefined managed pointers become null: the collector would take what lies in a slot for a reference. */
-static void define_operands(LLVMValueRef instruction)
-{
-    for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(instruction); k++) {
-        LLVMValueRef operand = LLVMGetOperand(instruction, k);
-        if ((LLVMIsUndef(operand) || LLVMIsPoison(operand)) && tn__type_holds(LLVMTypeOf(operand), IN_MANAGED))
-            LLVMSetOperand(instruction, k, LLVMConstNull(LLVMTypeOf(operand)));
-    }
-}
-
 static bool says_constant(LLVMValueRef tbaa)
 {
     LLVMValueRef operands[4];
@@ -285,9 +275,9 @@ static bool prepare_function(struct tn__roots *roots)
 {
     bool any = false;
     tn__llvm_remove_unreachable(roots->function);
+    tn__llvm_define_operands(roots->function); /* the collector would take what lies in a slot for a reference */
     for (TN__EACH_BLOCK(b, roots->function))
         for (TN__EACH_INSTRUCTION(i, b)) {
-            define_operands(i);
             /* The frame is addressed by its frame pointer and is not realigned: LLVM would under-align such a variable
              * without a word. */
             if (LLVMIsAAllocaInst(i) && LLVMGetAlignment(i) > TN__GC_STACK_ALIGNMENT && !lower_alignment(roots->gc, i))
@@ -311,20 +301,9 @@ static void find_all(struct tn__roots *roots)
     roots->cfg = tn__cfg_build(roots->gc, roots->function);
     roots->bases = tn__bases_begin(roots->gc, roots->function);
     tn__find_variables(roots);
-    roots->safepoint_count = 0;
-    for (uint32_t b = 0; b < roots->cfg->count; b++)
-        for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
-            if (tn__is_safepoint(i))
-                TN__APPEND(roots->gc, roots->safepoints, roots->safepoint_count,
-                           (struct tn__safepoint){.call = i, .block = b});
+    tn__find_instructions(roots);
     find_pins(roots);
     tn__find_liveness(roots);
-}
-
-static bool is_stale_whole(struct tn__roots *roots, LLVMValueRef value)
-{
-    return LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMPointerTypeKind && tn__type_holds(LLVMTypeOf(value), IN_MANAGED) &&
-           tn__outlives_safepoint(roots->gc, value);
 }
 
 /* Aggregates and vectors of references are taken apart before; one that lives across a safepoint would go stale. These
@@ -333,20 +312,22 @@ static void check_scalars(struct tn__roots *roots)
 {
     static const char text[] = "a struct or vector of references lives across a safepoint";
     for (LLVMValueRef p = LLVMGetFirstParam(roots->function); p; p = LLVMGetNextParam(p))
-        if (is_stale_whole(roots, p))
+        if (LLVMGetTypeKind(LLVMTypeOf(p)) != LLVMPointerTypeKind && tn__type_holds(LLVMTypeOf(p), IN_MANAGED) &&
+            tn__outlives_safepoint(roots->gc, p))
             tn__gc_reject(roots->gc, roots->function, "not-scalar", text);
-    for (uint32_t b = 0; b < roots->cfg->count; b++)
-        for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
-            if (is_stale_whole(roots, i))
-                reject(roots, i, "not-scalar", text);
+    for (uint32_t w = 0; w < roots->whole_count; w++)
+        if (tn__outlives_safepoint(roots->gc, roots->wholes[w]))
+            reject(roots, roots->wholes[w], "not-scalar", text);
 }
 
 /* A pointer into an object that nothing leads to would go stale. */
 static void check_bases(struct tn__roots *roots)
 {
     for (uint32_t v = 0; v < roots->variable_count; v++) {
-        LLVMValueRef value = roots->variables[v].value, origin = tn__unknown_origin(roots->bases, value);
+        LLVMValueRef value = roots->variables[v].value, origin = NULL;
         bool is_needed = false;
+        if (!tn__is_reference(roots, v))
+            origin = tn__unknown_origin(roots->bases, value);
         if (!origin || *tn__map_add(roots->gc, &roots->rejected, origin))
             continue;
         for (TN__EACH_USE(use, value))
@@ -389,11 +370,13 @@ static void place_in_function(struct tn__roots *roots)
 
 void tn__place_roots(struct tn__gc *gc)
 {
+    bool has_regions = tn__names_any(gc, 1u << TN__PRESERVE_BEGIN);
+    bool has_raw = tn__names_any(gc, 1u << TN__POINTER_FROM_OBJREF);
     tn__llvm_use_strategy();
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f) || !tn__is_managed_function(f))
             continue;
-        struct tn__roots roots = {.gc = gc, .function = f};
+        struct tn__roots roots = {.gc = gc, .function = f, .has_regions = has_regions, .has_raw = has_raw};
         place_in_function(&roots);
         tn__arena_free(&gc->arena);
     }

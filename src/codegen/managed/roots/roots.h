@@ -3,7 +3,7 @@
 /* Root placement, between its files:
  *     place.c        the pass: which functions, in which order what follows happens
  *     place.c      results that do not fit into registers
- *     liveness.c     what is needed behind each safepoint
+ *     liveness.cpp   what is needed behind each safepoint
  *     place.c         what must not move at a safepoint
  *     place.c    variables that LLVM aligns to more than frames are
  *     stack.c        references in stack memory; values that a register cannot carry over a safepoint
@@ -38,9 +38,8 @@ struct tn__variable {
     uint32_t block;
     bool is_fixed; /* derived, `distance` bytes from its base: computed anew behind a safepoint, not relocated */
     int64_t distance;
-    uint32_t index;                          /* in the "gc-live" of the statepoint being made ... */
-    LLVMValueRef relocated;                  /* ... and by it */
-    uint32_t *live_blocks, live_block_count; /* at whose beginning it lives */
+    uint32_t index;         /* in the "gc-live" of the statepoint being made ... */
+    LLVMValueRef relocated; /* ... and by it */
 };
 
 enum { NO_VARIABLE = UINT32_MAX };
@@ -68,6 +67,8 @@ struct tn__roots {
     struct tn__map numbers; /* of variables, by value; + 1 */
     struct tn__safepoint *safepoints;
     uint32_t safepoint_count;
+    LLVMValueRef *wholes; /* instructions that yield structs, arrays or vectors of managed pointers */
+    uint32_t whole_count;
     uint64_t **live_in, **live_out; /* per block; sets of variables */
     LLVMValueRef *stack_roots;      /* allocas that hold references, for every safepoint */
     uint32_t stack_root_count;
@@ -75,7 +76,8 @@ struct tn__roots {
     uint32_t pin_slot_count;
     LLVMValueRef statepoint; /* the intrinsic, and its type; NULL: not yet */
     LLVMTypeRef statepoint_type;
-    struct tn__map rejected; /* instructions that are reported already */
+    struct tn__map rejected;   /* instructions that are reported already */
+    bool has_regions, has_raw; /* the module names gc_preserve_begin, and pointer_from_objref */
 };
 
 /* ---- place.c ---- */
@@ -100,8 +102,8 @@ static inline void tn__clear_bit(uint64_t *set, uint32_t i)
 
 /* ---- the steps ---- */
 
-/* Aligns a variable to 16 bytes and its accesses to no more; false if its address is used in other ways. */
 void tn__find_variables(struct tn__roots *roots);
+void tn__find_instructions(struct tn__roots *roots); /* safepoints and wholes */
 bool tn__is_reference(const struct tn__roots *roots, uint32_t variable);
 void tn__find_liveness(struct tn__roots *roots);
 
@@ -125,11 +127,6 @@ void tn__repair(struct tn__roots *roots);
 static inline bool tn__is_in_place(uint64_t identifier)
 {
     return (identifier & ~(uint64_t)TN__GC_ENTRY) == TN__GC_IN_PLACE;
-}
-
-static inline bool tn__is_for_baseline(const struct tn_compile_options *options)
-{
-    return options->baseline && options->opt_level == 0 && options->emit == TN_EMIT_OBJECT;
 }
 
 /* Makes statepoints of this kind ordinary ones, in a function that LLVM is going to compile. */

@@ -254,7 +254,8 @@ static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVM
     case LLVMCall:
     case LLVMInvoke:
     case LLVMCallBr:
-        flow_into_call(m, fact, user);
+        if (!tn__llvm_is_lifetime(user))
+            flow_into_call(m, fact, user);
         break;
     case LLVMSelect:
         if (LLVMGetOperand(user, 0) != fact->value)

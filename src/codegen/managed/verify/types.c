@@ -100,9 +100,8 @@ static bool find_allocated(struct tn__gc *gc, LLVMValueRef object, struct tn__de
 /* Finds what TN_TYPE says of a struct of C by its name, if that is about a struct of this size. */
 static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct tn__descriptor *d)
 {
-    const char *name = type && LLVMGetTypeKind(type) == LLVMStructTypeKind && !LLVMIsOpaqueStruct(type)
-                           ? LLVMGetStructName(type)
-                           : NULL;
+    const char *name =
+        LLVMGetTypeKind(type) == LLVMStructTypeKind && !LLVMIsOpaqueStruct(type) ? LLVMGetStructName(type) : NULL;
     char global[200];
     if (!name || strncmp(name, "struct.", 7) != 0)
         return false;
@@ -114,11 +113,35 @@ static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct tn__descripto
     return false;
 }
 
+/* What was found for types before. */
+struct named {
+    struct tn__map numbers; /* + 1 */
+    struct tn__descriptor *list;
+    size_t count;
+};
+
+/* `known` may be NULL. */
+static bool find_known(struct tn__gc *gc, struct named *known, LLVMTypeRef type, struct tn__descriptor *d)
+{
+    if (!type || !known)
+        return type && find_named(gc, type, d);
+    uint32_t *number = tn__map_add(gc, &known->numbers, type);
+    if (!*number) {
+        if (!find_named(gc, type, d))
+            *d = (struct tn__descriptor){0};
+        TN__APPEND(gc, known->list, known->count, *d);
+        *number = (uint32_t)known->count;
+    }
+    *d = known->list[*number - 1];
+    return d->global != NULL;
+}
+
 /* The address leads into an object whose descriptor can be read. */
-static bool find_descriptor(struct tn__gc *gc, LLVMValueRef address, struct place *place, struct tn__descriptor *d)
+static bool find_descriptor(struct tn__gc *gc, struct named *known, LLVMValueRef address, struct place *place,
+                            struct tn__descriptor *d)
 {
     return tn__space_of(address) >= TRACKED && tn__space_of(address) <= DERIVED && locate(gc, address, place) &&
-           (find_allocated(gc, place->object, d) || (!gc->is_optimized && find_named(gc, place->type, d)));
+           (find_allocated(gc, place->object, d) || (!gc->is_optimized && find_known(gc, known, place->type, d)));
 }
 
 void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
@@ -126,7 +149,7 @@ void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t
 {
     struct place place;
     struct tn__descriptor descriptor;
-    if (!find_descriptor(gc, address, &place, &descriptor))
+    if (!find_descriptor(gc, NULL, address, &place, &descriptor))
         return;
     uint64_t start = (uint64_t)place.offset;
     for (uint64_t word = (start + 7) & ~7ull; word + 8 <= start + size; word += 8)
@@ -139,7 +162,7 @@ bool tn__holds_no_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t si
     enum { MOST_WORDS = 64 };
     struct place place;
     struct tn__descriptor descriptor;
-    if (!size || size > MOST_WORDS * WORD_BYTES || !find_descriptor(gc, address, &place, &descriptor))
+    if (!size || size > MOST_WORDS * WORD_BYTES || !find_descriptor(gc, NULL, address, &place, &descriptor))
         return false;
     if (descriptor.kind == TN_KIND_LEAF)
         return true;
@@ -154,6 +177,7 @@ bool tn__holds_no_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t si
 
 struct types {
     struct tn__gc *gc;
+    struct named named;
     struct word {
         LLVMValueRef descriptor;
         uint64_t offset;
@@ -236,7 +260,7 @@ static void check_access(struct types *types, LLVMValueRef instruction)
     LLVMTypeRef type = LLVMTypeOf(value);
     /* Null, whatever its type, and permanent objects, which do not move. */
     bool is_harmless = LLVMIsNull(value) || (LLVMIsConstant(value) && tn__space_of(value) == TRACKED);
-    if (LLVMTypeIsSized(type) && !is_harmless && find_descriptor(gc, address, &a.place, &a.descriptor))
+    if (LLVMTypeIsSized(type) && !is_harmless && find_descriptor(gc, &types->named, address, &a.place, &a.descriptor))
         check_part(&a, (uint64_t)a.place.offset, type, 0);
 }
 

@@ -200,6 +200,8 @@ static bool may_use_callee_rooted(const struct verifier *v, LLVMValueRef instruc
 
 static void check_operands(struct verifier *v, LLVMValueRef instruction)
 {
+    if (!tn__llvm_has_notable_operand(instruction))
+        return;
     bool callee_rooted = may_use_callee_rooted(v, instruction);
     unsigned count = (unsigned)LLVMGetNumOperands(instruction);
     for (unsigned i = 0; i < count; i++) {
@@ -271,6 +273,7 @@ static void check_global(struct verifier *v, LLVMValueRef global)
 static void verify(struct tn__gc *gc, bool strong)
 {
     struct verifier v = {.gc = gc, .strong = strong};
+    bool has_raw = strong && tn__names_any(gc, 1u << TN__POINTER_FROM_OBJREF);
     gc->is_optimized = !strong;
     for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
         check_global(&v, g);
@@ -278,13 +281,16 @@ static void verify(struct tn__gc *gc, bool strong)
         for (TN__EACH_BLOCK(b, f))
             for (TN__EACH_INSTRUCTION(i, b)) {
                 check_instruction(&v, i);
-                if (strong && tn__is_unpinned(gc, i))
+                if (has_raw && tn__is_unpinned(gc, i))
                     reject(&v, i, UNPINNED);
             }
-    if (!v.has_too_many)
+    bool is_late = gc->is_typed_next && !gc->diagnostics->errors;
+    if (!v.has_too_many && !is_late)
         tn__check_stack(gc);
     if (strong)
         tn__check_types(gc);
+    if (is_late && gc->diagnostics->errors)
+        tn__check_stack(gc);
 }
 
 void tn__gc_verify_weak(struct tn__gc *gc)

@@ -327,7 +327,8 @@ static void judge_use(struct tn__flow *m, const struct tn__fact *fact, LLVMValue
     case LLVMCall:
     case LLVMInvoke:
     case LLVMCallBr:
-        judge_call(m, fact, user);
+        if (!tn__llvm_is_lifetime(user))
+            judge_call(m, fact, user);
         break;
     default:
         break;
