@@ -75,11 +75,19 @@ some "nothing is covered" "$(grep 'baseline.* 0 functions; [1-9][0-9]* left to L
 
 # What is shown of this lowering is good for LLVM as well.
 "$BUILD/tenon" run -O0 --dump=opt,asm --dump-dir="$out" "$out/lru.bc" -- 20 1000 >"$out/got" 2>"$out/err"
-some "there are safepoints" "$(grep gc.statepoint "$out/lru.bc.opt.ll")"
-none "its values change in place" "$(grep gc.relocate "$out/lru.bc.opt.ll")"
+some "there are safepoints" "$(grep '"tenon.live"(' "$out/lru.bc.opt.ll")"
+none "its values change in place" "$(grep -e gc.statepoint -e gc.relocate "$out/lru.bc.opt.ll")"
 succeeds "LLVM compiles what was lowered" "$BUILD/tenon" compile -O2 --passes= "$out/lru.bc.opt.ll" -o "$out/lru.opt.o"
 succeeds "and assembles what was shown" "$LLVM_BIN/clang" -c "$out/lru.bc.s" -o "$out/lru.s.o"
 for name in opt s; do
     TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run "$out/lru.$name.o" -- 20 1000 >"$out/got" 2>"$out/err"
     none "it prints the same ($name)" "$(cmp "$out/want" "$out/got" 2>&1)"
 done
+
+# A bundle of another kind makes the function LLVM's.
+sed '/"tenon.live"(ptr/{s//"tenon.live"(i64 1, i64 2, ptr/;:rest;n;b rest}' "$out/lru.bc.opt.ll" >"$out/odd.ll"
+"$BUILD/tenon" compile -O0 --baseline --passes= --stats "$out/odd.ll" -o "$out/odd.o" >"$out/stats" 2>&1
+some "one is left" "$(grep 'baseline.* [1-9][0-9]* functions; 1 left to LLVM' "$out/stats")"
+some "which is told" "$(grep 'a safepoint of another kind' "$out/stats")"
+TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run "$out/odd.o" -- 20 1000 >"$out/got" 2>"$out/err"
+none "it prints the same beside others" "$(cmp "$out/want" "$out/got" 2>&1)"

@@ -106,14 +106,14 @@ static bool is_called_as_c(CallingConv::ID convention)
            convention == CallingConv::PreserveAll;
 }
 
-static const char *refuses_call(const CallBase &call)
+static const char *refuses_call(const CallBase &call, bool has_live)
 {
-    bool is_statepoint = isa<GCStatepointInst>(call);
+    bool is_safepoint = has_live || isa<GCStatepointInst>(call);
     if (call.isInlineAsm())
         return "inline assembly";
     if (call.isMustTailCall())
         return "musttail";
-    if ((call.hasOperandBundles() && !is_statepoint) || call.hasFnAttr(Attribute::ReturnsTwice) ||
+    if ((call.hasOperandBundles() && !is_safepoint) || call.hasFnAttr(Attribute::ReturnsTwice) ||
         call.hasFnAttr(Attribute::StrictFP))
         return "how a function is called";
     return is_called_as_c(call.getCallingConv()) ? nullptr : "a calling convention";
@@ -129,6 +129,8 @@ void tn__walk::flatten_any_call(const CallInst &call)
 
 void tn__walk::flatten_call(const CallBase &call)
 {
+    if (has_live(call))
+        flatten_safepoint(call);
     flatten_callee(call, call.getCalledOperand(), call.getType(), 0, call.arg_size());
 }
 
@@ -136,7 +138,7 @@ void tn__walk::flatten_callee(const CallBase &call, const Value *callee, Type *r
 {
     tn__leaves leaves;
     const AttributeList &attributes = call.getAttributes();
-    if (const char *why = refuses_call(call)) {
+    if (const char *why = refuses_call(call, has_live(call))) {
         refuse(why);
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code as the passes leave it: statepoints with "gc-live", results and relocates (codegen/managed/roots). */
+/* Managed code as the passes leave it (codegen/managed/roots): calls with what lives behind them in a bundle, or
+ * statepoints with "gc-live", results and relocates. */
 
 #include "codegen/flatten/walk.h"
 #include "codegen/managed/roots/roots.h"
@@ -50,14 +51,15 @@ static void add_pointers(live &live, const GCStatepointInst &call)
 }
 
 /* Without relocates: each value, after its base. */
-static void add_pairs(live &live, const GCStatepointInst &call)
+static void add_pairs(live &live, const OperandBundleUse &bundle)
 {
-    auto bundle = call.getOperandBundle(LLVMContext::OB_gc_live);
     for (bool is_derived : {false, true})
-        for (unsigned i = 0; bundle && i + 1 < bundle->Inputs.size() && !isa<AllocaInst>(bundle->Inputs[i]); i += 2) {
-            uint32_t base = live.add(bundle->Inputs[i], uint32_t(live.pairs.size()));
+        for (unsigned i = 0; i + 1 < bundle.Inputs.size() && !isa<AllocaInst>(bundle.Inputs[i]); i += 2) {
+            if (!bundle.Inputs[i]->getType()->isPointerTy() || !bundle.Inputs[i + 1]->getType()->isPointerTy())
+                return (void)live.w.refuse("a safepoint of another kind");
+            uint32_t base = live.add(bundle.Inputs[i], uint32_t(live.pairs.size()));
             if (is_derived)
-                live.add(bundle->Inputs[i + 1], base);
+                live.add(bundle.Inputs[i + 1], base);
         }
 }
 
@@ -75,12 +77,9 @@ static void add_word(void *context, uint64_t offset)
     words.to.pairs.push_back({&words.variable, words.kind | uint32_t(offset / 8)});
 }
 
-static void add_variables(live &live, const GCStatepointInst &call)
+static void add_variables(live &live, const OperandBundleUse &bundle)
 {
-    auto bundle = call.getOperandBundle(LLVMContext::OB_gc_live);
-    if (!bundle)
-        return;
-    for (const Use &use : bundle->Inputs) {
+    for (const Use &use : bundle.Inputs) {
         auto *variable = dyn_cast<AllocaInst>(use.get());
         if (!variable)
             continue;
@@ -90,25 +89,41 @@ static void add_variables(live &live, const GCStatepointInst &call)
     }
 }
 
+static void add_safepoint(live &live, bool is_entry)
+{
+    live.w.add(TN__FLAT_SAFEPOINT, TN__FLAT_VOID)->sub = is_entry;
+    for (auto [value, what] : live.pairs) {
+        live.w.put(value);
+        live.w.put(what);
+    }
+}
+
+bool tn__walk::has_live(const CallBase &call) const
+{
+    return f.takes_managed && call.getNumOperandBundles() == 1 && call.getOperandBundleAt(0).getTagName() == TN__LIVE;
+}
+
+void tn__walk::flatten_safepoint(const CallBase &call)
+{
+    live live(*this);
+    add_pairs(live, call.getOperandBundleAt(0));
+    add_variables(live, call.getOperandBundleAt(0));
+    add_safepoint(live, call.getAttributes().hasFnAttr(TN__ENTRY_CALL));
+}
+
 void tn__walk::flatten_statepoint(const GCStatepointInst &call)
 {
     auto *callee = call.getActualCalledOperand();
+    auto bundle = call.getOperandBundle(LLVMContext::OB_gc_live);
     bool is_plain = call.getNumOperandBundles() == call.countOperandBundlesOfType(LLVMContext::OB_gc_live) &&
                     !call.getNumPatchBytes() && call.gc_transition_args().empty();
     if (!is_plain || !isa<Function>(callee) || call.getFlags() != uint64_t(StatepointFlags::None))
         return (void)refuse("a statepoint of another kind");
     live live(*this);
-    if (tn__is_in_place(call.getID()))
-        add_pairs(live, call);
-    else
-        add_pointers(live, call);
-    add_variables(live, call);
-    add(TN__FLAT_SAFEPOINT, TN__FLAT_VOID)->sub =
-        call.getID() == TN__GC_ENTRY || call.getID() == (TN__GC_IN_PLACE | TN__GC_ENTRY);
-    for (auto [value, what] : live.pairs) {
-        put(value);
-        put(what);
-    }
+    add_pointers(live, call);
+    if (bundle)
+        add_variables(live, *bundle);
+    add_safepoint(live, call.getID() == TN__GC_ENTRY);
     flatten_callee(call, callee, call.getActualReturnType(), GCStatepointInst::CallArgsBeginPos,
                    unsigned(call.actual_arg_size()));
 }

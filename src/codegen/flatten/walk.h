@@ -122,6 +122,9 @@ struct tn__walk {
 
     /* ---- managed code (managed.cpp) ---- */
 
+    /* Whether the call is a safepoint that says what lives behind it. */
+    bool has_live(const llvm::CallBase &) const;
+    void flatten_safepoint(const llvm::CallBase &);
     void flatten_statepoint(const llvm::GCStatepointInst &);
     void flatten_result(const llvm::GCResultInst &);
     void flatten_relocate(const llvm::GCRelocateInst &);

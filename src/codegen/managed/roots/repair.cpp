@@ -121,11 +121,61 @@ void tn__repair(tn__roots *roots)
         order_inputs(phi, [roots](BasicBlock *block) { return tn__cfg_number(roots->cfg, wrap(block)); });
 }
 
+/* ---- values that change in place ---- */
+
+/* The callee becomes the first argument. Of the call's attributes, those of arguments stay. */
+static CallBase *call_through(CallBase &old, Value *through, ArrayRef<OperandBundleDef> bundles)
+{
+    LLVMContext &context = old.getContext();
+    SmallVector<Value *, 8> arguments = {old.getCalledOperand()};
+    SmallVector<Type *, 8> types = {PointerType::get(context, 0)};
+    SmallVector<AttributeSet, 8> attributes = {AttributeSet().addAttribute(context, Attribute::Nest)};
+    append_range(arguments, old.args());
+    append_range(types, old.getFunctionType()->params());
+    for (unsigned i = 0; i < old.arg_size(); i++)
+        attributes.push_back(old.getAttributes().getParamAttrs(i));
+    auto *type = FunctionType::get(old.getType(), types, old.getFunctionType()->isVarArg());
+    auto *invoke = dyn_cast<InvokeInst>(&old);
+    CallBase *made;
+    if (invoke)
+        made = InvokeInst::Create(type, through, invoke->getNormalDest(), invoke->getUnwindDest(), arguments, bundles,
+                                  "", old.getIterator());
+    else
+        made = CallInst::Create(type, through, arguments, bundles, "", old.getIterator());
+    made->setAttributes(AttributeList::get(context, {}, {}, attributes));
+    made->setDebugLoc(old.getDebugLoc());
+    return made;
+}
+
+LLVMValueRef tn__call_in_place(LLVMValueRef call, LLVMValueRef through, unsigned convention, LLVMValueRef *live,
+                               uint32_t count)
+{
+    auto &old = *unwrap<CallBase>(call);
+    SmallVector<OperandBundleDef, 2> bundles;
+    if (auto deopt = old.getOperandBundle(LLVMContext::OB_deopt))
+        bundles.emplace_back(*deopt);
+    bundles.emplace_back(TN__LIVE, ArrayRef(unwrap(live), count));
+    CallBase *made =
+        through ? call_through(old, unwrap(through), bundles) : CallBase::Create(&old, bundles, old.getIterator());
+    made->setCallingConv(convention);
+    if (tn__returns_twice(call))
+        made->addFnAttr(Attribute::ReturnsTwice);
+    made->takeName(&old);
+    old.replaceAllUsesWith(made);
+    return wrap(made);
+}
+
 /* ---- afterwards ---- */
+
+static bool is_in_place(const Instruction *instruction)
+{
+    auto *call = dyn_cast_or_null<CallBase>(instruction);
+    return call && call->hasOperandBundles() && call->getOperandBundle(TN__LIVE);
+}
 
 namespace {
 
-/* A function whose statepoints have pairs. */
+/* A function whose safepoints are such calls. */
 struct relocation {
     Function &function;
     IRBuilder<> builder;
@@ -140,25 +190,66 @@ struct relocation {
     {
         for (BasicBlock &block : function) {
             auto *invoke = dyn_cast_or_null<InvokeInst>(block.getTerminator());
-            auto *call = dyn_cast_or_null<GCStatepointInst>(invoke);
-            if (call && tn__is_in_place(call->getID()) &&
+            if (is_in_place(invoke) &&
                 (!invoke->getNormalDest()->getSinglePredecessor() || isa<PHINode>(invoke->getNormalDest()->front())))
                 tn__llvm_split_edge(wrap(invoke), 0);
         }
     }
 
     /* Where a safepoint's relocates are: the edge of an invoke has been split. */
-    static Instruction *place_behind(GCStatepointInst &call)
+    static Instruction *place_behind(CallBase &call)
     {
         auto *invoke = dyn_cast<InvokeInst>(&call);
         return invoke ? &*invoke->getNormalDest()->getFirstInsertionPt() : call.getNextNode();
     }
 
-    void add(GCStatepointInst &call)
+    static SmallVector<Value *, 16> values_of(const CallBase &call, StringRef bundle)
     {
-        if (!tn__is_in_place(call.getID()))
-            return;
-        call.setArgOperand(GCStatepointInst::IDPos, builder.getInt64(call.getID() & TN__GC_ENTRY));
+        SmallVector<Value *, 16> values;
+        if (auto found = call.getOperandBundle(bundle))
+            append_range(values, found->Inputs);
+        return values;
+    }
+
+    CallBase *make_statepoint(CallBase &call)
+    {
+        SmallVector<Value *, 16> live = values_of(call, TN__LIVE), deopt = values_of(call, "deopt");
+        SmallVector<Value *, 8> arguments(call.args());
+        FunctionCallee callee(call.getFunctionType(), call.getCalledOperand());
+        uint64_t identifier = call.getAttributes().hasFnAttr(TN__ENTRY_CALL) ? TN__GC_ENTRY : TN__GC_ORDINARY;
+        std::optional<ArrayRef<Value *>> state;
+        auto *invoke = dyn_cast<InvokeInst>(&call);
+        CallBase *made;
+        if (!deopt.empty())
+            state = deopt;
+        builder.SetInsertPoint(&call);
+        if (invoke)
+            made = builder.CreateGCStatepointInvoke(identifier, 0, callee, invoke->getNormalDest(),
+                                                    invoke->getUnwindDest(), arguments, state, live);
+        else
+            made = builder.CreateGCStatepointCall(identifier, 0, callee, arguments, state, live);
+        made->setCallingConv(call.getCallingConv());
+        tn__copy_abi_attributes(wrap(&call), call.arg_size(), wrap(made), GCStatepointInst::CallArgsBeginPos);
+        if (call.hasFnAttr(Attribute::ReturnsTwice))
+            made->addFnAttr(Attribute::ReturnsTwice);
+        return made;
+    }
+
+    CallBase *replace(CallBase &call)
+    {
+        CallBase *made = make_statepoint(call);
+        if (!call.getType()->isVoidTy()) {
+            builder.SetInsertPoint(place_behind(*made));
+            Value *result = builder.CreateGCResult(made, call.getType());
+            result->takeName(&call);
+            call.replaceAllUsesWith(result);
+        }
+        call.eraseFromParent();
+        return made;
+    }
+
+    void add_relocates(CallBase &call)
+    {
         auto bundle = call.getOperandBundle(LLVMContext::OB_gc_live);
         DenseSet<Value *> known;
         builder.SetInsertPoint(place_behind(call));
@@ -174,14 +265,19 @@ struct relocation {
     void run()
     {
         SmallVector<PHINode *, 16> phis;
+        SmallVector<CallBase *, 16> calls;
         DenseMap<BasicBlock *, uint32_t> numbers;
         split_edges();
         for (BasicBlock &block : function) {
             numbers.try_emplace(&block, uint32_t(numbers.size()));
             for (Instruction &instruction : block)
-                if (auto *call = dyn_cast<GCStatepointInst>(&instruction))
-                    add(*call);
+                if (is_in_place(&instruction))
+                    calls.push_back(cast<CallBase>(&instruction));
         }
+        for (CallBase *&call : calls)
+            call = replace(*call);
+        for (CallBase *call : calls) /* which name results of one another */
+            add_relocates(*call);
         for (auto &[value, list] : relocated) {
             stable_sort(list, [&](Instruction *a, Instruction *b) {
                 return a->getParent() == b->getParent() ? a->comesBefore(b)

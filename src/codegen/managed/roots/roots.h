@@ -9,7 +9,7 @@
  *     stack.c        references in stack memory; values that a register cannot carry over a safepoint
  *     outside.c      which calls are transitions
  *     statepoint.c   a call becomes gc.statepoint, gc.result and gc.relocate
- *     repair.cpp     uses see the relocated values: SSA form again
+ *     repair.cpp     uses see the relocated values: SSA form again; values that change in place
  *     maps.cpp       stack maps */
 
 #ifndef TENON_CODEGEN_ROOTS_H
@@ -120,16 +120,16 @@ void tn__repair(struct tn__roots *roots);
 
 /* ---- values that change in place ---- */
 
-/* For the baseline compiler, identifiers of statepoints have these bits too. Then "gc-live" has pairs, each of a base
- * and a value, and there are no relocates: behind the statepoint, a value is what the collector has made of it. */
-#define TN__GC_IN_PLACE 0x706c61636500u
+/* For the baseline compiler, safepoints are calls with this operand bundle. It has pairs, each of a base and a value,
+ * and then memory. There are no relocates: behind the call, a value is what the collector has made of it. */
+#define TN__LIVE "tenon.live"
 
-static inline bool tn__is_in_place(uint64_t identifier)
-{
-    return (identifier & ~(uint64_t)TN__GC_ENTRY) == TN__GC_IN_PLACE;
-}
+/* Puts a call of this kind in front of a call, as a call of `through`, with the callee as its `nest` argument, if that
+ * is not NULL. The old one has no uses then. */
+LLVMValueRef tn__call_in_place(LLVMValueRef call, LLVMValueRef through, unsigned convention, LLVMValueRef *live,
+                               uint32_t count);
 
-/* Makes statepoints of this kind ordinary ones, in a function that LLVM is going to compile. */
+/* Makes statepoints of such calls, in a function that LLVM is going to compile. */
 void tn__relocate(LLVMValueRef function);
 
 /* The pass. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value,
- * which the baseline compiler does without (repair.cpp).
+/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value. For
+ * the baseline compiler it stays a call, with what lives behind it in a bundle of ours (repair.cpp).
  * Callees that are not known to be managed go through a function of the runtime, with the callee as `nest` argument:
  * its register survives, and arguments on the stack stay where they are. The statepoint's arguments begin at index 5
  * with the callee's. */
@@ -57,17 +57,16 @@ static struct call describe_call(struct tn__roots *roots, const struct tn__safep
 
 /* ---- the statepoint ---- */
 
-static uint64_t identifier_of(const struct tn__roots *roots, const struct call *call)
+static uint64_t identifier_of(const struct call *call)
 {
-    return (tn__is_entry_call(call->original) ? TN__GC_ENTRY : TN__GC_ORDINARY) |
-           (tn__is_for_baseline(roots->gc->options) ? TN__GC_IN_PLACE : 0);
+    return tn__is_entry_call(call->original) ? TN__GC_ENTRY : TN__GC_ORDINARY;
 }
 
 static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *call, unsigned *count)
 {
     LLVMValueRef *list = tn__gc_array(roots->gc, FIRST_ARGUMENT + call->argument_count + 3, sizeof(LLVMValueRef));
     unsigned n = 0;
-    list[n++] = LLVMConstInt(roots->gc->i64, identifier_of(roots, call), 0);
+    list[n++] = LLVMConstInt(roots->gc->i64, identifier_of(call), 0);
     list[n++] = number(roots, 0); /* no bytes to patch */
     list[n++] = call->callee;
     list[n++] = number(roots, call->argument_count + (call->native ? 1 : 0));
@@ -97,17 +96,24 @@ static uint32_t list_live(struct tn__roots *roots, const struct tn__safepoint *s
     return count;
 }
 
-/* The values in "gc-live": variables, then memory. */
-static LLVMOperandBundleRef live_bundle(struct tn__roots *roots, const struct tn__safepoint *safepoint)
+/* All that lives: variables, then memory. */
+static LLVMValueRef *list_all(struct tn__roots *roots, const struct tn__safepoint *safepoint, uint32_t *count)
 {
     uint32_t pins = safepoint->pinned_count;
     LLVMValueRef *list =
         tn__gc_array(roots->gc, 2 * safepoint->live_count + roots->stack_root_count + pins, sizeof(LLVMValueRef));
-    uint32_t count = list_live(roots, safepoint, list);
+    *count = list_live(roots, safepoint, list);
     for (uint32_t i = 0; i < roots->stack_root_count; i++)
-        list[count++] = roots->stack_roots[i];
+        list[(*count)++] = roots->stack_roots[i];
     for (uint32_t i = 0; i < pins; i++)
-        list[count++] = roots->pin_slots[i];
+        list[(*count)++] = roots->pin_slots[i];
+    return list;
+}
+
+static LLVMOperandBundleRef live_bundle(struct tn__roots *roots, const struct tn__safepoint *safepoint)
+{
+    uint32_t count;
+    LLVMValueRef *list = list_all(roots, safepoint, &count);
     return count ? LLVMCreateOperandBundle("gc-live", strlen("gc-live"), list, count) : NULL;
 }
 
@@ -166,6 +172,15 @@ static void annotate(struct tn__roots *roots, const struct call *call, LLVMValue
 
 /* ---- what is behind it ---- */
 
+static void note_result(struct tn__roots *roots, LLVMValueRef original, LLVMValueRef result)
+{
+    uint32_t variable = tn__variable_of(roots, original);
+    if (variable == NO_VARIABLE)
+        return;
+    roots->variables[variable].value = result;
+    *tn__map_add(roots->gc, &roots->numbers, result) = variable + 1;
+}
+
 static void emit_result(struct tn__roots *roots, const struct call *call, struct tn__safepoint *safepoint,
                         LLVMValueRef statepoint)
 {
@@ -174,11 +189,7 @@ static void emit_result(struct tn__roots *roots, const struct call *call, struct
         return;
     LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.result", type, &function_type);
     safepoint->result = LLVMBuildCall2(roots->gc->builder, function_type, function, &statepoint, 1, "");
-    uint32_t variable = tn__variable_of(roots, call->original);
-    if (variable != NO_VARIABLE) {
-        roots->variables[variable].value = safepoint->result;
-        *tn__map_add(roots->gc, &roots->numbers, safepoint->result) = variable + 1;
-    }
+    note_result(roots, call->original, safepoint->result);
     size_t length;
     const char *name = LLVMGetValueName2(call->original, &length);
     char *copy = tn__gc_array(roots->gc, length + 1, 1);
@@ -239,6 +250,25 @@ static void emit_relocates(struct tn__roots *roots, struct tn__safepoint *safepo
     }
 }
 
+static void replace_by_statepoint(struct tn__roots *roots, struct tn__safepoint *safepoint, const struct call *call)
+{
+    LLVMBasicBlockRef normal = LLVMIsAInvokeInst(call->original) ? LLVMGetNormalDest(call->original) : NULL;
+    LLVMValueRef statepoint = emit_statepoint(roots, call, safepoint);
+    annotate(roots, call, statepoint);
+    if (normal)
+        LLVMPositionBuilderBefore(roots->gc->builder, tn__first_insertion_point(normal));
+    emit_result(roots, call, safepoint, statepoint);
+    emit_relocates(roots, safepoint, statepoint);
+}
+
+static void replace_in_place(struct tn__roots *roots, const struct tn__safepoint *safepoint, const struct call *call)
+{
+    uint32_t count;
+    LLVMValueRef *live = list_all(roots, safepoint, &count), through = call->native ? call->callee : NULL;
+    note_result(roots, call->original,
+                tn__call_in_place(call->original, through, convention_of(roots, call), live, count));
+}
+
 static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safepoint)
 {
     struct call call = describe_call(roots, safepoint);
@@ -248,15 +278,11 @@ static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safep
         LLVMValueRef bytes = LLVMConstInt(roots->gc->i64, safepoint->memory, 0);
         LLVMBuildStore(roots->gc->builder, bytes, tn__field(roots->gc, block, TN_GC_BLOCK_MEMORY));
     }
-    LLVMBasicBlockRef normal = LLVMIsAInvokeInst(call.original) ? LLVMGetNormalDest(call.original) : NULL;
-    LLVMValueRef statepoint = emit_statepoint(roots, &call, safepoint);
-    annotate(roots, &call, statepoint);
-    if (normal)
-        LLVMPositionBuilderBefore(roots->gc->builder, tn__first_insertion_point(normal));
-    emit_result(roots, &call, safepoint, statepoint);
+    if (tn__is_for_baseline(roots->gc->options))
+        replace_in_place(roots, safepoint, &call);
+    else
+        replace_by_statepoint(roots, safepoint, &call);
     count_live(roots, safepoint);
-    if (!tn__is_for_baseline(roots->gc->options))
-        emit_relocates(roots, safepoint, statepoint);
     LLVMInstructionRemoveFromParent(call.original); /* erased when no map holds its address any more */
     roots->gc->stats->safepoints++;
 }
