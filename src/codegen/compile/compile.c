@@ -14,6 +14,7 @@
 #include "codegen/flatten/flatten.h"
 #include "codegen/llvm/fatal.h"
 #include "codegen/llvm/remarks.h"
+#include "codegen/managed/lower/lower.h"
 #include "codegen/managed/passes/passes.h"
 #include "codegen/managed/roots/roots.h"
 #include "codegen/pipeline/pipeline.h"
@@ -76,12 +77,24 @@ static void show_text(struct compilation *c, enum tn_stage stage)
     LLVMDisposeMessage(text);
 }
 
-/* For LLVM, what was lowered for the baseline compiler. */
-static void relocate(LLVMModuleRef module)
+/* For LLVM, a function that was lowered for the baseline compiler. */
+static void give_to_llvm(struct tn__gc *gc, LLVMValueRef function)
 {
+    bool begun = tn__gc_begin(gc);
+    tn__expand_polls(gc, function);
+    if (tn__is_managed_function(function))
+        tn__relocate(function);
+    tn__expand_barriers(gc, function);
+    if (begun)
+        tn__gc_end(gc);
+    tn__arena_free(&gc->arena);
+}
+
+static void give_all_to_llvm(struct compilation *c, LLVMModuleRef module)
+{
+    struct tn__gc gc = {.module = module, .context = c->unit->context, .options = &c->options, .stats = &c->stats};
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-        if (tn__is_managed_function(f))
-            tn__relocate(f);
+        give_to_llvm(&gc, f);
 }
 
 /* Emitting uses the module up, so assembly is made of a copy. */
@@ -92,7 +105,7 @@ static void show_assembly(struct compilation *c)
     LLVMModuleRef copy = LLVMCloneModule(c->unit->module);
     LLVMMemoryBufferRef buffer = NULL;
     char *message = NULL;
-    relocate(copy);
+    give_all_to_llvm(c, copy);
     if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, copy, LLVMAssemblyFile, &message, &buffer))
         LLVMDisposeMessage(message); /* the object will fail as well, and say so */
     if (buffer) {
@@ -215,6 +228,8 @@ static void report_compiled(struct baseline *b, LLVMValueRef function)
 static void report_left(struct compilation *c, LLVMValueRef global, const char *why)
 {
     char text[100];
+    if (c->unit->managed && LLVMIsAFunction(global))
+        give_to_llvm(&c->gc, global);
     LLVMValueRef at = LLVMIsAFunction(global) ? LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(global)) : NULL;
     if (at)
         tn__llvm_remark(at, "baseline", "NotCovered", false, why);
@@ -294,6 +309,7 @@ static int run_pipeline(struct compilation *c)
     c->gc.context = unit->context;
     c->gc.diagnostics = &unit->diagnostics;
     c->gc.machine = unit->target->machine;
+    c->gc.leaves_rows = tn__is_for_baseline(&c->options) && tn__flatten_takes(unit->module, c->gc.machine);
     uint64_t begin = tn__os_now_ns();
     int code = tn__pipeline_run(&c->gc, unit->managed, unit->is_prepared, &c->observer);
     c->stats.optimize_ns = report_phase(c, TN_PHASE_OPTIMIZE, begin);
@@ -366,7 +382,7 @@ static int run_phases(struct compilation *c)
     show_text(c, TN_STAGE_UNOPTIMIZED);
     code = check_unlowered(c);
     if (!code && c->was_lowered && !tn__is_for_baseline(&c->options))
-        relocate(c->unit->module);
+        give_all_to_llvm(c, c->unit->module);
     if (!code)
         code = run_passes(c);
     if (!code)

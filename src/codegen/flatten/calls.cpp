@@ -129,6 +129,12 @@ void tn__walk::flatten_any_call(const CallInst &call)
 
 void tn__walk::flatten_call(const CallBase &call)
 {
+    if (!expand(call))
+        call_here(call);
+}
+
+void tn__walk::call_here(const CallBase &call)
+{
     if (has_live(call))
         flatten_safepoint(call);
     flatten_callee(call, call.getCalledOperand(), call.getType(), 0, call.arg_size());

@@ -745,12 +745,20 @@ bool tn__walk::flatten_arguments()
     return !f.why;
 }
 
+void tn__walk::note_end(uint32_t block)
+{
+    if (open.number == block)
+        return;
+    for (uint32_t b = uint32_t(ends.size()); b < function.size(); b++)
+        ends.push_back(b);
+    ends[block] = open.number;
+}
+
 bool tn__walk::flatten_blocks()
 {
     bool has_lines = function.getSubprogram();
     for (BasicBlock &block : function) {
-        uint32_t number = block_number(&block), first = uint32_t(flat.inst_count);
-        uint32_t first_successor = uint32_t(flat.successor_count);
+        begin_block(block_number(&block));
         for (const Instruction &instruction : block) {
             if (const DILocation *location = has_lines ? instruction.getDebugLoc().get() : nullptr)
                 f.located.push_back({uint32_t(flat.inst_count), location});
@@ -758,9 +766,11 @@ bool tn__walk::flatten_blocks()
             if (f.why)
                 return false;
         }
-        flat.blocks[number] = {first, uint32_t(flat.inst_count), first_successor,
-                               uint32_t(flat.successor_count) - first_successor};
+        end_block();
+        note_end(block_number(&block));
     }
+    if (!ends.empty())
+        number_blocks();
     return true;
 }
 

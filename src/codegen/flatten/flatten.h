@@ -4,7 +4,7 @@
  *     flatten.cpp     one function, in one walk over its instructions; walk.cpp: values and operands
  *     calls.cpp       calls and exceptions; intrinsics.cpp: LLVM's own functions
  *     lanes.cpp       vectors; widths.cpp: integers of other widths than registers
- *     managed.cpp     managed code that the passes have lowered
+ *     managed.cpp     managed code that the passes have lowered; expand.cpp: what one call of it stands for
  *     constants.cpp   types and constants
  *     eligible.cpp    which modules and functions may be compiled without LLVM at all
  *     data.cpp        all variables of a module; contents.cpp: their initial values
@@ -31,8 +31,11 @@ struct tn__flattened {
     uint64_t flatten_ns, analyse_ns, compile_ns;
 };
 
+/* Whether functions of the module may be covered at all. */
+bool tn__flatten_takes(LLVMModuleRef module, LLVMTargetMachineRef machine);
+
 /* Told of each function: that it was compiled, with NULL, or that it is left to LLVM, and why; and, if none is left, of
- * the variable, alias or ifunc because of which LLVM emits the data. */
+ * the variable, alias or ifunc because of which LLVM emits the data. It may change a function that is left, and declare others. */
 typedef void tn__left_function(void *context, LLVMValueRef global, const char *why);
 
 /* Compiles the functions of a module that the baseline compiler covers. If these are all, and the object can have the

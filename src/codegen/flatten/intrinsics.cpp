@@ -369,17 +369,23 @@ void tn__walk::flatten_overflow(const IntrinsicInst &intrinsic, unsigned kind)
 }
 
 /* The model of local variables of a file by a call is that of all variables by one. */
+uint32_t tn__walk::thread_local_address(const GlobalVariable &variable)
+{
+    if (!variable.isThreadLocal() || f.machine.useEmulatedTLS() || f.machine.useTLSDESC())
+        return refuse("a thread-local variable"), 0;
+    TLSModel::Model model = f.machine.getTLSModel(&variable);
+    bool calls = model == TLSModel::GeneralDynamic || model == TLSModel::LocalDynamic;
+    unsigned sub = calls ? TN__FLAT_DYNAMIC : model == TLSModel::InitialExec ? TN__FLAT_INITIAL : TN__FLAT_LOCAL_EXEC;
+    uint32_t symbol = f.thread_local_of(&variable), getter = calls ? f.library_function("__tls_get_addr") : f.number(0);
+    return combine(TN__FLAT_THREAD, TN__FLAT_PTR, {symbol, getter}, sub);
+}
+
 void tn__walk::flatten_thread_local(const IntrinsicInst &intrinsic)
 {
     auto *variable = dyn_cast<GlobalVariable>(intrinsic.getOperand(0));
-    if (!variable || f.machine.useEmulatedTLS() || f.machine.useTLSDESC())
+    if (!variable)
         return (void)refuse("a thread-local variable");
-    TLSModel::Model model = f.machine.getTLSModel(variable);
-    bool calls = model == TLSModel::GeneralDynamic || model == TLSModel::LocalDynamic;
-    unsigned sub = calls ? TN__FLAT_DYNAMIC : model == TLSModel::InitialExec ? TN__FLAT_INITIAL : TN__FLAT_LOCAL_EXEC;
-    uint32_t symbol = f.thread_local_of(variable), getter = calls ? f.library_function("__tls_get_addr") : f.number(0);
-    own(intrinsic);
-    combine(TN__FLAT_THREAD, TN__FLAT_PTR, {symbol, getter}, sub);
+    own_at(intrinsic, thread_local_address(*variable));
 }
 
 void tn__walk::save_stack(const IntrinsicInst &intrinsic)

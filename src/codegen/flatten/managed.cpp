@@ -98,16 +98,20 @@ static void add_safepoint(live &live, bool is_entry)
     }
 }
 
+/* The bundle is the last one; before it there may be that of a call which is expanded. */
 bool tn__walk::has_live(const CallBase &call) const
 {
-    return f.takes_managed && call.getNumOperandBundles() == 1 && call.getOperandBundleAt(0).getTagName() == TN__LIVE;
+    unsigned count = call.getNumOperandBundles();
+    return f.takes_managed && count && call.getOperandBundleAt(count - 1).getTagName() == TN__LIVE &&
+           (count == 1 || (count == 2 && call.getOperandBundleAt(0).getTagName() == TN__INLINE));
 }
 
 void tn__walk::flatten_safepoint(const CallBase &call)
 {
+    OperandBundleUse bundle = call.getOperandBundleAt(call.getNumOperandBundles() - 1);
     live live(*this);
-    add_pairs(live, call.getOperandBundleAt(0));
-    add_variables(live, call.getOperandBundleAt(0));
+    add_pairs(live, bundle);
+    add_variables(live, bundle);
     add_safepoint(live, call.getAttributes().hasFnAttr(TN__ENTRY_CALL));
 }
 

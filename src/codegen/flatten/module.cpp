@@ -8,7 +8,6 @@ extern "C" {
 #include "base/os.h"
 }
 #include "codegen/flatten/flattener.h"
-#include "codegen/managed/roots/roots.h"
 
 using namespace llvm;
 
@@ -236,14 +235,24 @@ static bool has_many_sections(const Module &module, const TargetMachine &machine
     return count_if(module.global_objects(), is_own) > MOST_OF_THEIR_OWN;
 }
 
+static const char *refuses(const Module &module, const TargetMachine &machine)
+{
+    if (const char *why = tn__flatten_refuses(module, machine))
+        return why;
+    return has_many_sections(module, machine) ? "more sections than an object can have" : nullptr;
+}
+
+bool tn__flatten_takes(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+    return !refuses(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine));
+}
+
 int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_ref, tn__left_function *tell,
                        void *context, tn__baseline_object *object, tn__flattened *done, tn_error *err)
 {
     Module &module = *unwrap(module_ref);
     const TargetMachine &machine = *reinterpret_cast<TargetMachine *>(machine_ref);
-    const char *refused = tn__flatten_refuses(module, machine);
-    if (!refused && has_many_sections(module, machine))
-        refused = "more sections than an object can have";
+    const char *refused = refuses(module, machine);
     compilation c(module, machine, *object, *done, err);
     for (Function &function : module) {
         const char *why = refused;
@@ -254,8 +263,6 @@ int tn__flatten_module(LLVMModuleRef module_ref, LLVMTargetMachineRef machine_re
                 return code;
         if (why && !refused)
             number_again(function);
-        if (why && function.hasGC())
-            tn__relocate(wrap(&function));
         done->functions += !why;
         done->left += why != nullptr;
         tell(context, wrap(&function), why);

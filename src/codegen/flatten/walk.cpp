@@ -87,8 +87,7 @@ void tn__walk::simple(const Instruction &instruction, unsigned op, unsigned type
 
 void tn__walk::add_successor(const BasicBlock *to)
 {
-    if (f.grow(flat.successors, flat.successor_room, flat.successor_count + 1))
-        flat.successors[flat.successor_count++] = block_number(to);
+    add_successor(block_number(to));
 }
 
 /* ---- operands ---- */

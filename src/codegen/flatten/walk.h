@@ -18,6 +18,10 @@ struct tn__walk {
     llvm::Function &function;
     tn__flat_inst nowhere; /* when memory is out */
     bool saves_stack;      /* somewhere before */
+    struct {
+        uint32_t number, first, first_successor;
+    } open = {};                              /* the block that is being written */
+    llvm::SmallVector<uint32_t, 0> ends = {}; /* of each of LLVM's blocks: its last part; empty: none was divided */
 
     bool refuse(const char *why)
     {
@@ -42,6 +46,7 @@ struct tn__walk {
     /* One with the operands of LLVM's. */
     void simple(const llvm::Instruction &instruction, unsigned op, unsigned type, unsigned count);
     void add_successor(const llvm::BasicBlock *to);
+    void add_successor(uint32_t to);
 
     /* ---- operands ---- */
 
@@ -95,12 +100,14 @@ struct tn__walk {
     void flatten_any(const llvm::Instruction &);
     bool flatten_personality();
     bool flatten_arguments();
+    void note_end(uint32_t block);
     bool flatten_blocks();
     bool resolve();
 
     /* ---- calls (calls.cpp) ---- */
 
     void flatten_call(const llvm::CallBase &);
+    void call_here(const llvm::CallBase &); /* whatever else it stands for */
     /* A call, with so many of the instruction's arguments, from one of them on. */
     void flatten_callee(const llvm::CallBase &, const llvm::Value *callee, llvm::Type *result, unsigned first,
                         unsigned count);
@@ -130,6 +137,18 @@ struct tn__walk {
     void flatten_relocate(const llvm::GCRelocateInst &);
     void flatten_frame(const llvm::IntrinsicInst &);
 
+    /* ---- what one call stands for (expand.cpp) ---- */
+
+    void begin_block(uint32_t number);
+    void end_block();
+    uint32_t new_block(); /* one that is not LLVM's */
+    void number_blocks();
+    /* False: the call is one like others. */
+    bool expand(const llvm::CallBase &);
+    void expand_barrier(const llvm::CallBase &);
+    void expand_allocation(const llvm::CallBase &, const llvm::OperandBundleUse &row);
+    void expand_poll(const llvm::CallBase &, const llvm::OperandBundleUse &row);
+
     /* ---- intrinsic functions (intrinsics.cpp) ---- */
 
     void flatten_intrinsic(const llvm::IntrinsicInst &);
@@ -138,6 +157,7 @@ struct tn__walk {
     void flatten_reduction(const llvm::IntrinsicInst &, unsigned operation);
     void flatten_signs(const llvm::IntrinsicInst &);
     void flatten_thread_local(const llvm::IntrinsicInst &);
+    uint32_t thread_local_address(const llvm::GlobalVariable &);
     void flatten_overflow(const llvm::IntrinsicInst &, unsigned kind);
 
     /* ---- integers of other widths than registers (widths.cpp) ---- */

@@ -64,16 +64,22 @@ static void declare(struct tn__gc *gc, LLVMValueRef global)
         LLVMSetVisibility(global, LLVMHiddenVisibility);
 }
 
+LLVMValueRef tn__block_variable(struct tn__gc *gc)
+{
+    LLVMValueRef block = LLVMGetNamedGlobal(gc->module, BLOCK);
+    if (block)
+        return block;
+    block = LLVMAddGlobal(gc->module, gc->i64, BLOCK);
+    LLVMSetThreadLocalMode(block, LLVMInitialExecTLSModel);
+    LLVMSetAlignment(block, 64);
+    declare(gc, block);
+    return block;
+}
+
 LLVMValueRef tn__thread_block(struct tn__gc *gc)
 {
     LLVMTypeRef type;
-    LLVMValueRef block = LLVMGetNamedGlobal(gc->module, BLOCK);
-    if (!block) {
-        block = LLVMAddGlobal(gc->module, gc->i64, BLOCK);
-        LLVMSetThreadLocalMode(block, LLVMInitialExecTLSModel);
-        LLVMSetAlignment(block, 64);
-        declare(gc, block);
-    }
+    LLVMValueRef block = tn__block_variable(gc);
     LLVMValueRef function = tn__llvm_intrinsic(gc, THREAD_LOCAL, gc->pointer, &type);
     return LLVMBuildCall2(gc->builder, type, function, &block, 1, "block");
 }
@@ -120,6 +126,27 @@ LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMValueRef function)
 static bool is_for(const struct tn__gc *gc, const char *arch)
 {
     return strncmp(LLVMGetTarget(gc->module), arch, strlen(arch)) == 0;
+}
+
+#define BY_LLVM "tenon-by-llvm" /* attribute of functions that the baseline compiler does not take */
+
+static void mark_function(void *context, LLVMValueRef call)
+{
+    (void)context;
+    if (tn__returns_twice(call) || LLVMIsAInlineAsm(LLVMGetCalledValue(call)))
+        tn__set_text(tn__function_of(call), BY_LLVM, "");
+}
+
+void tn__find_left_functions(struct tn__gc *gc)
+{
+    if (gc->leaves_rows)
+        tn__llvm_each_call(gc->module, mark_function, NULL);
+}
+
+/* Much of debug information is LLVM's, too. */
+bool tn__leaves_rows(const struct tn__gc *gc, LLVMValueRef function)
+{
+    return gc->leaves_rows && !LLVMGetSubprogram(function) && !tn__has_text(function, BY_LLVM);
 }
 
 /* Of x86-64 the frame pointer, which is below the return address, where `sp` of a caller that jumped to the entry may

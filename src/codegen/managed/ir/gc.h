@@ -44,6 +44,7 @@ struct tn__gc {
     unsigned off;                 /* optimisations that are not wanted: TN__... below */
     unsigned lowered;             /* how far the passes of the lowering have run in their order (passes.c) */
     bool is_hooked;               /* the client's hook was called (hook.c) */
+    bool leaves_rows;             /* the baseline compiler takes functions of this module (tn__leaves_rows) */
     bool writes_types;            /* root-tables makes a section of the types: nothing else tells them */
     const struct tn__counters *counters; /* NULL: calls are not counted */
     /* While passes run (tn__gc_begin): */
@@ -75,6 +76,14 @@ static inline bool tn__is_for_baseline(const struct tn_compile_options *options)
     return options->baseline && options->opt_level == 0 && options->emit == TN_EMIT_OBJECT;
 }
 
+/* What the passes leave to be expanded when it is flattened (codegen/flatten/expand.cpp). A barrier is a call of this
+ * function: the object, the word that is stored to and the value, of which the last two may be null (lower/barriers.c),
+ * whether the object may be null, and the function and the variable of the runtime that it needs. */
+#define TN__BARRIER_ROW "tn__gc_barrier_row"
+/* A call of the runtime's with this operand bundle is made only where it is needed. A poll has the thread's block; an
+ * allocation also its size, words to be null, and the alignment. */
+#define TN__INLINE "tenon.inline"
+
 /* ---- address spaces ---- */
 
 enum tn__space { TRACKED = 10, DERIVED = 11, CALLEE_ROOTED = 12, LOADED = 13 };
@@ -104,6 +113,10 @@ LLVMTypeRef tn__element_type(LLVMTypeRef type, uint64_t i);
 uint64_t tn__element_offset(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t i); /* in bytes */
 
 bool tn__is_managed_function(LLVMValueRef value);
+/* Whether the baseline compiler is going to expand what a function leaves to it, as far as can be known before. */
+bool tn__leaves_rows(const struct tn__gc *gc, LLVMValueRef function);
+/* Looks for what of a function tells that it does not. */
+void tn__find_left_functions(struct tn__gc *gc);
 /* True if the function consists of inline assembly without a frame. Where it leads is unknown (an image's entries
  * jump to versions of functions), so it is native code, and called like that. Its parameters must have no use. */
 bool tn__is_naked(LLVMValueRef function);
@@ -306,7 +319,8 @@ void tn__split_invokes(LLVMValueRef function);
 
 /* ---- pieces of IR that several passes build (blocks.c) ---- */
 
-/* The address of the thread's block. */
+/* The thread's block, a variable of the runtime, and its address. */
+LLVMValueRef tn__block_variable(struct tn__gc *gc);
 LLVMValueRef tn__thread_block(struct tn__gc *gc);
 /* The same, computed once for the function. */
 LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMValueRef function);

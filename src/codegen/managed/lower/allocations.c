@@ -277,6 +277,24 @@ static void call_runtime(struct allocation *a)
     LLVMInstructionEraseFromParent(a->call);
 }
 
+/* The baseline compiler makes the object in line where there is space. */
+static void leave_allocation(struct allocation *a)
+{
+    struct tn__gc *gc = a->gc;
+    LLVMValueRef arguments[] = {a->asked, a->type};
+    LLVMValueRef block = tn__function_block(gc, tn__function_of(a->call));
+    LLVMValueRef values[] = {block, a->size, constant(a, a->nulls), constant(a, a->alignment)};
+    LLVMTypeRef types[] = {gc->i64, gc->pointer}, type = LLVMFunctionType(gc->reference, types, 2, 0);
+    LLVMOperandBundleRef bundle = LLVMCreateOperandBundle(TN__INLINE, sizeof TN__INLINE - 1, values, TN_COUNT(values));
+    LLVMPositionBuilderBefore(gc->builder, a->call);
+    LLVMReplaceAllUsesWith(a->call, LLVMBuildCallWithOperandBundles(gc->builder, type,
+                                                                    tn__runtime_function(gc, "tn__gc_allocate", type),
+                                                                    arguments, 2, &bundle, 1, ""));
+    LLVMDisposeOperandBundle(bundle);
+    LLVMInstructionEraseFromParent(a->call);
+    gc->stats->inline_allocations++;
+}
+
 /* Objects of which each is allocated behind the one before, in one block. */
 static void lower_together(struct allocation *list, size_t count)
 {
@@ -395,10 +413,12 @@ static void lower_calls(struct tn__gc *gc, LLVMValueRef *calls, size_t count)
             describe_allocation(&list[k]);
         }
         tell(list, n);
-        if (is_inline(list))
-            lower_together(list, n);
-        else
+        if (!is_inline(list))
             call_runtime(list);
+        else if (n == 1 && tn__leaves_rows(gc, tn__function_of(list->call)))
+            leave_allocation(list);
+        else
+            lower_together(list, n);
     }
 }
 

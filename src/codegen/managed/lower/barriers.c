@@ -76,16 +76,18 @@ static bool is_fresh(LLVMValueRef store, LLVMValueRef parent)
 
 /* ---- the test ---- */
 
-static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
+static LLVMValueRef in_space_0(struct tn__gc *gc, LLVMValueRef pointer)
 {
-    return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->gc->builder, pointer, b->gc->pointer, "") : pointer;
+    return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(gc->builder, pointer, gc->pointer, "") : pointer;
 }
 
 /* What the runtime is told of a store. `slot`: the word that is stored to. Null: it is one of several; or the value is
  * no object of the heap, and the word may be no reference; or the memory is not the object's own, so that it need not
  * last as long as the object. `value`: null if several are stored. */
 struct report {
+    LLVMValueRef place; /* before which the barrier is */
     LLVMValueRef object, slot, value;
+    bool may_be_null; /* the object */
 };
 
 static struct report report_of(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
@@ -95,25 +97,23 @@ static struct report report_of(struct barriers *b, LLVMValueRef store, LLVMValue
     tn__stores_reference(store, &s);
     bool is_plain = LLVMGetTypeKind(LLVMTypeOf(s.value)) == LLVMPointerTypeKind;
     bool has_slot = is_plain && !LLVMIsConstant(s.value) && tn__space_of(s.address) != LOADED;
-    return (struct report){in_space_0(b, parent), has_slot ? in_space_0(b, s.address) : null,
-                           is_plain ? in_space_0(b, s.value) : null};
+    return (struct report){store, parent, has_slot ? s.address : null, is_plain ? s.value : null,
+                           tn__bases_may_be_null(b->bases, parent)};
 }
 
-static LLVMValueRef lacks_bit(struct barriers *b, LLVMValueRef header, unsigned bit)
+static LLVMValueRef lacks_bit(struct tn__gc *gc, LLVMValueRef header, unsigned bit)
 {
-    LLVMTypeRef i64 = b->gc->i64;
-    LLVMValueRef found = LLVMBuildAnd(b->gc->builder, header, LLVMConstInt(i64, bit, 0), "");
-    return LLVMBuildICmp(b->gc->builder, LLVMIntEQ, found, LLVMConstNull(i64), "");
+    LLVMValueRef found = LLVMBuildAnd(gc->builder, header, LLVMConstInt(gc->i64, bit, 0), "");
+    return LLVMBuildICmp(gc->builder, LLVMIntEQ, found, LLVMConstNull(gc->i64), "");
 }
 
 /* Goes on to `behind` unless the object is permanent or the value young: then to a new block, where the builder is
  * afterwards. */
-static void test_value(struct barriers *b, LLVMValueRef header, LLVMValueRef value, LLVMBasicBlockRef behind)
+static void test_value(struct tn__gc *gc, LLVMValueRef header, LLVMValueRef value, LLVMBasicBlockRef behind)
 {
-    struct tn__gc *gc = b->gc;
     LLVMBasicBlockRef young = LLVMInsertBasicBlockInContext(gc->context, behind, "young");
     LLVMBasicBlockRef ordinary = LLVMInsertBasicBlockInContext(gc->context, young, "ordinary");
-    tn__likely(gc, LLVMBuildCondBr(gc->builder, lacks_bit(b, header, TN_GC_PERMANENT), ordinary, young));
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, lacks_bit(gc, header, TN_GC_PERMANENT), ordinary, young));
     LLVMPositionBuilderAtEnd(gc->builder, ordinary);
     LLVMValueRef block = tn__thread_block(gc);
     LLVMValueRef start = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, block, TN_GC_BLOCK_YOUNG), "");
@@ -125,34 +125,81 @@ static void test_value(struct barriers *b, LLVMValueRef header, LLVMValueRef val
     LLVMPositionBuilderAtEnd(gc->builder, young);
 }
 
-static void log_store(struct barriers *b, const struct report *report)
+/* It preserves most registers. */
+static LLVMValueRef log_function(struct tn__gc *gc)
 {
-    LLVMValueRef arguments[] = {report->object, report->slot, report->value};
-    LLVMValueRef call = tn__call_runtime(b->gc, true, "tn__gc_log", b->gc->nothing, arguments, 3);
-    LLVMSetFunctionCallConv(LLVMGetCalledValue(call), PRESERVE_MOST);
-    LLVMSetInstructionCallConv(call, PRESERVE_MOST);
+    LLVMTypeRef types[] = {gc->pointer, gc->pointer, gc->pointer}, type = LLVMFunctionType(gc->nothing, types, 3, 0);
+    LLVMValueRef function = tn__runtime_function(gc, "tn__gc_log", type);
+    if (!tn__has_text(function, TN__LEAF))
+        tn__set_text(function, TN__LEAF, "");
+    LLVMSetFunctionCallConv(function, PRESERVE_MOST);
+    return function;
 }
 
-static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
+static void insert_test(struct tn__gc *gc, const struct report *report)
 {
-    struct tn__gc *gc = b->gc;
-    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, store, "log", &behind);
-    if (tn__bases_may_be_null(b->bases, parent)) {
+    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, report->place, "log", &behind);
+    if (report->may_be_null) {
         LLVMBasicBlockRef test = LLVMInsertBasicBlockInContext(gc->context, slow, "object");
-        LLVMValueRef null = LLVMConstNull(LLVMTypeOf(parent));
-        LLVMBuildCondBr(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntEQ, parent, null, ""), behind, test);
+        LLVMValueRef null = LLVMConstNull(LLVMTypeOf(report->object));
+        LLVMBuildCondBr(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntEQ, report->object, null, ""), behind, test);
         LLVMPositionBuilderAtEnd(gc->builder, test);
     }
-    LLVMValueRef header = LLVMBuildLoad2(gc->builder, gc->i64, tn__header_of(gc, parent), "header");
+    LLVMValueRef header = LLVMBuildLoad2(gc->builder, gc->i64, tn__header_of(gc, report->object), "header");
     tn__tag(gc, header, TN__HEADER_MEMORY);
-    tn__likely(gc, LLVMBuildCondBr(gc->builder, lacks_bit(b, header, TN_GC_UNLOGGED), behind, slow));
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, lacks_bit(gc, header, TN_GC_UNLOGGED), behind, slow));
     LLVMPositionBuilderAtEnd(gc->builder, slow);
-    struct report report = report_of(b, store, parent);
-    if (!LLVMIsAConstantPointerNull(report.value))
-        test_value(b, header, report.value, behind);
-    log_store(b, &report);
+    LLVMValueRef arguments[] = {in_space_0(gc, report->object), in_space_0(gc, report->slot),
+                                in_space_0(gc, report->value)};
+    if (!LLVMIsAConstantPointerNull(arguments[2]))
+        test_value(gc, header, arguments[2], behind);
+    LLVMValueRef log = log_function(gc);
+    LLVMValueRef call = LLVMBuildCall2(gc->builder, LLVMGlobalGetValueType(log), log, arguments, 3, "");
+    LLVMSetInstructionCallConv(call, PRESERVE_MOST);
     LLVMBuildBr(gc->builder, behind);
-    gc->stats->barriers++;
+}
+
+/* ---- barriers that are expanded later ---- */
+
+static void leave_barrier(struct tn__gc *gc, const struct report *report)
+{
+    LLVMTypeRef type = LLVMFunctionType(gc->nothing, NULL, 0, 1);
+    LLVMValueRef arguments[] = {
+        report->object,   report->slot,
+        report->value,    LLVMConstInt(LLVMInt1TypeInContext(gc->context), report->may_be_null, 0),
+        log_function(gc), tn__block_variable(gc)};
+    LLVMValueRef row = LLVMGetNamedFunction(gc->module, TN__BARRIER_ROW);
+    if (!row) { /* nothing of it may be seen in the object */
+        row = LLVMAddFunction(gc->module, TN__BARRIER_ROW, type);
+        tn__set_text(row, TN__LEAF, "");
+    }
+    LLVMPositionBuilderBefore(gc->builder, report->place);
+    LLVMBuildCall2(gc->builder, type, row, arguments, TN_COUNT(arguments), "");
+}
+
+static bool is_row(LLVMValueRef i)
+{
+    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    return callee && LLVMIsAFunction(callee) && LLVMGetNumArgOperands(i) > 3 &&
+           strcmp(LLVMGetValueName2(callee, &(size_t){0}), TN__BARRIER_ROW) == 0;
+}
+
+void tn__expand_barriers(struct tn__gc *gc, LLVMValueRef function)
+{
+    LLVMValueRef *rows = NULL;
+    size_t count = 0;
+    if (!LLVMGetNamedFunction(gc->module, TN__BARRIER_ROW))
+        return;
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (is_row(i))
+                TN__APPEND(gc, rows, count, i);
+    for (size_t i = 0; i < count; i++) {
+        struct report report = {rows[i], LLVMGetOperand(rows[i], 0), LLVMGetOperand(rows[i], 1),
+                                LLVMGetOperand(rows[i], 2), !LLVMIsNull(LLVMGetOperand(rows[i], 3))};
+        insert_test(gc, &report);
+        LLVMInstructionEraseFromParent(rows[i]);
+    }
 }
 
 static void tell(LLVMValueRef store, bool removed)
@@ -199,8 +246,8 @@ static void replace_move(struct barriers *b, LLVMValueRef call)
     struct tn__gc *gc = b->gc;
     LLVMValueRef to = LLVMGetOperand(call, 0), parent = tn__base_of(b->bases, to);
     LLVMPositionBuilderBefore(gc->builder, call);
-    LLVMValueRef arguments[] = {parent ? in_space_0(b, parent) : LLVMConstNull(gc->pointer), in_space_0(b, to),
-                                in_space_0(b, LLVMGetOperand(call, 1)),
+    LLVMValueRef arguments[] = {parent ? in_space_0(gc, parent) : LLVMConstNull(gc->pointer), in_space_0(gc, to),
+                                in_space_0(gc, LLVMGetOperand(call, 1)),
                                 LLVMBuildZExtOrBitCast(gc->builder, LLVMGetOperand(call, 2), gc->i64, "")};
     tn__call_runtime(gc, true, "tn__gc_move", gc->nothing, arguments, 4);
     LLVMInstructionEraseFromParent(call);
@@ -208,6 +255,16 @@ static void replace_move(struct barriers *b, LLVMValueRef call)
 }
 
 /* ---- the pass ---- */
+
+static void guard_store(struct barriers *b, LLVMValueRef store, LLVMValueRef parent, bool leaves_rows)
+{
+    struct report report = report_of(b, store, parent);
+    if (leaves_rows)
+        leave_barrier(b->gc, &report);
+    else
+        insert_test(b->gc, &report);
+    b->gc->stats->barriers++;
+}
 
 static void guard_function(struct barriers *b, LLVMValueRef function)
 {
@@ -233,9 +290,10 @@ static void guard_function(struct barriers *b, LLVMValueRef function)
     for (size_t i = 0; i < count; i++)
         if (tn__stores_reference(stores[i], &s))
             parents[i] = parent_to_test(b, stores[i]);
+    bool leaves_rows = tn__leaves_rows(b->gc, function);
     for (size_t i = 0; i < count; i++) {
         if (parents[i])
-            insert_test(b, stores[i], parents[i]);
+            guard_store(b, stores[i], parents[i], leaves_rows);
         else if (is_move(b->gc, stores[i]))
             replace_move(b, stores[i]);
         else if (!tn__stores_reference(stores[i], &s))

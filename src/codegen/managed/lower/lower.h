@@ -39,6 +39,10 @@ void tn__insert_polls(struct tn__gc *gc);
 void tn__count_calls(struct tn__gc *gc); /* for gc->counters; NULL: as part 0 of a module "0" */
 void tn__copy_arguments(struct tn__gc *gc);
 void tn__insert_barriers(struct tn__gc *gc);
+/* Those that were left to the baseline compiler, in a function that LLVM is going to compile. Polls come before
+ * safepoints are relocated. */
+void tn__expand_polls(struct tn__gc *gc, LLVMValueRef function);
+void tn__expand_barriers(struct tn__gc *gc, LLVMValueRef function);
 void tn__lower_allocations(struct tn__gc *gc);
 void tn__finish(struct tn__gc *gc);
 void tn__remove_spaces(struct tn__gc *gc);

@@ -15,9 +15,20 @@ struct polls {
     struct tn__map short_loops; /* their latches, and the headers' numbers + 1 */
 };
 
-static void poll_before(struct tn__gc *gc, LLVMValueRef instruction)
+/* The baseline compiler makes the test. */
+static void leave_poll(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef block)
 {
-    LLVMValueRef block = tn__function_block(gc, tn__function_of(instruction));
+    LLVMTypeRef type = LLVMFunctionType(gc->nothing, NULL, 0, 0);
+    LLVMOperandBundleRef bundle = LLVMCreateOperandBundle(TN__INLINE, sizeof TN__INLINE - 1, &block, 1);
+    LLVMPositionBuilderBefore(gc->builder, instruction);
+    LLVMBuildCallWithOperandBundles(gc->builder, type, tn__runtime_function(gc, "tn__gc_poll", type), NULL, 0, &bundle,
+                                    1, "");
+    LLVMDisposeOperandBundle(bundle);
+}
+
+/* The builder is where the thread has been asked to stop, before the way goes on to what this returns. */
+static LLVMBasicBlockRef test_poll(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef block)
+{
     LLVMBasicBlockRef behind, slow = tn__make_detour(gc, instruction, "poll", &behind);
     LLVMValueRef flag = LLVMBuildLoad2(gc->builder, gc->i32, tn__field(gc, block, TN_GC_BLOCK_POLL), "");
     LLVMSetOrdering(flag, LLVMAtomicOrderingMonotonic);
@@ -26,9 +37,49 @@ static void poll_before(struct tn__gc *gc, LLVMValueRef instruction)
     LLVMValueRef quiet = LLVMBuildICmp(gc->builder, LLVMIntEQ, flag, LLVMConstNull(gc->i32), "");
     tn__likely(gc, LLVMBuildCondBr(gc->builder, quiet, behind, slow));
     LLVMPositionBuilderAtEnd(gc->builder, slow);
+    return behind;
+}
+
+static void poll_before(struct tn__gc *gc, LLVMValueRef instruction)
+{
+    LLVMValueRef function = tn__function_of(instruction), block = tn__function_block(gc, function);
+    gc->stats->polls++;
+    if (tn__leaves_rows(gc, function)) {
+        leave_poll(gc, instruction, block);
+        return;
+    }
+    LLVMBasicBlockRef behind = test_poll(gc, instruction, block);
     tn__call_runtime(gc, false, "tn__gc_poll", gc->nothing, NULL, 0);
     LLVMBuildBr(gc->builder, behind);
-    gc->stats->polls++;
+}
+
+/* The thread's block, of a poll that was left to the baseline compiler; NULL: it is something else. */
+static LLVMValueRef block_of_poll(LLVMValueRef i)
+{
+    if (!LLVMIsACallInst(i) || !LLVMGetNumOperandBundles(i))
+        return NULL;
+    LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(i, 0);
+    bool is_poll = strcmp(LLVMGetOperandBundleTag(bundle, &(size_t){0}), TN__INLINE) == 0 &&
+                   LLVMGetNumOperandBundleArgs(bundle) == 1;
+    LLVMValueRef block = is_poll ? LLVMGetOperandBundleArgAtIndex(bundle, 0) : NULL;
+    LLVMDisposeOperandBundle(bundle);
+    return block;
+}
+
+void tn__expand_polls(struct tn__gc *gc, LLVMValueRef function)
+{
+    LLVMValueRef *polls = NULL;
+    size_t count = 0;
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (block_of_poll(i))
+                TN__APPEND(gc, polls, count, i);
+    for (size_t i = 0; i < count; i++) {
+        LLVMBasicBlockRef behind = test_poll(gc, polls[i], block_of_poll(polls[i]));
+        LLVMInstructionRemoveFromParent(polls[i]);
+        LLVMInsertIntoBuilder(gc->builder, polls[i]);
+        LLVMBuildBr(gc->builder, behind);
+    }
 }
 
 static void lower_safepoint(struct tn__gc *gc, LLVMValueRef call)

@@ -117,6 +117,7 @@ bool tn__gc_begin(struct tn__gc *gc)
     if (gc->builder)
         return false;
     gc->builder = LLVMCreateBuilderInContext(gc->context);
+    gc->declared_count = 0;
     gc->nothing = LLVMVoidTypeInContext(gc->context);
     gc->i8 = LLVMInt8TypeInContext(gc->context);
     gc->i32 = LLVMInt32TypeInContext(gc->context);
@@ -165,6 +166,7 @@ int tn__gc_lower(struct tn__gc *gc, bool is_verified)
     unsigned done = is_verified && !gc->lowered && !gc->watch && !TN__IS_CHECKING ? 2 : 0;
     gc->lowered += done;
     gc->is_optimized |= done != 0;
+    tn__find_left_functions(gc);
     int code = tn__gc_run(gc, to_calls + done, TN_COUNT(to_calls) - done);
     if (!code)
         code = tn__gc_call_hook(gc, TN_HOOK_LOWERED);

@@ -246,7 +246,8 @@ static void check_call(struct tn__roots *roots, LLVMValueRef call)
         LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call, b);
         size_t length;
         const char *tag = LLVMGetOperandBundleTag(bundle, &length);
-        if (strcmp(tag, "jl_roots") != 0 && strcmp(tag, "gc-transition") != 0 && strcmp(tag, "deopt") != 0)
+        if (strcmp(tag, "jl_roots") != 0 && strcmp(tag, "gc-transition") != 0 && strcmp(tag, "deopt") != 0 &&
+            strcmp(tag, TN__INLINE) != 0)
             reject(roots, call, "bundle", "a safepoint cannot have this operand bundle");
         LLVMDisposeOperandBundle(bundle);
     }

@@ -152,8 +152,9 @@ LLVMValueRef tn__call_in_place(LLVMValueRef call, LLVMValueRef through, unsigned
 {
     auto &old = *unwrap<CallBase>(call);
     SmallVector<OperandBundleDef, 2> bundles;
-    if (auto deopt = old.getOperandBundle(LLVMContext::OB_deopt))
-        bundles.emplace_back(*deopt);
+    for (unsigned i = 0; i < old.getNumOperandBundles(); i++)
+        if (old.getOperandBundleAt(i).getTagName() == TN__INLINE || old.getOperandBundleAt(i).isDeoptOperandBundle())
+            bundles.emplace_back(old.getOperandBundleAt(i));
     bundles.emplace_back(TN__LIVE, ArrayRef(unwrap(live), count));
     CallBase *made =
         through ? call_through(old, unwrap(through), bundles) : CallBase::Create(&old, bundles, old.getIterator());
