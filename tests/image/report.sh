@@ -92,6 +92,9 @@ def named(which, name):
     """The bytes of the row with this name; 0: there is none."""
     return sum(int(row["Bytes"]) for row in table[which] if row["Name"] == name)
 
+def beginning(which, words):
+    return sum(int(row["Bytes"]) for row in table[which] if row["Name"].startswith(words))
+
 def symbols(*arguments):
     """Sizes by name, as nm has them."""
     lines = subprocess.run([os.environ["LLVM_BIN"] + "/llvm-nm", "--print-size", sys.argv[2], *arguments],
@@ -147,7 +150,7 @@ for kind in archive image exe; do
     [ $kind != exe ] || use=()
     page "saved objects, $kind" $kind --objects "$work/heap" "${use[@]}" "${part[@]}" -- \
         'named("type", "struct node") > 0' 'named("type", "tenon.roots") > 0' \
-        'named("kind", "saved objects") == sum(int(r["Bytes"]) for r in table["section"] if ".tenon." in r["Name"])' \
+        'named("kind", "saved objects") == beginning("section", ".tenon.")' \
         'not named("type", "objects of types that are not in the file")'
     [ $kind = archive ] || page "and their sections, $kind" $kind --objects "$work/heap" "${use[@]}" "${part[@]}" -- \
         'named("section", ".tenon.mutable") == section(".tenon.mutable") > 0' \
