@@ -4,8 +4,9 @@
  * signal, and the functions and lines that led there. Then the signal ends the process, as it would have without.
  *
  * The handler itself does what signal handlers may. It forks a child, which has the memory of the program as it was:
- * the child walks the stack, reads debug information and writes the report. If the child fails, because the program has
- * destroyed what it needs or holds a lock, the handler writes a line without places. */
+ * the child walks the stack, reads debug information and writes the report. The child fails if the program has destroyed
+ * what it needs, or another thread, of which the child has nothing, was changing it or held its lock: by the time of
+ * the next child that thread has gone on. If all fail, the handler writes a line without places. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,8 +23,8 @@
 #include "codegen/llvm/demangle.h"
 #include "lib/tool.h"
 
-/* Frames that are reported, and a limit to how long a child may take that cannot get a lock. */
-enum { MOST_FRAMES = 16, SECONDS = 20 };
+/* Frames that are reported; children that try to, and a limit to how long one may take that cannot get a lock. */
+enum { MOST_FRAMES = 16, CHILDREN = 4, SECONDS = 5 };
 
 static const struct fault {
     int number;
@@ -219,7 +220,7 @@ static void write_briefly(const struct fault *fault)
         write_text(words[i]);
 }
 
-static void report_fault(const struct fault *fault, const siginfo_t *info, void *context)
+static bool has_reported(const struct fault *fault, const siginfo_t *info, void *context)
 {
     int status = 1;
     pid_t child = _Fork();
@@ -227,8 +228,15 @@ static void report_fault(const struct fault *fault, const siginfo_t *info, void 
         report_and_exit(fault, info, context);
     while (child > 0 && waitpid(child, &status, __WALL) < 0 && errno == EINTR)
         ;
-    if (status)
-        write_briefly(fault);
+    return status == 0;
+}
+
+static void report_fault(const struct fault *fault, const siginfo_t *info, void *context)
+{
+    for (int i = 0; i < CHILDREN; i++)
+        if (has_reported(fault, info, context))
+            return;
+    write_briefly(fault);
 }
 
 static bool is_reporter(void)
