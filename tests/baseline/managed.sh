@@ -133,8 +133,8 @@ int main(void)
 EOF
 "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$out/half.c" -o "$out/half.bc"
 for collector in generational concurrent; do
-    TENON_GC=$collector TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O0 --polls=loops --stats "$out/half.bc" \
-        >"$out/got" 2>"$out/stats"
+    TENON_GC=$collector TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O0 --polls=loops --stats \
+        "$out/half.bc" >"$out/got" 2>"$out/stats"
     some "it sums up beside $collector" "$([ $? = 0 ] && grep -x 499503 "$out/got")"
     some "it is left" "$(grep 'baseline.* [1-9][0-9]* functions*; 1 left to LLVM' "$out/stats")"
 done

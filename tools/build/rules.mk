@@ -176,8 +176,8 @@ seldom += $(addprefix src/link/passes/,bind.c enter.c layout.c link.c members.c 
 	$(addprefix src/baseline/,maps.c object.c sections.c verify.c)
 endif
 $(call obj,$(seldom)): extra := -Os
-# Of what is compiled with LLVM's headers, for speed: what runs once for an instruction of each function. gcc 12 warns of
-# vectors of LLVM that are empty at first.
+# Of what is compiled with LLVM's headers, for speed: what runs once for an instruction of each function. gcc 12 warns
+# of vectors of LLVM that are empty at first.
 $(call obj,$(addprefix src/codegen/flatten/,calls.cpp constants.cpp expand.cpp flatten.cpp managed.cpp walk.cpp) \
 	$(wildcard src/codegen/managed/ir/*.cpp src/codegen/managed/roots/*.cpp)): extra := -O2 -Wno-maybe-uninitialized
 $(call obj,$(runtime_src)): $(call stamp,seldom)

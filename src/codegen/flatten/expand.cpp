@@ -16,30 +16,6 @@ enum { WORD = 8, MOST_WORDS = 64, LARGE_ALIGNMENT = 16 };
 
 /* ---- blocks ---- */
 
-void tn__walk::begin_block(uint32_t number)
-{
-    open = {number, uint32_t(flat.inst_count), uint32_t(flat.successor_count)};
-}
-
-void tn__walk::end_block()
-{
-    flat.blocks[open.number] = {open.first, uint32_t(flat.inst_count), open.first_successor,
-                                uint32_t(flat.successor_count) - open.first_successor};
-}
-
-uint32_t tn__walk::new_block()
-{
-    if (!f.grow(flat.blocks, flat.block_room, flat.block_count + 1))
-        return 0;
-    return uint32_t(flat.block_count++);
-}
-
-void tn__walk::add_successor(uint32_t to)
-{
-    if (f.grow(flat.successors, flat.successor_room, flat.successor_count + 1))
-        flat.successors[flat.successor_count++] = to;
-}
-
 /* Ends the block; another one begins. */
 static void jump(tn__walk &w, uint32_t to, uint32_t next)
 {
@@ -56,28 +32,6 @@ static void branch(tn__walk &w, uint32_t condition, uint32_t yes, uint32_t no, u
     w.add_successor(no);
     w.end_block();
     w.begin_block(next);
-}
-
-/* Blocks are numbered as they lie in memory. Phis name the last part of a block that was divided. */
-void tn__walk::number_blocks()
-{
-    SmallVector<tn__flat_block, 32> blocks(flat.blocks, flat.blocks + flat.block_count);
-    SmallVector<uint32_t, 32> order, numbers(blocks.size());
-    for (uint32_t b = 0; b < blocks.size(); b++)
-        order.push_back(b);
-    sort(order, [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
-    for (uint32_t i = 0; i < order.size(); i++) {
-        numbers[order[i]] = i;
-        flat.blocks[i] = blocks[order[i]];
-    }
-    for (size_t s = 0; s < flat.successor_count; s++)
-        flat.successors[s] = numbers[flat.successors[s]];
-    for (const tn__flat_block &block : blocks)
-        for (uint32_t i = block.first; i < block.end && flat.insts[i].op == TN__FLAT_PHI; i++)
-            for (uint32_t k = 1; k < flat.insts[i].count; k += 2) {
-                uint32_t &from = flat.operands[flat.insts[i].first + k];
-                from = numbers[from < ends.size() ? ends[from] : from];
-            }
 }
 
 /* ---- pieces ---- */

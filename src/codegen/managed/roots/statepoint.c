@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value. For
- * the baseline compiler it stays a call, with what lives behind it in a bundle of ours (repair.cpp).
+/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value.
+ * For the baseline compiler it stays a call, with what lives behind it in a bundle of ours (repair.cpp).
+ *
  * Callees that are not known to be managed go through a function of the runtime, with the callee as `nest` argument:
  * its register survives, and arguments on the stack stay where they are. The statepoint's arguments begin at index 5
  * with the callee's. */
