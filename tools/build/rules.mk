@@ -173,6 +173,7 @@ seldom := $(addprefix src/cpu/,choose.c detect.c set.c) \
 # counts more than the time of a link.
 ifeq ($(LIBC),musl)
 seldom += $(addprefix src/link/passes/,bind.c enter.c layout.c link.c members.c resolve.c search.c) \
+	src/link/memory/zones.c $(addprefix src/link/model/,calls.c object.c symtab.c) \
 	$(addprefix src/baseline/,maps.c object.c sections.c verify.c)
 endif
 $(call obj,$(seldom)): extra := -Os

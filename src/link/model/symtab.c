@@ -38,8 +38,9 @@ static size_t size_of(uint64_t key)
 
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed)
 {
+    const uint32_t end = tn__object_entered_end(data);
     uint64_t sum = 0, most = tn__names_limit(data);
-    for (uint32_t i = 1; i < tn__object_entered_end(data); i++) {
+    for (uint32_t i = 1; i < end; i++) {
         struct tn__symbol *symbol = &data->symbols[i];
         if (symbol->binding != TN__BIND_LOCAL) {
             if (!data->first_global)
@@ -54,7 +55,7 @@ bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *s
         }
     }
     if (!data->first_global)
-        data->first_global = tn__object_entered_end(data);
+        data->first_global = end;
     for (uint32_t i = 0; i < data->group_count && sum <= most; i++) {
         data->groups[i].key = tn__name_key(seed, data->groups[i].signature);
         sum += size_of(data->groups[i].key);

@@ -108,6 +108,7 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
 int tn__object_bind(struct tn__link *link, struct tn__object *object)
 {
     struct tn__object_data *data = object->data;
+    const uint32_t end = tn__object_entered_end(data);
     struct tn__plan *plan = object->plan = tn__arena_array(&link->arena, 1, sizeof *plan);
     if (plan) {
         plan->library = object->owner->library;
@@ -116,7 +117,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
     }
     if (!plan || !plan->symbol_flags || !plan->addresses)
         return tn__no_memory(link->err, object->name);
-    for (uint32_t i = data->first_global; i < tn__object_entered_end(data); i++) {
+    for (uint32_t i = data->first_global; i < end; i++) {
         struct tn__symbol *symbol = &data->symbols[i];
         if (!symbol->entry)
             continue;

@@ -338,8 +338,9 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
 /* Entries that have to be looked at when the object is removed. */
 static size_t count_entries(const struct tn__object_data *data)
 {
-    size_t count = data->group_count + (data->symbol_count - tn__object_entered_end(data));
-    for (uint32_t i = data->first_global; i < tn__object_entered_end(data); i++)
+    const uint32_t end = tn__object_entered_end(data);
+    size_t count = data->group_count + (data->symbol_count - end);
+    for (uint32_t i = data->first_global; i < end; i++)
         count += data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED;
     return count;
 }
