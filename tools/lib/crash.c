@@ -4,9 +4,9 @@
  * signal, and the functions and lines that led there. Then the signal ends the process, as it would have without.
  *
  * The handler itself does what signal handlers may. It forks a child, which has the memory of the program as it was:
- * the child walks the stack, reads debug information and writes the report. The child fails if the program has destroyed
- * what it needs, or another thread, of which the child has nothing, was changing it or held its lock: by the time of
- * the next child that thread has gone on. If all fail, the handler writes a line without places. */
+ * the child walks the stack, reads debug information and writes the report. The child fails if the program has
+ * destroyed what it needs, or another thread, of which the child has nothing, was changing it or held its lock: by the
+ * time of the next child that thread has gone on. If all fail, the handler writes a line without places. */
 
 #include <errno.h>
 #include <inttypes.h>
