@@ -92,6 +92,37 @@ some "which is told" "$(grep 'a safepoint of another kind' "$out/stats")"
 TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run "$out/odd.o" -- 20 1000 >"$out/got" 2>"$out/err"
 none "it prints the same beside others" "$(cmp "$out/want" "$out/got" 2>&1)"
 
+# What no pass of ours leaves stays as it is, or the module is refused.
+cat >"$out/strange.ll" <<'END'
+@tn.abi = private constant i32 0, section "tenon_abi"
+@b = global i64 0
+declare void @tn__gc_barrier_row(...)
+declare i32 @g()
+define i32 @barrier() "frame-pointer"="all" gc "tenon" {
+  call void (...) @tn__gc_barrier_row(i64 1, i64 2, i64 3, i1 true, i64 5, i64 6)
+  ret i32 0
+}
+define i32 @poll() "frame-pointer"="all" gc "tenon" {
+  %n = call i32 @g() ["tenon.inline"(ptr @b), "tenon.live"()]
+  %m = call i32 @g() ["tenon.inline"(i64 8), "tenon.live"()]
+  %s = add i32 %n, %m
+  ret i32 %s
+}
+define i32 @assembly(ptr addrspace(10) %x, ptr %p) "frame-pointer"="all" gc "tenon" {
+  call void asm sideeffect "nop", ""() ["tenon.live"(ptr addrspace(10) %x, ptr addrspace(10) %x)]
+  call void @llvm.prefetch.p0(ptr %p, i32 0, i32 3, i32 1) ["tenon.live"(ptr addrspace(10) %x, ptr addrspace(10) %x)]
+  ret i32 0
+}
+define i32 @constants() "frame-pointer"="all" gc "tenon" {
+  %n = call i32 @g() ["tenon.live"(ptr addrspace(10) null, ptr addrspace(10) null)]
+  ret i32 %n
+}
+END
+for level in -O2 "-O0 --baseline"; do
+    "$BUILD/tenon" compile $level --passes= "$out/strange.ll" -o "$out/strange.o" >"$out/err" 2>&1
+    some "$level takes or refuses what is strange" "$([ $? -le 1 ] && echo yes)"
+done
+
 # A function that LLVM gets when all of it is lowered: its loop has an allocation, a barrier and a poll.
 cat >"$out/half.c" <<'EOF'
 #include <stdio.h>

@@ -53,9 +53,10 @@ static void add_pointers(live &live, const GCStatepointInst &call)
 /* Without relocates: each value, after its base. */
 static void add_pairs(live &live, const OperandBundleUse &bundle)
 {
+    auto may_move = [](const Value *value) { return value->getType()->isPointerTy() && !isa<Constant>(value); };
     for (bool is_derived : {false, true})
         for (unsigned i = 0; i + 1 < bundle.Inputs.size() && !isa<AllocaInst>(bundle.Inputs[i]); i += 2) {
-            if (!bundle.Inputs[i]->getType()->isPointerTy() || !bundle.Inputs[i + 1]->getType()->isPointerTy())
+            if (!may_move(bundle.Inputs[i]) || !may_move(bundle.Inputs[i + 1]))
                 return (void)live.w.refuse("a safepoint of another kind");
             uint32_t base = live.add(bundle.Inputs[i], uint32_t(live.pairs.size()));
             if (is_derived)

@@ -177,11 +177,17 @@ static void leave_barrier(struct tn__gc *gc, const struct report *report)
     LLVMBuildCall2(gc->builder, type, row, arguments, TN_COUNT(arguments), "");
 }
 
+/* IR that was read may have others. */
 static bool is_row(LLVMValueRef i)
 {
     LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
-    return callee && LLVMIsAFunction(callee) && LLVMGetNumArgOperands(i) > 3 &&
-           strcmp(LLVMGetValueName2(callee, &(size_t){0}), TN__BARRIER_ROW) == 0;
+    if (!callee || !LLVMIsAFunction(callee) || LLVMGetNumArgOperands(i) <= 3 ||
+        strcmp(LLVMGetValueName2(callee, &(size_t){0}), TN__BARRIER_ROW) != 0)
+        return false;
+    for (unsigned k = 0; k < 3; k++)
+        if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(i, k))) != LLVMPointerTypeKind)
+            return false;
+    return LLVMIsAConstantInt(LLVMGetOperand(i, 3));
 }
 
 void tn__expand_barriers(struct tn__gc *gc, LLVMValueRef function)

@@ -56,14 +56,14 @@ static void poll_before(struct tn__gc *gc, LLVMValueRef instruction)
 /* The thread's block, of a poll that was left to the baseline compiler; NULL: it is something else. */
 static LLVMValueRef block_of_poll(LLVMValueRef i)
 {
-    if (!LLVMIsACallInst(i) || !LLVMGetNumOperandBundles(i))
+    if (!LLVMIsACallInst(i) || !LLVMGetNumOperandBundles(i) || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind)
         return NULL;
     LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(i, 0);
     bool is_poll = strcmp(LLVMGetOperandBundleTag(bundle, &(size_t){0}), TN__INLINE) == 0 &&
                    LLVMGetNumOperandBundleArgs(bundle) == 1;
     LLVMValueRef block = is_poll ? LLVMGetOperandBundleArgAtIndex(bundle, 0) : NULL;
     LLVMDisposeOperandBundle(bundle);
-    return block;
+    return block && LLVMGetTypeKind(LLVMTypeOf(block)) == LLVMPointerTypeKind ? block : NULL;
 }
 
 void tn__expand_polls(struct tn__gc *gc, LLVMValueRef function)

@@ -168,10 +168,12 @@ LLVMValueRef tn__call_in_place(LLVMValueRef call, LLVMValueRef through, unsigned
 
 /* ---- afterwards ---- */
 
+/* IR that was read may have the bundle at what no statepoint can call. */
 static bool is_in_place(const Instruction *instruction)
 {
     auto *call = dyn_cast_or_null<CallBase>(instruction);
-    return call && call->hasOperandBundles() && call->getOperandBundle(TN__LIVE);
+    return call && call->hasOperandBundles() && call->getOperandBundle(TN__LIVE) && !call->isInlineAsm() &&
+           call->getIntrinsicID() == Intrinsic::not_intrinsic;
 }
 
 namespace {
