@@ -92,6 +92,44 @@ some "which is told" "$(grep 'a safepoint of another kind' "$out/stats")"
 TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run "$out/odd.o" -- 20 1000 >"$out/got" 2>"$out/err"
 none "it prints the same beside others" "$(cmp "$out/want" "$out/got" 2>&1)"
 
+# Memory of the stack that is asked for after an object: not in the first block any more, which only verify.c sees.
+cat >"$out/after.c" <<'EOF'
+#include <stdio.h>
+
+#include "tenon_managed.h"
+
+struct cell {
+    long n;
+};
+TN_LEAF(struct cell);
+typedef struct cell tn_ref *cell;
+
+static __attribute__((noinline)) long sum(long n)
+{
+    cell made = tn_new(struct cell), other;
+    long *room = __builtin_alloca(16);
+    made->n = room[0] = n;
+    room[1] = -n;
+    other = tn_new(struct cell);
+    other->n = n;
+    return made->n + room[0] + room[1] + other->n;
+}
+
+int main(void)
+{
+    long all = 0;
+    for (long i = 0; i < 100; i++)
+        all += sum(i);
+    printf("%ld\n", all);
+    return 0;
+}
+EOF
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$out/after.c" -o "$out/after.bc"
+TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O0 --polls=entries --stats "$out/after.bc" \
+    >"$out/got" 2>"$out/stats"
+some "it sums up" "$([ $? = 0 ] && grep -x 9900 "$out/got")"
+some "it is covered" "$(grep 'baseline.* [1-9][0-9]* functions*; 0 left to LLVM' "$out/stats")"
+
 # What no pass of ours leaves stays as it is, or the module is refused.
 cat >"$out/strange.ll" <<'END'
 @tn.abi = private constant i32 0, section "tenon_abi"

@@ -294,7 +294,8 @@ void tn__walk::flatten_alloca(const AllocaInst &variable)
     bool is_small = count && count->getValue().ule(LARGEST) && size <= LARGEST;
     if (size > INT32_MAX || (count && (!is_small || size * count->getZExtValue() > LARGEST)))
         return (void)refuse("the size or the alignment of a variable");
-    bool is_static = variable.isStaticAlloca(), is_in_frame = is_static && variable.getAlign().value() <= 16;
+    bool is_static = variable.isStaticAlloca();
+    bool is_in_frame = is_static && variable.getAlign().value() <= 16 && !open.number; /* before what is expanded */
     if (is_static && !is_in_frame && saves_stack) /* restoring the stack would free it */
         return (void)refuse("an aligned variable after the stack is saved");
     if (!is_in_frame)
