@@ -83,3 +83,4 @@ flattened := $(foreach name,lua compress sqlite,$(BUILD)/tests/programs/bitcode/
 $(BUILD)/obj/tests/codegen/flatten/file.c.o: \
 	extra += -isystem $(llvm_include) -DPROGRAMS='$(foreach file,$(flattened),"$(file)",)'
 $(BUILD)/tests/codegen/flatten/file: | $(flattened)
+$(BUILD)/tests/codegen/flatten/file: private link_llvm += -Wl,--wrap=tn__grow

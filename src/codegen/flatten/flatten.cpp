@@ -793,8 +793,9 @@ bool tn__flattener::flatten(Function &function)
 #endif
     seen.assign(function.size(), UINT32_MAX);
     tn__walk walk{*this, flat, function, {}, false};
-    bool done = grow(flat.blocks, flat.block_room, function.size()) && walk.flatten_personality() &&
-                walk.flatten_arguments() && walk.flatten_blocks() && walk.resolve();
+    /* With space for one instruction, there is a last one, whatever fails. */
+    bool done = grow(flat.blocks, flat.block_room, function.size()) && grow(flat.insts, flat.inst_room, 1) &&
+                walk.flatten_personality() && walk.flatten_arguments() && walk.flatten_blocks() && walk.resolve();
     flat.symbols = uint32_t(object.symbol_count);
     return done && !why;
 }

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/utsname.h>
 #include <cmocka.h>
 
@@ -199,8 +200,70 @@ static void test_left_out(void **state)
     LLVMContextDispose(context);
 }
 
+/* ---- memory ---- */
+
+static long growths_left = -1; /* so many arrays grow until one does not; -1: all do */
+
+bool __real_tn__grow(const struct tn_allocator *from, void *array, size_t *capacity, size_t need, size_t size);
+bool __wrap_tn__grow(const struct tn_allocator *from, void *array, size_t *capacity, size_t need, size_t size);
+
+bool __wrap_tn__grow(const struct tn_allocator *from, void *array, size_t *capacity, size_t need, size_t size)
+{
+    bool fails = need > *capacity && growths_left >= 0 && growths_left-- == 0;
+    return !fails && __real_tn__grow(from, array, capacity, need, size);
+}
+
+/* Of a function whose first instruction becomes several. */
+static int flatten_with(const char *instruction, long growths)
+{
+    static const char text[] = "target triple = \"x86_64-linux-gnu\"\n"
+                               "@block = external thread_local global i64\n"
+                               "declare void @tn__gc_barrier_row(...)\n"
+                               "declare void @tn__gc_log(ptr, ptr, ptr)\n"
+                               "declare { i32, i1 } @llvm.sadd.with.overflow.i32(i32, i32)\n"
+                               "define void @f(ptr addrspace(10) %%o, i32 %%i) {\n %s\n ret void\n}\n";
+    const struct tn_compile_options options = {.size = sizeof options};
+    struct tn__target target = {0};
+    struct tn__baseline_object object = {0};
+    struct tn__flattened done = {0};
+    struct tn_error err = {0};
+    uint64_t left = 0;
+    char ir[1000];
+    int length = snprintf(ir, sizeof ir, text, instruction);
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = parse_module(context, ir, (size_t)length);
+    check(tn__target_open(&target, &options, LLVMGetTarget(module), &err), &err);
+    growths_left = growths;
+    int code = tn__flatten_module(module, target.machine, count_left, &left, &object, &done, &err);
+    growths_left = -1;
+    assert_int_equal(left, 0);
+    tn__baseline_object_free(&object);
+    tn__target_close(&target);
+    LLVMDisposeModule(module);
+    LLVMContextDispose(context);
+    return code;
+}
+
+static void test_memory(void **state)
+{
+    static const char *const instructions[] = {
+        "call void (...) @tn__gc_barrier_row(ptr addrspace(10) %o, ptr null, ptr addrspace(10) %o, i1 false, "
+        "ptr @tn__gc_log, ptr @block)",
+        "%r = call { i32, i1 } @llvm.sadd.with.overflow.i32(i32 %i, i32 %i)",
+    };
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(instructions); i++) {
+        long growths = 0;
+        int code;
+        while ((code = flatten_with(instructions[i], growths)))
+            assert_int_equal((growths++, code), TN_ENOMEM);
+        assert_true(growths > 4);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs), cmocka_unit_test(test_left_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs), cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
