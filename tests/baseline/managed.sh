@@ -15,6 +15,7 @@ export FOLDER=baseline/managed/generated
 bash tests/gc/generate.sh 21 8 baseline
 POLLS=entries bash tests/gc/generate.sh 29 4 baseline
 STRESS=0 TENON_GC=concurrent bash tests/gc/generate.sh 33 4 baseline
+bash tests/gc/generate.sh 37 4 left
 
 # Of a generated program, most functions are covered, and call what is not.
 "$BUILD/tests/gc/$FOLDER/generate" c 1 8 >"$out/many.c"
