@@ -71,6 +71,14 @@ for how in "" --lazy --tiers; do
     some "a trace has lines, $how" "$(grep '#0  fail at .*crash.c:4$' <<<"$said")"
     some "and another, $how" "$(grep '#1  main at .*crash.c:8$' <<<"$said")"
 done
+# A file without a folder or a name ends no list.
+said=$("$BUILD/tenon" compile -O0 --baseline --stats $here/source/names.ll -o "$out/names.o" 2>&1)
+some "names: covered" "$(grep ' functions; 0 left to LLVM' <<<"$said")"
+some "names: well-formed" "$("$LLVM_BIN/llvm-dwarfdump" --verify "$out/names.o" 2>&1 | grep '^No errors')"
+none "names: all are there" "$("$LLVM_BIN/llvm-dwarfdump" --debug-line "$out/names.o" 2>&1 | grep warning)"
+for line in "<nowhere>: names.c:11" "<whole>: whole.h:21" "<nameless>: <stdin>:31" "<elsewhere>: last.h:41"; do
+    some "names: $line" "$(lines_of "$out/names.o" | grep -Fx "$line")"
+done
 # Descriptions of variables are LLVM's.
 "$LLVM_BIN/clang" -w -g -emit-llvm -c $here/source/lines.c -o "$out/full.bc"
 said=$("$BUILD/tenon" compile -O0 --baseline --stats "$out/full.bc" -o "$out/full.o" 2>&1)

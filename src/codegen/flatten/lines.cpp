@@ -47,8 +47,10 @@ struct tn__section_writer {
             bytes.push_back(uint8_t(value | 0x80));
         bytes.push_back(uint8_t(value & 0x7f));
     }
+    /* Up to its end, or a NUL in it. */
     void put_text(StringRef text)
     {
+        text = text.split('\0').first;
         bytes.append(text.begin(), text.end());
         bytes.push_back(0);
     }
@@ -91,15 +93,17 @@ void tn__lines::add(const Function &function, const tn__code &code, ArrayRef<tn_
     uint32_t number = uint32_t(code.function_count - 1);
     if (!subprogram)
         return;
+    const DIFile *own = subprogram->getFile() ? subprogram->getFile() : subprogram->getUnit()->getFile();
     functions.push_back({number, code.functions[number].size, subprogram, rows.size()});
-    rows.push_back({0, file_of(subprogram->getFile()), subprogram->getScopeLine(), 0});
+    rows.push_back({0, file_of(own), subprogram->getScopeLine(), 0});
     for (size_t i = 0; i < code.place_count; i++) {
         auto *after =
             partition_point(located, [&](const tn__located &each) { return each.first <= code.places[i].inst; });
         const DILocation *at = after == located.begin() ? nullptr : after[-1].location;
         if (!at || !at->getLine())
             continue;
-        row next = {code.places[i].offset, file_of(at->getFile()), at->getLine(), at->getColumn()};
+        row next = {code.places[i].offset, file_of(at->getFile() ? at->getFile() : own), at->getLine(),
+                    at->getColumn()};
         row &last = rows.back();
         bool is_same = last.file == next.file && last.line == next.line && last.column == next.column;
         if (!is_same && last.offset == next.offset && rows.size() > functions.back().first_row + 1)
@@ -111,10 +115,22 @@ void tn__lines::add(const Function &function, const tn__code &code, ArrayRef<tn_
 
 /* ---- the line number program ---- */
 
+/* The lists of folders and of files end with an empty name. */
+static StringRef folder_of(const DIFile *file)
+{
+    return file->getDirectory().split('\0').first;
+}
+
+static StringRef name_of(const DIFile *file)
+{
+    StringRef name = file->getFilename().split('\0').first;
+    return name.empty() ? "<stdin>" : name;
+}
+
 static void put_header(tn__section_writer &w, ArrayRef<const DIFile *> files, StringRef folder)
 {
     static const uint8_t counts[OPCODE_BASE - 1] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
-    SmallVector<StringRef, 4> folders;
+    StringMap<uint32_t> folders; /* number 0 is the unit's, also for what has none */
     w.put(0, 4);
     w.put(VERSION, 2);
     size_t length = w.bytes.size();
@@ -123,16 +139,15 @@ static void put_header(tn__section_writer &w, ArrayRef<const DIFile *> files, St
         w.put(uint64_t(value), 1);
     for (uint8_t count : counts)
         w.put(count, 1);
-    for (const DIFile *file : files)
-        if (file->getDirectory() != folder && !is_contained(folders, file->getDirectory()))
-            folders.push_back(file->getDirectory());
-    for (StringRef each : folders)
-        w.put_text(each);
+    for (const DIFile *file : files) {
+        StringRef each = folder_of(file);
+        if (!each.empty() && each != folder && folders.try_emplace(each, folders.size() + 1).second)
+            w.put_text(each);
+    }
     w.put(0, 1);
     for (const DIFile *file : files) {
-        w.put_text(file->getFilename());
-        auto *found = find(folders, file->getDirectory());
-        w.put_unsigned(found == folders.end() ? 0 : uint64_t(found - folders.begin()) + 1);
+        w.put_text(name_of(file));
+        w.put_unsigned(folders.lookup(folder_of(file)));
         w.put(0, 2); /* no time, no size */
     }
     w.put(0, 1);
