@@ -583,8 +583,10 @@ static void add_data_relocs(struct writing *w)
         Elf64_Rela *relocs = array(w, s->reloc_count, sizeof *relocs);
         for (size_t k = 0; k < s->reloc_count && !w->failed; k++)
             relocs[k] = put_reloc(w, &s->relocs[k], s->relocs[k].offset);
-        if (!w->failed && s->linked)
-            w->sections[w->data[i]].sh_link = w->entries[use(w, s->linked - 1) - 1].symbol.st_shndx;
+        if (!w->failed && s->linked) {
+            uint16_t of = w->entries[use(w, s->linked - 1) - 1].symbol.st_shndx;
+            w->sections[w->data[i]].sh_link = of < SHN_LORESERVE ? of : SHN_UNDEF;
+        }
         if (!w->failed)
             add_relocs(w, relocs, s->reloc_count, w->data[i], s->group);
     }

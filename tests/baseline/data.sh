@@ -41,10 +41,27 @@ left() {
 
 left "a constant expression" <<<'@a = global i32 ptrtoint (ptr @a to i32)'
 left "another address space" <<<'@a = addrspace(7) global i32 1'
-left "its section" <<<'@a = global i32 0, section ".bss.a"'
+for name in .bss.a .lrodata .llvmcmd __llvm_covmap .eh_frame; do
+    left "its section" <<<"@a = global i32 0, section \"$name\""
+done
 left "a property of it" <<<'@a = global i32 1, code_model "large"'
 left "metadata of it" <<<'@a = global i32 1, section "own", !exclude !0 !0 = !{}'
 left "a COMDAT group of another kind" <<<'$a = comdat nodeduplicate @a = global i32 1, comdat'
 left "its alignment" <<<'@a = global i32 1, align 1048576'
 left "a vector of bits" <<<'@a = global <3 x i1> <i1 1, i1 0, i1 1>'
 left "debug information, or lists for the linker" <<<'@a = global i32 1 !llvm.linker.options = !{!0} !0 = !{!"x", !"y"}'
+
+# What lies in no section of the object is linked to none.
+cat >"$out/linked.ll" <<'END'
+target triple = "x86_64-linux-gnu"
+@common = common global i32 0
+@elsewhere = external global i32
+@with_common = global i32 1, section "with_common", !associated !0
+@with_other = global i32 2, section "with_other", !associated !1
+!0 = !{ptr @common}
+!1 = !{ptr @elsewhere}
+END
+succeeds "linked" "$BUILD/tenon" compile -O0 --baseline "$out/linked.ll" -o "$out/linked.o"
+for name in with_common with_other; do
+    some "$name: linked to none" "$("$LLVM_BIN/llvm-readelf" -S "$out/linked.o" | grep " $name .* WAL *0 *0 *4$")"
+done

@@ -44,12 +44,11 @@ const struct {
     {&SectionKind::isData, ".data", SHF_WRITE, 0},
 };
 
-/* Types of sections that modules name. */
+/* Types of sections that modules name, so or with more after a dot. */
 const struct {
     const char *prefix;
     uint32_t type;
 } types[] = {
-    {".note", SHT_NOTE},
     {".init_array", SHT_INIT_ARRAY},
     {".fini_array", SHT_FINI_ARRAY},
     {".preinit_array", SHT_PREINIT_ARRAY},
@@ -143,15 +142,16 @@ bool adding::find_section(const tn__baseline_section &section, bool is_unique, u
 static uint32_t type_of(StringRef name)
 {
     for (auto &row : types)
-        if (name.starts_with(row.prefix))
+        if (StringRef rest = name; rest.consume_front(row.prefix) && (rest.empty() || rest[0] == '.'))
             return row.type;
-    return SHT_PROGBITS;
+    return name.starts_with(".note") ? SHT_NOTE : SHT_PROGBITS;
 }
 
-/* Names that tell LLVM what is in a section. */
+/* Names by which LLVM chooses the type and the flags of a section, whatever is in it. */
 static bool is_telling(StringRef name)
 {
-    static const char *const prefixes[] = {".bss", ".tbss", ".tdata", ".gnu.linkonce.", ".llvm.", ".lbss", ".ldata"};
+    static const char *const prefixes[] = {".bss",   ".sbss",    ".tbss",     ".tdata", ".gnu.linkonce.", ".lbss",
+                                           ".ldata", ".lrodata", ".eh_frame", ".llvm",  "__llvm_cov"};
     return any_of(prefixes, [&](const char *prefix) { return name.starts_with(prefix); });
 }
 
@@ -169,7 +169,7 @@ bool adding::choose_section(const GlobalVariable &variable, SectionKind kind, ui
     section.entry_size = row->entry_size;
     section.group = f.group_of(variable);
     if (auto *of = variable.getMetadata(LLVMContext::MD_associated)) {
-        auto *other = mdconst::dyn_extract_or_null<GlobalObject>(of->getOperand(0).get());
+        auto *other = mdconst::dyn_extract_or_null<GlobalValue>(of->getOperand(0).get());
         section.flags |= SHF_LINK_ORDER;
         section.linked = other ? f.symbol_of(other) + 1 : 0;
         is_alone = is_unique = true;
@@ -250,6 +250,7 @@ bool adding::add_variable(const GlobalVariable &variable)
     data[&variable] = uint32_t(object.datum_count);
     if (kind.isCommon()) {
         datum.binding = STB_GLOBAL;
+        datum.size = std::max<uint64_t>(size, 1);
         return (!f.no_memory && tn__baseline_define(&object, datum)) || no_memory();
     }
     if (!choose_section(variable, kind, datum.section))
@@ -351,6 +352,8 @@ bool adding::add_alias(const GlobalAlias &alias)
     datum.value += distance;
     datum.binding = tn__flatten_binding(alias);
     datum.visibility = tn__flatten_visibility(alias);
+    if (alias.getValueType()->isFunctionTy())
+        datum.type = STT_FUNC; /* machine code as numbers */
     if (variable->hasPrivateLinkage() && alias.getValueType()->isSized())
         datum.size = layout.getTypeAllocSize(alias.getValueType());
     return (!f.no_memory && tn__baseline_define(&object, datum)) || no_memory();

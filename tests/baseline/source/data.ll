@@ -73,6 +73,7 @@ declare void @function()
 @weak_odr = weak_odr constant i32 10
 @linkonce = linkonce global i32 11
 @common = common global [10 x i64] zeroinitializer, align 32
+@common_nothing = common global [0 x i64] zeroinitializer
 @hidden = hidden global i32 12
 @protected = protected global i32 13
 @hidden_weak = weak hidden global i32 14
@@ -116,6 +117,7 @@ declare void @function()
 @packed_in_section = global i64 3, section "own_packed", align 2
 @note = constant [4 x i8] c"abcd", section ".note.own"
 @early = constant ptr @function, section ".init_array.00099"
+@no_list = constant i32 6, section ".init_array_of_others"
 @not_written = private constant i32 1, section "llvm.metadata"
 
 ; groups
@@ -131,6 +133,7 @@ declare void @function()
 @kept = internal global i32 1
 @kept_constant = constant [2 x i8] c"ab", section "own_constants"
 @with_record = global i32 1, section "with", !associated !0
+@with_alias = global i32 2, section "with", !associated !1
 @llvm.used = appending global [2 x ptr] [ptr @kept, ptr @kept_constant], section "llvm.metadata"
 @llvm.compiler.used = appending global [1 x ptr] [ptr @local], section "llvm.metadata"
 
@@ -148,6 +151,7 @@ declare void @second()
 @alias_of_alias = internal alias i32, ptr @alias
 @alias_of_private = alias i16, ptr @private
 @alias_of_thread = thread_local alias i32, ptr @thread
+@function_as_bytes = alias void (), ptr @bytes
 @to_alias = global [3 x ptr] [ptr @alias, ptr @alias_of_alias, ptr getelementptr (i8, ptr @alias, i64 1)]
 @"strange \22name\22" = global i32 1
 @"\01plain" = global i32 2
@@ -155,3 +159,4 @@ declare void @second()
 @to_unnamed = global [2 x ptr] [ptr @0, ptr @"\01plain"]
 
 !0 = !{ptr @record}
+!1 = !{ptr @alias}
