@@ -50,6 +50,8 @@ left "a COMDAT group of another kind" <<<'$a = comdat nodeduplicate @a = global 
 left "its alignment" <<<'@a = global i32 1, align 1048576'
 left "a vector of bits" <<<'@a = global <3 x i1> <i1 1, i1 0, i1 1>'
 left "debug information, or lists for the linker" <<<'@a = global i32 1 !llvm.linker.options = !{!0} !0 = !{!"x", !"y"}'
+left "debug information, or lists for the linker" \
+    <<<'define void @a() { ret void } !llvm.dependent-libraries = !{!0} !0 = !{!"m"}'
 
 # What lies in no section of the object is linked to none.
 cat >"$out/linked.ll" <<'END'

@@ -228,9 +228,10 @@ static void report_compiled(struct baseline *b, LLVMValueRef function)
 static void report_left(struct compilation *c, LLVMValueRef global, const char *why)
 {
     char text[100];
-    if (c->unit->managed && LLVMIsAFunction(global))
+    bool is_function = global && LLVMIsAFunction(global);
+    if (c->unit->managed && is_function)
         give_to_llvm(&c->gc, global);
-    LLVMValueRef at = LLVMIsAFunction(global) ? LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(global)) : NULL;
+    LLVMValueRef at = is_function ? LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(global)) : NULL;
     if (at)
         tn__llvm_remark(at, "baseline", "NotCovered", false, why);
     else if (c->observer.remark) {

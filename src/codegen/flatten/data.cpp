@@ -87,7 +87,7 @@ struct adding {
     bool add_functions(const GlobalVariable &list, const char *name, uint32_t type);
     bool add_alias(const GlobalAlias &alias);
     bool add(const GlobalVariable &variable);
-    const GlobalValue *add_all();
+    bool add_all(const GlobalValue *&which);
 };
 
 } // namespace
@@ -378,29 +378,29 @@ bool adding::add(const GlobalVariable &variable)
         return add_functions(variable, ".fini_array", SHT_FINI_ARRAY);
     if (const char *reason = refuses(layout, variable))
         return refuse(reason);
-    if (has_more(module))
-        return refuse("debug information, or lists for the linker");
     return add_variable(variable);
 }
 
-/* Returns what is not covered. (Resolvers of ifuncs are not: LLVM compiles such modules.) */
-const GlobalValue *adding::add_all()
+/* `which` is what is not covered. (Resolvers of ifuncs are not: LLVM compiles such modules.) */
+bool adding::add_all(const GlobalValue *&which)
 {
+    which = nullptr;
+    if (has_more(module))
+        return refuse("debug information, or lists for the linker");
     for (const GlobalVariable &variable : module.globals())
-        if (!add(variable))
-            return &variable;
+        if (which = &variable; !add(variable))
+            return false;
     for (const GlobalAlias &alias : module.aliases())
-        if (!add_alias(alias))
-            return &alias;
-    return nullptr;
+        if (which = &alias; !add_alias(alias))
+            return false;
+    return true;
 }
 
 int tn__flatten_data(tn__flattener &flattener, const GlobalValue *&which, const char *&why, tn_error *err)
 {
     adding all(flattener);
-    which = all.add_all();
-    why = all.why;
-    if (which)
+    if (!all.add_all(which))
         tn__baseline_drop_data(&flattener.object);
+    why = all.why;
     return flattener.no_memory ? tn__no_memory(err, nullptr) : 0;
 }

@@ -35,8 +35,8 @@ struct tn__flattened {
 bool tn__flatten_takes(LLVMModuleRef module, LLVMTargetMachineRef machine);
 
 /* Told of each function: that it was compiled, with NULL, or that it is left to LLVM, and why; and, if none is left, of
- * the variable, alias or ifunc because of which LLVM emits the data. It may change a function that is left, and declare
- * others. */
+ * the variable, alias or ifunc because of which LLVM emits the data, or NULL if that is because of the module. It may
+ * change a function that is left, and declare others. */
 typedef void tn__left_function(void *context, LLVMValueRef global, const char *why);
 
 /* Compiles the functions of a module that the baseline compiler covers. If these are all, and the object can have the

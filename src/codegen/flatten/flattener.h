@@ -146,8 +146,8 @@ struct tn__contents {
     bool fill(uint64_t at, const llvm::Constant &value);
 };
 
-/* Adds all variables of a module to the object, and their aliases. If one is not covered, the object has none, and
- * `which` and `why` are set. TN_ENOMEM (data.cpp). */
+/* Adds all variables of a module to the object, and their aliases. If one is not covered, the object has none, `which`
+ * is that one, or NULL if it is the module, and `why` is not NULL. TN_ENOMEM (data.cpp). */
 int tn__flatten_data(tn__flattener &flattener, const llvm::GlobalValue *&which, const char *&why, tn_error *err);
 
 /* The lines of the functions of a module that are compiled (lines.cpp). */

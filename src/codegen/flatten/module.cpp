@@ -179,9 +179,9 @@ int compilation::add_data(tn__left_function *tell, void *context)
     const GlobalValue *which;
     const char *why;
     int code = tn__flatten_data(flattener, which, why, err);
-    if (!code && which)
+    if (!code && why)
         tell(context, wrap(which), why);
-    done.is_all = !code && !which;
+    done.is_all = !code && !why;
     return code;
 }
 

@@ -197,7 +197,7 @@ void tn__llvm_remark(LLVMValueRef at, const char *pass, const char *name, bool p
 void tn__llvm_remark_of(LLVMValueRef global, const tn_compile_observer *observer, const char *pass, const char *name,
                         const char *text)
 {
-    std::string yaml, of = GlobalValue::dropLLVMManglingEscape(unwrap(global)->getName()).str();
+    std::string yaml, of = global ? GlobalValue::dropLLVMManglingEscape(unwrap(global)->getName()).str() : "";
     raw_string_ostream out(yaml);
     out << "--- !Missed\n";
     write_scalar(write_key(out, "Pass"), pass);

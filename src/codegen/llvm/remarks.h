@@ -28,7 +28,7 @@ bool tn__llvm_wants_remarks(LLVMContextRef context);
  * a word. */
 void tn__llvm_remark(LLVMValueRef at, const char *pass, const char *name, bool passed, const char *text);
 
-/* What was not done with a variable or another name, to an observer of remarks. */
+/* What was not done with a variable or another name, or NULL: with the module, to an observer of remarks. */
 void tn__llvm_remark_of(LLVMValueRef global, const struct tn_compile_observer *observer, const char *pass,
                         const char *name, const char *text);
 
