@@ -307,14 +307,15 @@ static void define_function(struct writing *w, uint32_t function, uint32_t numbe
 
 static bool has_own_section(const struct tn__baseline_definition *definition)
 {
-    return definition->section || definition->group;
+    return definition->section || definition->group || definition->is_retained;
 }
 
-static uint32_t add_code_section(struct writing *w, const char *prefix, const char *name, uint32_t group, uint64_t at)
+static uint32_t add_code_section(struct writing *w, const char *prefix, const char *name, uint32_t group,
+                                 uint64_t flags, uint64_t at)
 {
     return add_section(w, prefix, name, group,
                        (Elf64_Shdr){.sh_type = SHT_PROGBITS,
-                                    .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                    .sh_flags = SHF_ALLOC | SHF_EXECINSTR | flags,
                                     .sh_offset = at,
                                     .sh_size = w->size - at,
                                     .sh_addralign = TEXT_ALIGNMENT});
@@ -339,7 +340,7 @@ static void add_shared_text(struct writing *w)
             memset(w->bytes + end, 0xcc, at - end);
         w->places[i].offset = (uint32_t)(at - begin);
     }
-    w->text = add_code_section(w, rela, ".text", 0, begin);
+    w->text = add_code_section(w, rela, ".text", 0, 0, begin);
 }
 
 static void add_functions(struct writing *w)
@@ -352,7 +353,8 @@ static void add_functions(struct writing *w)
         if (has_own_section(d)) {
             uint64_t at = append_function(w, i);
             const char *name = d->section ? d->section : w->object->symbols[d->symbol].name;
-            place->section = add_code_section(w, d->section ? rela : ".rela.text.", name, d->group, at);
+            uint64_t flags = d->is_retained ? (uint64_t)TN__BASELINE_RETAIN : 0;
+            place->section = add_code_section(w, d->section ? rela : ".rela.text.", name, d->group, flags, at);
             place->section_symbol = add_section_symbol(w, place->section);
         } else {
             place->section = w->text;

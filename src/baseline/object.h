@@ -13,13 +13,17 @@
 extern "C" {
 #endif
 
-/* How one of code.functions is known to others, and where it lies: in .text, or, if it has a section's name or a group,
- * in a section of its own. Groups are numbers of object.groups, from 1 on; 0: it is in none. */
+/* How one of code.functions is known to others, and where it lies: in .text, or, if it has a section's name or a group
+ * or is retained, in a section of its own. Groups are numbers of object.groups, from 1 on; 0: it is in none. */
 struct tn__baseline_definition {
     uint32_t symbol, group;
     uint8_t binding, visibility; /* as in ELF */
+    bool is_retained;            /* linkers keep its section, which is its own */
     const char *section;         /* its name, or NULL */
 };
+
+/* SHF_GNU_RETAIN, for which musl's header has no name. */
+enum { TN__BASELINE_RETAIN = 1 << 21 };
 
 /* A function or a section of the object, where relocations of data have symbols, or names have sections. */
 enum { TN__BASELINE_FUNCTION = 1 << 30, TN__BASELINE_SECTION = 1 << 29 };

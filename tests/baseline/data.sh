@@ -67,3 +67,19 @@ succeeds "linked" "$BUILD/tenon" compile -O0 --baseline "$out/linked.ll" -o "$ou
 for name in with_common with_other; do
     some "$name: linked to none" "$("$LLVM_BIN/llvm-readelf" -S "$out/linked.o" | grep " $name .* WAL *0 *0 *4$")"
 done
+
+# Linkers keep functions, too.
+cat >"$out/kept.ll" <<'END'
+target triple = "x86_64-linux-gnu"
+@llvm.used = appending global [2 x ptr] [ptr @kept, ptr @placed], section "llvm.metadata"
+define internal void @kept() { ret void }
+define internal void @placed() section "place" { ret void }
+define internal void @other() { ret void }
+END
+for how in "" --baseline; do
+    # shellcheck disable=SC2086
+    succeeds "kept $how" "$BUILD/tenon" compile -O0 $how "$out/kept.ll" -o "$out/kept.o"
+    some "kept $how: as many" "$("$LLVM_BIN/llvm-readelf" -S "$out/kept.o" | grep -c ' AXR ' | grep -x 2)"
+    some "kept $how: a section" "$("$LLVM_BIN/llvm-readelf" -S "$out/kept.o" | grep ' \.text\.kept .* AXR ')"
+    some "kept $how: the named one" "$("$LLVM_BIN/llvm-readelf" -S "$out/kept.o" | grep ' place .* AXR ')"
+done

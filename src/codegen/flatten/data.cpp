@@ -9,13 +9,8 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Metadata.h"
-#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include "codegen/flatten/flattener.h"
-
-#ifndef SHF_GNU_RETAIN /* musl's header has no name for it */
-#define SHF_GNU_RETAIN (1 << 21)
-#endif
 
 using namespace llvm;
 
@@ -61,14 +56,10 @@ struct adding {
     tn__baseline_object &object;
     StringMap<uint32_t> sections; /* the numbers of those that others may be in, by all of their properties */
     DenseMap<const GlobalObject *, uint32_t> data;
-    SmallPtrSet<const GlobalValue *, 8> retained;
     const char *why = nullptr;
 
     explicit adding(tn__flattener &f) : f(f), module(f.module), layout(f.layout), object(f.object)
     {
-        SmallVector<GlobalValue *, 8> used;
-        collectUsedGlobalVariables(module, used, false);
-        retained.insert(used.begin(), used.end());
     }
     bool refuse(const char *reason)
     {
@@ -160,12 +151,12 @@ bool adding::choose_section(const GlobalVariable &variable, SectionKind kind, ui
     auto *row = find_if(rows, [&](auto &each) { return (kind.*each.is)(); });
     if (row == std::end(rows) || is_telling(variable.getSection()))
         return refuse("its section");
-    bool is_retained = retained.contains(&variable), is_alone = is_retained;
+    bool is_retained = f.retained.contains(&variable), is_alone = is_retained;
     bool is_unique = variable.hasComdat() || is_retained || (!(row->flags & SHF_MERGE) && f.machine.getDataSections());
     std::string name = variable.getSection().str();
     tn__baseline_section section = {};
     section.type = kind.isBSS() || kind.isThreadBSS() ? SHT_NOBITS : type_of(name);
-    section.flags = SHF_ALLOC | row->flags | (is_retained ? uint64_t(SHF_GNU_RETAIN) : 0);
+    section.flags = SHF_ALLOC | row->flags | (is_retained ? uint64_t(TN__BASELINE_RETAIN) : 0);
     section.entry_size = row->entry_size;
     section.group = f.group_of(variable);
     if (auto *of = variable.getMetadata(LLVMContext::MD_associated)) {

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/DataLayout.h"
@@ -47,6 +48,7 @@ struct tn__flattener {
     llvm::DenseMap<const llvm::GlobalValue *, uint32_t> symbols;
     llvm::StringMap<uint32_t> libcalls;
     llvm::DenseMap<const llvm::Comdat *, uint32_t> groups;
+    llvm::SmallPtrSet<const llvm::GlobalValue *, 8> retained; /* linkers keep them: llvm.used */
 
     const llvm::GlobalValue *personality = nullptr; /* of all functions that have one */
 
@@ -72,6 +74,9 @@ struct tn__flattener {
                   tn__flat &flat)
         : module(module), machine(machine), layout(module.getDataLayout()), object(object), flat(flat)
     {
+        llvm::SmallVector<llvm::GlobalValue *, 8> used;
+        collectUsedGlobalVariables(module, used, false);
+        retained.insert(used.begin(), used.end());
     }
 
     /* Makes the flat form of a function; false: `why` says why not, or memory is out. */

@@ -110,7 +110,11 @@ int compilation::define(Function &function)
     if (flattener.no_memory || (!section.empty() && !name) ||
         !tn__grow(nullptr, &object.definitions, &object.definition_room, count, sizeof *object.definitions))
         return tn__no_memory(err, nullptr);
-    object.definitions[count - 1] = {symbol, group, tn__flatten_binding(function), tn__flatten_visibility(function),
+    object.definitions[count - 1] = {symbol,
+                                     group,
+                                     tn__flatten_binding(function),
+                                     tn__flatten_visibility(function),
+                                     flattener.retained.contains(&function),
                                      name};
     compiled.push_back(&function);
     return define_aliases(function, uint32_t(count - 1));
@@ -232,7 +236,9 @@ static bool has_many_sections(const Module &module, const TargetMachine &machine
         bool is_apart = isa<Function>(object) ? machine.getFunctionSections() : machine.getDataSections();
         return object.hasComdat() || object.hasSection() || (is_apart && !object.isDeclarationForLinker());
     };
-    return count_if(module.global_objects(), is_own) > MOST_OF_THEIR_OWN;
+    SmallVector<GlobalValue *, 8> retained;
+    collectUsedGlobalVariables(module, retained, false);
+    return size_t(count_if(module.global_objects(), is_own)) + retained.size() > MOST_OF_THEIR_OWN;
 }
 
 static const char *refuses(const Module &module, const TargetMachine &machine)
