@@ -98,6 +98,7 @@ struct tn__code_types {
     uint32_t *operands; /* symbols, or numbers for null */
     uint32_t *places;   /* a hash table of these, counted from 1; a power of two, at most half of it used */
     size_t count, room, place_count;
+    uint64_t seed[2]; /* secret, so that types cannot be chosen to have one hash */
 };
 
 /* Begins the list of a function's types. */

@@ -3,6 +3,7 @@
 /* The table that says where exceptions go on: the language-specific data area of the Itanium C++ ABI's exception
  * handling, in the layout of GCC's "LSDA". All calls are in it, so that no exception ends the program by itself. */
 
+#include "base/os.h"
 #include "baseline/code.h"
 
 enum { OMIT = 0xff, INDIRECT_DISTANCE = 0x9b, ULEB = 0x01, LONGEST_NUMBER = 5, TYPE_SIZE = 4 };
@@ -20,8 +21,9 @@ static struct tn__flat_address key_of(const struct tn__flat *flat, uint32_t oper
 static uint32_t *find(const struct tn__flat *flat, const struct tn__code_types *types, uint32_t operand)
 {
     const struct tn__flat_address key = key_of(flat, operand);
-    size_t at = (key.symbol + (uint64_t)(uint32_t)key.addend * 31) * 0x9e3779b97f4a7c15 >> 32;
-    for (;; at++) {
+    uint64_t factor = types->seed[1] | 1, hash = (types->seed[0] ^ key.symbol) * factor;
+    hash = (hash ^ hash >> 32 ^ (uint32_t)key.addend) * factor;
+    for (size_t at = hash >> 32;; at++) {
         uint32_t *place = &types->places[at & (types->place_count - 1)];
         if (!*place)
             return place;
@@ -45,6 +47,8 @@ static bool provide(const struct tn__flat *flat, struct tn__code_types *types)
     if (types->place_count > 2 * types->count)
         return true;
     size_t room = types->place_count ? 2 * types->place_count : 16;
+    if (!types->place_count)
+        tn__os_seed(types->seed);
     uint32_t *places = tn__alloc_zeroed(NULL, room, sizeof *places);
     if (!places)
         return false;
