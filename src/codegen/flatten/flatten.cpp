@@ -306,7 +306,6 @@ void tn__walk::flatten_alloca(const AllocaInst &variable)
     inst->aux = uint32_t(size * count->getZExtValue());
 }
 
-/* Constant indexes are summed up; each of the others is a term, with the size by which it is multiplied. */
 /* The element of an index that is a vector, if it is known, or the index itself. */
 static const ConstantInt *known_index(const Value *index, unsigned part)
 {
@@ -321,6 +320,7 @@ uint32_t tn__walk::lane_of(const Value *value, unsigned part, unsigned type)
     return part_of(value, value->getType()->isVectorTy() ? part : 0, type);
 }
 
+/* Constant indexes are summed up; each of the others is a term, with the size by which it is multiplied. */
 uint32_t tn__walk::address_of_lane(const GetElementPtrInst &address, unsigned part)
 {
     SmallVector<std::pair<uint32_t, uint32_t>, 4> terms;
