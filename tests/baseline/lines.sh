@@ -68,8 +68,8 @@ END
 "$LLVM_BIN/clang" -w -gline-tables-only -emit-llvm -c "$out/crash.c" -o "$out/crash.bc"
 for how in "" --lazy --tiers; do
     said=$(ulimit -c 0 && "$BUILD/tenon" run -O0 --stats $how "$out/crash.bc" 2>&1)
-    some "a trace has lines, $how" "$(grep '#0  fail at .*crash.c:4$' <<<"$said")"
-    some "and another, $how" "$(grep '#1  main at .*crash.c:8$' <<<"$said")"
+    some "a trace has lines, $how" "$(grep '#0  fail at /.*crash.c:4$' <<<"$said")"
+    some "and another, $how" "$(grep '#1  main at /.*crash.c:8$' <<<"$said")"
 done
 # A file without a folder or a name ends no list.
 said=$("$BUILD/tenon" compile -O0 --baseline --stats $here/source/names.ll -o "$out/names.o" 2>&1)

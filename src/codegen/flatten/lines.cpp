@@ -127,10 +127,10 @@ static StringRef name_of(const DIFile *file)
     return name.empty() ? "<stdin>" : name;
 }
 
-static void put_header(tn__section_writer &w, ArrayRef<const DIFile *> files, StringRef folder)
+static void put_header(tn__section_writer &w, ArrayRef<const DIFile *> files)
 {
     static const uint8_t counts[OPCODE_BASE - 1] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
-    StringMap<uint32_t> folders; /* number 0 is the unit's, also for what has none */
+    StringMap<uint32_t> folders; /* number 0 is the unit's, which readers of lines alone do not know */
     w.put(0, 4);
     w.put(VERSION, 2);
     size_t length = w.bytes.size();
@@ -141,7 +141,7 @@ static void put_header(tn__section_writer &w, ArrayRef<const DIFile *> files, St
         w.put(count, 1);
     for (const DIFile *file : files) {
         StringRef each = folder_of(file);
-        if (!each.empty() && each != folder && folders.try_emplace(each, folders.size() + 1).second)
+        if (!each.empty() && folders.try_emplace(each, folders.size() + 1).second)
             w.put_text(each);
     }
     w.put(0, 1);
@@ -258,7 +258,7 @@ bool tn__lines::write(const Module &module, tn__baseline_object &object) const
         return true;
     const DICompileUnit *unit = *module.debug_compile_units_begin();
     tn__section_writer line(object, ".debug_line");
-    put_header(line, files, unit->getDirectory());
+    put_header(line, files);
     for (size_t i = 0; i < functions.size(); i++)
         put_function(line, functions[i], i + 1 < functions.size() ? functions[i + 1].first_row : rows.size());
     line.end_length(0);
