@@ -83,3 +83,24 @@ for how in "" --baseline; do
     some "kept $how: a section" "$("$LLVM_BIN/llvm-readelf" -S "$out/kept.o" | grep ' \.text\.kept .* AXR ')"
     some "kept $how: the named one" "$("$LLVM_BIN/llvm-readelf" -S "$out/kept.o" | grep ' place .* AXR ')"
 done
+
+# What has no name gets the same one each time.
+cat >"$out/unnamed.ll" <<'END'
+target triple = "x86_64-linux-gnu"
+@0 = private constant i32 0
+@1 = private constant i32 1
+@2 = private constant i32 2
+@3 = private constant i32 3
+@4 = private constant i32 4
+@5 = private constant i32 5
+@all = global [6 x ptr] [ptr @0, ptr @1, ptr @2, ptr @3, ptr @4, ptr @5]
+END
+for how in "-O0 --baseline" --emit=flat; do
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        # shellcheck disable=SC2086
+        "$BUILD/tenon" compile $how "$out/unnamed.ll" -o "$out/unnamed.$i" 2>&1
+        cmp "$out/unnamed.1" "$out/unnamed.$i" 2>&1
+    done >"$out/differences"
+    some "unnamed, $how: there is one" "$(tr -d '\0' <"$out/unnamed.10" | grep -a unnamed)"
+    none "unnamed, $how: all are the same" "$(cat "$out/differences")"
+done

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -44,8 +45,8 @@ struct tn__flattener {
     const llvm::Module &module;
     const llvm::TargetMachine &machine;
     const llvm::DataLayout &layout;
-    tn__baseline_object &object; /* gets the symbols */
-    llvm::DenseMap<const llvm::GlobalValue *, uint32_t> symbols;
+    tn__baseline_object &object;                                  /* gets the symbols */
+    llvm::MapVector<const llvm::GlobalValue *, uint32_t> symbols; /* in their order, in which they get names */
     llvm::StringMap<uint32_t> libcalls;
     llvm::DenseMap<const llvm::Comdat *, uint32_t> groups;
     llvm::SmallPtrSet<const llvm::GlobalValue *, 8> retained; /* linkers keep them: llvm.used */
