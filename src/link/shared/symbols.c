@@ -295,6 +295,21 @@ static void add_own_symbols(const struct tn__shared_reader *r)
     }
 }
 
+/* A name that another symbol has too, such as one that is needed of another library by its version (NAME@VERSION), gets
+ * an entry at once, and so it has to be the definition's. */
+static uint32_t drop_known(const struct tn__shared_reader *r, uint32_t late)
+{
+    const struct tn__late *names = &r->shared->names.late;
+    struct tn__symbol *symbols = r->object->symbols;
+    for (uint32_t i = 1; late && i < r->file_symbols; i++) {
+        bool has_entry = !symbols[i].late && symbols[i].binding != TN__BIND_LOCAL;
+        uint32_t same = has_entry ? names->find(names, symbols[i].name) : 0;
+        late -= symbols[same].late;
+        symbols[same].late = false;
+    }
+    return late;
+}
+
 int tn__shared_read_symbols(struct tn__shared_reader *r)
 {
     struct tn__object_data *object = r->object;
@@ -312,6 +327,7 @@ int tn__shared_read_symbols(struct tn__shared_reader *r)
         code = read_symbol(r, i, guess, &object->symbols[i]);
         late += object->symbols[i].late;
     }
+    late = code ? 0 : drop_known(r, late);
     if (late)
         object->late = &r->shared->names.late;
     if (late == r->file_symbols - names->first)

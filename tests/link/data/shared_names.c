@@ -26,4 +26,7 @@ static int local(void)
 {
     return 3;
 }
+
+int elsewhere(void) __attribute__((weak));
+int (*needed)(void) = elsewhere;
 int (*pointers[])(void) = {answer, weak, local};

@@ -6,6 +6,7 @@
 #include "maps.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -214,6 +215,67 @@ static void others_find_them(void **state)
     }
 }
 
+/* ---- names in the file ---- */
+
+static Elf64_Shdr section_at(struct bytes file, size_t number)
+{
+    Elf64_Ehdr header;
+    Elf64_Shdr section;
+    memcpy(&header, file.at, sizeof header);
+    assert_true(number < header.e_shnum);
+    memcpy(&section, file.at + header.e_shoff + number * sizeof section, sizeof section);
+    return section;
+}
+
+/* Calls `change` for each symbol of the dynamic symbol table, with its name. */
+static void each_dynamic(struct bytes file, void (*change)(Elf64_Sym *symbol, const char *name, void *context),
+                         void *context)
+{
+    size_t number = 0;
+    while (section_at(file, number).sh_type != SHT_DYNSYM)
+        number++;
+    const Elf64_Shdr table = section_at(file, number), strings = section_at(file, table.sh_link);
+    for (uint64_t at = sizeof(Elf64_Sym); at < table.sh_size; at += sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, file.at + table.sh_offset + at, sizeof symbol);
+        change(&symbol, (const char *)file.at + strings.sh_offset + symbol.st_name, context);
+        memcpy(file.at + table.sh_offset + at, &symbol, sizeof symbol);
+    }
+}
+
+static void note_answer(Elf64_Sym *symbol, const char *name, void *context)
+{
+    if (!strcmp(name, "answer"))
+        *(Elf64_Word *)context = symbol->st_name;
+}
+
+static void need_answer(Elf64_Sym *symbol, const char *name, void *context)
+{
+    if (!strcmp(name, "elsewhere"))
+        symbol->st_name = *(const Elf64_Word *)context;
+}
+
+/* As linkers make it of a reference to NAME@VERSION of another library. */
+static void a_name_is_needed_and_defined(void **state)
+{
+    for (int linked = 0; linked < 2; linked++) {
+        struct fixture f = open_names();
+        struct bytes bytes = read_bytes(data_file(*state));
+        Elf64_Word answer = 0;
+        each_dynamic(bytes, note_answer, &answer);
+        assert_int_not_equal(answer, 0);
+        each_dynamic(bytes, need_answer, &answer);
+        add_bytes(&f, "it.so", bytes.at, bytes.size);
+        if (linked)
+            link_all(&f);
+        assert_true(flags_of(&f, "answer") & TN_KNOWN_DEFINED);
+        check_all(&f);
+        assert_ptr_equal(*(void **)lookup(&f, "needed"), lookup(&f, "answer"));
+        close_fixture(&f);
+        free(bytes.at);
+    }
+}
+
 /* ---- failures ---- */
 
 /* A link with a lookup fails at each of its allocations, and succeeds after that. */
@@ -325,6 +387,7 @@ int main(void)
                                                   a_second_library_is_refused,
                                                   names_go,
                                                   others_find_them,
+                                                  a_name_is_needed_and_defined,
                                                   each_allocation_fails,
                                                   segments_are_mapped,
                                                   descriptors_may_go};
@@ -337,6 +400,7 @@ int main(void)
                                         "a second library is refused",
                                         "names go",
                                         "others find them",
+                                        "a name is needed and defined",
                                         "each allocation fails",
                                         "segments are mapped",
                                         "descriptors may go"};
