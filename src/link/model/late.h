@@ -33,5 +33,11 @@ static inline bool tn__symtab_enter_late(const struct tn__symtab *table) TN__LOC
     return !table->late || table->late->enter_all(table->late);
 }
 
+/* True for a name without an entry that has a late definition: tn__symtab_find found no memory for its entry. */
+static inline bool tn__symtab_is_late(const struct tn__symtab *table, const char *name) TN__LOCKED
+{
+    return table->late && table->late->find(table->late, name);
+}
+
 #pragma GCC visibility pop
 #endif

@@ -3,6 +3,7 @@
 /* What other threads still use while the session's lock is free. A link works without the lock: the definitions that it
  * has laid out must not change. A thread that waits gives the lock up: the names that it points to must stay. */
 
+#include "link/model/late.h"
 #include "link/passes/link.h"
 
 /* ---- by links ---- */
@@ -18,6 +19,13 @@ bool tn__entry_is_held(const struct tn__entry *entry)
     return entry && (is_building(entry->object) || is_building(entry->group_owner));
 }
 
+static bool is_name_held(const struct tn_library *library, const char *name, uint64_t key) TN__LOCKED
+{
+    const struct tn__symtab *table = &library->symtab;
+    const struct tn__entry *entry = tn__symtab_find_key(table, name, key);
+    return entry ? tn__entry_is_held(entry) : tn__symtab_is_late(table, name) && is_building(table->late->object);
+}
+
 bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data)
 {
     if (!library->building)
@@ -25,8 +33,7 @@ bool tn__library_is_held(const struct tn_library *library, const struct tn__obje
     bool held = false;
     for (uint32_t i = 1; !held && i < data->symbol_count; i++)
         if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
-            held =
-                tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->symbols[i].name, data->symbols[i].key));
+            held = is_name_held(library, data->symbols[i].name, data->symbols[i].key);
     for (uint32_t i = 0; !held && i < data->group_count; i++)
         held = tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->groups[i].signature, data->groups[i].key));
     return held;

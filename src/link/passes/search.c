@@ -4,6 +4,7 @@
  * leaves an alias without strength in the library's own table: the next link has it at once, and any definition
  * overrides it. */
 
+#include "link/model/late.h"
 #include "link/passes/link.h"
 
 void *tn__resolvers_find(const struct tn_library *library, const char *name)
@@ -143,7 +144,10 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
         const struct tn_search *search = &library->search[i];
         if (search->library->removed)
             continue;
-        struct tn__entry *found = tn__symtab_find(&search->library->symtab, entry->name);
+        const struct tn__symtab *there = &search->library->symtab;
+        struct tn__entry *found = tn__symtab_find(there, entry->name);
+        if (!found && tn__symtab_is_late(there, entry->name))
+            return tn__no_memory(link->err, NULL);
         if (!found || !tn__entry_is_offered(found, search, how))
             code = ask(link, search->library, entry->name, how, &found);
         if (code || !found || tn__entry_leads_to(found, entry, first))

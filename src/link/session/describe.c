@@ -85,11 +85,19 @@ static const struct tn__entry *follow(const struct tn_library **library, const s
     return entry;
 }
 
+/* Sets *is_short if memory is out. */
+static const struct tn__entry *find(const struct tn_library *library, const char *name, bool *is_short) TN__LOCKED
+{
+    const struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
+    *is_short |= !entry && tn__symtab_is_late(&library->symtab, name);
+    return entry;
+}
+
 /* In a library of the search order. */
-static uint64_t describe_there(const struct tn_search *search, const char *name) TN__LOCKED
+static uint64_t describe_there(const struct tn_search *search, const char *name, bool *is_short) TN__LOCKED
 {
     const struct tn_library *library = search->library;
-    const struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
+    const struct tn__entry *entry = find(library, name, is_short);
     if (entry && tn__entry_is_offered(entry, search, 0))
         return describe(library->session, entry, follow(&library, entry));
     bool own = entry && entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry);
@@ -98,8 +106,8 @@ static uint64_t describe_there(const struct tn_search *search, const char *name)
 
 /* What was found in the search order earlier is searched again, because it may have gone. The target of an alias may be
  * what its library has to search for, too; an alias found by that search is followed, but not searched for. */
-static uint64_t describe_entry(const struct tn_library *library, const struct tn__entry *entry,
-                               const char *name) TN__LOCKED
+static uint64_t describe_entry(const struct tn_library *library, const struct tn__entry *entry, const char *name,
+                               bool *is_short) TN__LOCKED
 {
     const struct tn__entry *target = entry ? follow(&library, entry) : NULL;
     uint64_t flags = entry ? describe(library->session, entry, target) : 0;
@@ -108,7 +116,7 @@ static uint64_t describe_entry(const struct tn_library *library, const struct tn
     name = target ? target->name : name;
     flags = ask_resolvers(library, name);
     for (size_t i = 0; !flags && i < library->search_count; i++)
-        flags = describe_there(&library->search[i], name);
+        flags = describe_there(&library->search[i], name, is_short);
     return flags && target != entry ? flags | describe_rank(entry) : flags;
 }
 
@@ -121,8 +129,13 @@ int tn_lookup_flags(struct tn_library *library, struct tn_known *symbols, size_t
             return tn__fail(err, TN_EINVAL, "symbol %zu has no name", i);
     tn__session_lock(library->session);
     int code = tn__library_check(library, err);
-    for (size_t i = 0; !code && i < count; i++)
-        symbols[i].flags = describe_entry(library, tn__symtab_find(&library->symtab, symbols[i].name), symbols[i].name);
+    bool is_short = false;
+    for (size_t i = 0; !code && i < count; i++) {
+        const struct tn__entry *entry = find(library, symbols[i].name, &is_short);
+        symbols[i].flags = describe_entry(library, entry, symbols[i].name, &is_short);
+        if (is_short)
+            code = tn__no_memory(err, library->name);
+    }
     tn__session_unlock(library->session);
     return code;
 }
@@ -145,14 +158,15 @@ static int list_symbols(const struct tn_library *library, struct tn__arena *aren
     *out = tn__arena_array(arena, library->symtab.count, sizeof **out);
     if (!*out)
         return tn__no_memory(err, library->name);
+    bool is_short = false;
     for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
         const struct tn__entry *entry = library->symtab.slots[i];
         if (!entry || !is_listed(entry))
             continue;
         struct tn_known *symbol = &(*out)[(*count)++];
         symbol->name = tn__arena_text(arena, entry->name, strlen(entry->name));
-        symbol->flags = TN_KNOWN_DEFINED | describe_entry(library, entry, entry->name);
-        if (!symbol->name)
+        symbol->flags = TN_KNOWN_DEFINED | describe_entry(library, entry, entry->name, &is_short);
+        if (!symbol->name || is_short)
             return tn__no_memory(err, library->name);
     }
     return 0;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "link/model/library.h"
 #include "link/process/process.h"
 
 static const struct tn_format *const formats[] = {&tn_format_elf_shared_x86_64, &tn_format_elf_x86_64, NULL};
@@ -300,6 +301,60 @@ static void each_allocation_fails(void **state)
     assert_true(failed);
 }
 
+/* Looks `answer` up where it is found in the library, before another one, or only says of what kind it is. */
+static int look_up_elsewhere(struct tn_library *using, bool calls)
+{
+    struct tn_known known = {"answer", 0};
+    void *address;
+    int (*answer)(void);
+    int code = calls ? tn_lookup(using, "answer", &address, &err) : tn_lookup_flags(using, &known, 1, &err);
+    if (!code && calls) {
+        memcpy(&answer, &address, sizeof answer);
+        assert_int_equal(answer(), 42);
+    } else if (!code)
+        assert_int_equal(known.flags & (TN_KNOWN_DEFINED | TN_KNOWN_WEAK), TN_KNOWN_DEFINED);
+    return code;
+}
+
+/* The next name makes the table grow. */
+static void fill_table(const struct fixture *f)
+{
+    const struct tn__symtab *table = &f->library->symtab;
+    char name[32];
+    void *address;
+    for (unsigned i = 0; !table->slots || (table->count + 1) * 4 <= (table->mask + 1) * 3; i++) {
+        snprintf(name, sizeof name, "none%u", i);
+        assert_error(tn_lookup(f->library, name, &address, &err), TN_EUNDEF, &err, name);
+    }
+}
+
+/* No other definition is found for want of memory. */
+static void each_allocation_fails_elsewhere(void **state)
+{
+    for (int calls = 0; calls < 2; calls++)
+        for (unsigned number = 1, ok = 0; !ok; number++) {
+            struct fixture f = open_names();
+            struct tn_library *using, *other;
+            char plan[32];
+            const struct tn_definition definition = {"answer", (const void *)(uintptr_t)other_weak, TN_SYMBOL_WEAK};
+            add_file(&f, *state);
+            assert_ok(tn_library_create(f.session, "using", &using, &err), &err);
+            assert_ok(tn_library_create(f.session, "other", &other, &err), &err);
+            assert_ok(tn_define_all(other, &definition, 1, NULL, &err), &err);
+            const struct tn_search search[] = {{f.library, 0}, {other, 0}};
+            assert_ok(tn_library_search(using, search, COUNT(search), &err), &err);
+            fill_table(&f);
+            snprintf(plan, sizeof plan, "a%u", number);
+            tn__os_set_faults(plan);
+            int code = look_up_elsewhere(using, calls);
+            tn__os_set_faults(NULL);
+            ok = !code;
+            assert_true(ok || code == TN_ENOMEM);
+            assert_int_equal(look_up_elsewhere(using, true), 0);
+            close_fixture(&f);
+        }
+}
+
 /* ---- files ---- */
 
 /* How many mappings show this file. */
@@ -389,6 +444,7 @@ int main(void)
                                                   others_find_them,
                                                   a_name_is_needed_and_defined,
                                                   each_allocation_fails,
+                                                  each_allocation_fails_elsewhere,
                                                   segments_are_mapped,
                                                   descriptors_may_go};
     static const char *const names[] = {"names are found",
@@ -402,6 +458,7 @@ int main(void)
                                         "others find them",
                                         "a name is needed and defined",
                                         "each allocation fails",
+                                        "each allocation fails elsewhere",
                                         "segments are mapped",
                                         "descriptors may go"};
     struct CMUnitTest rows[COUNT(tests) * COUNT(files)];
