@@ -168,10 +168,16 @@ $(link_data)/shared.so: tests/link/data/shared.c
 	$(call step,LINK)$(CC) -O1 -fPIC -shared -nostdlib -fno-asynchronous-unwind-tables -Wl,--hash-style=both \
 		-Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -Wl,-soname,shared.so $< -o $@
 shared_names := $(link_data)/shared_names.gnu.so $(link_data)/shared_names.sysv.so
-$(BUILD)/tests/link/shared/names: | $(shared_names)
+shared_long := $(link_data)/shared_long.gnu.so $(link_data)/shared_long.sysv.so
+$(BUILD)/tests/link/shared/names: | $(shared_names) $(shared_long)
 $(shared_names): $(link_data)/shared_names.%.so: tests/link/data/shared_names.c
 	@mkdir -p $(@D)
 	$(call step,LINK)$(CC) -O1 -fPIC -shared -nostdlib -Wl,--hash-style=$* $< -o $@
+$(shared_long): $(link_data)/shared_long.%.so: tests/link/rules.mk
+	@mkdir -p $(@D)
+	$(call step,LINK)awk 'BEGIN { for (i = 0; i < 1000; i++) print ".globl s" i "\ns" i ":"; \
+		for (i = 0; i < 15; i++) n = n "n" n; print ".globl " n "\n" n ": .byte 0" }' | \
+		$(CC) -shared -nostdlib -Wl,--hash-style=$* -x assembler - -o $@
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
 

@@ -23,14 +23,19 @@ struct tn__late {
     uint32_t (*find)(const struct tn__late *late, const char *name);
     /* Makes a new entry that definition. */
     void (*define)(struct tn__late *late, uint32_t number, struct tn__entry *entry);
-    /* Enters all that are left. False when memory is out. */
+    /* Enters all that are left. False when memory is out, or they are longer than their table can account for. */
     bool (*enter_all)(struct tn__late *late);
 };
 
-/* False when memory is out. */
+/* Afterwards no definition of the table is late. False as enter_all. */
 static inline bool tn__symtab_enter_late(const struct tn__symtab *table) TN__LOCKED
 {
-    return !table->late || table->late->enter_all(table->late);
+    struct tn__late *late = table->late;
+    if (late && !late->enter_all(late))
+        return false;
+    if (late)
+        late->table->late = NULL;
+    return true;
 }
 
 /* True for a name without an entry that has a late definition: tn__symtab_find found no memory for its entry. */

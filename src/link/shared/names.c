@@ -80,12 +80,18 @@ static void define(struct tn__late *late, uint32_t number, struct tn__entry *ent
         tn__symbol_take_entry(object->data, entry);
 }
 
+/* Names may share bytes of the file, so their sum is bounded. */
 static bool enter_all(struct tn__late *late)
 {
     const struct tn__shared_names *names = names_of(late);
+    uint64_t sum = 0;
     for (uint32_t i = names->first; i < names->end; i++) {
         Elf64_Sym symbol = symbol_of(names, i);
-        if (tn__shared_is_late(names, i, &symbol) && !tn__symtab_intern(late->table, name_of(names, &symbol)))
+        if (!tn__shared_is_late(names, i, &symbol))
+            continue;
+        const char *name = name_of(names, &symbol);
+        sum += strlen(name) + 1;
+        if (sum > names->most || !tn__symtab_intern(late->table, name))
             return false;
     }
     return true;
@@ -101,6 +107,7 @@ void tn__shared_begin_names(struct tn__shared_names *names, const struct tn__sha
     names->at.symtab = r->tags[TN__DT_SYMTAB];
     names->at.versym = r->tags[TN__DT_VERSYM];
     names->at.strings = r->tags[TN__DT_STRTAB];
+    names->most = tn__names_limit(r->object);
     names->input_flags = r->object->input.flags;
 }
 

@@ -58,7 +58,7 @@ struct tn__shared_names {
     uint32_t first, end;             /* the symbols that it has */
     const uint8_t *symtab, *versym;  /* versym may be NULL */
     const char *strings;
-    uint64_t strings_size;
+    uint64_t strings_size, most; /* of bytes; of bytes of names, each counted as often as it occurs */
     struct {
         uint64_t buckets, chains, symtab, versym, strings;
     } at;                 /* addresses of the file */

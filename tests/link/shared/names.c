@@ -115,14 +115,19 @@ static void addresses_have_names(void **state)
 /* References of the library lead to the definition that wins. */
 static void stronger_ones_win_before_a_link(void **state)
 {
-    struct fixture f = open_names();
-    add_file(&f, *state);
-    assert_ok(define_as(&f, "weak", 0), &err);
-    assert_int_equal(call(&f, "calls_weak"), 7);
-    assert_int_equal(call(&f, "weak"), 7);
-    assert_ptr_equal(((void **)lookup(&f, "pointers"))[1], lookup(&f, "weak"));
-    assert_int_equal(call(&f, "answer"), 42);
-    close_fixture(&f);
+    for (int listed = 0; listed < 2; listed++) {
+        struct fixture f = open_names();
+        unsigned seen = 0;
+        add_file(&f, *state);
+        if (listed)
+            assert_int_equal(tn_library_each_symbol(f.library, count, &seen, &err), 0);
+        assert_ok(define_as(&f, "weak", 0), &err);
+        assert_int_equal(call(&f, "calls_weak"), 7);
+        assert_int_equal(call(&f, "weak"), 7);
+        assert_ptr_equal(((void **)lookup(&f, "pointers"))[1], lookup(&f, "weak"));
+        assert_int_equal(call(&f, "answer"), 42);
+        close_fixture(&f);
+    }
 }
 
 static void those_that_were_there_count(void **state)
@@ -168,7 +173,8 @@ static void a_second_library_is_refused(void **state)
 static void names_go(void **state)
 {
     struct fixture f = open_names();
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 4; round++) {
+        unsigned seen = 0;
         struct tn_input input = {.size = sizeof input, .name = "it.so", .owner = new_tracker(&f)};
         struct bytes bytes = read_bytes(data_file(*state));
         input.bytes = bytes.at;
@@ -178,6 +184,8 @@ static void names_go(void **state)
             link_all(&f);
         if (round == 2)
             assert_int_equal(call(&f, "answer"), 42);
+        if (round == 3)
+            assert_int_equal(tn_library_each_symbol(f.library, count, &seen, &err), 0);
         assert_ok(tn_tracker_remove(input.owner, &err), &err);
         free(bytes.at);
         assert_int_equal(flags_of(&f, "answer"), 0);
@@ -275,6 +283,49 @@ static void a_name_is_needed_and_defined(void **state)
         close_fixture(&f);
         free(bytes.at);
     }
+}
+
+static void note_longest(Elf64_Sym *symbol, const char *name, void *context)
+{
+    if (*name == 'n')
+        *(Elf64_Word *)context = symbol->st_name;
+}
+
+/* The context is the first of the long names that are left. */
+static void share_longest(Elf64_Sym *symbol, const char *name, void *context)
+{
+    if (*name == 's')
+        symbol->st_name = (*(Elf64_Word *)context)++;
+}
+
+static int pass_by(void *context, const struct tn_known *symbol)
+{
+    (void)context, (void)symbol;
+    return 0;
+}
+
+/* Names that share bytes of a file, and would be much longer than it. */
+static void names_are_bounded(void **state)
+{
+    struct fixture f = open_names();
+    char name[100];
+    snprintf(name, sizeof name, "shared_long%s", strchr(*state, '.'));
+    struct bytes bytes = read_bytes(data_file(name));
+    Elf64_Word longest = 0;
+    each_dynamic(bytes, note_longest, &longest);
+    assert_int_not_equal(longest, 0);
+    each_dynamic(bytes, share_longest, &longest);
+    int code = try_add_bytes(&f, "it.so", bytes.at, bytes.size, &err);
+    if (strcmp(*state, files[0]))
+        assert_error(code, TN_EFORMAT, &err, "it.so", "names");
+    else {
+        assert_ok(code, &err);
+        assert_int_equal(tn_library_each_symbol(f.library, pass_by, NULL, &err), TN_ENOMEM);
+        link_all(&f);
+        assert_int_equal(tn_library_each_symbol(f.library, pass_by, NULL, &err), TN_ENOMEM);
+    }
+    close_fixture(&f);
+    free(bytes.at);
 }
 
 /* ---- failures ---- */
@@ -443,6 +494,7 @@ int main(void)
                                                   names_go,
                                                   others_find_them,
                                                   a_name_is_needed_and_defined,
+                                                  names_are_bounded,
                                                   each_allocation_fails,
                                                   each_allocation_fails_elsewhere,
                                                   segments_are_mapped,
@@ -457,6 +509,7 @@ int main(void)
                                         "names go",
                                         "others find them",
                                         "a name is needed and defined",
+                                        "names are bounded",
                                         "each allocation fails",
                                         "each allocation fails elsewhere",
                                         "segments are mapped",
