@@ -333,15 +333,23 @@ static void register_sections(struct tn__link *link, struct tn__object *object) 
     }
 }
 
+/* A library's code is not where that of other objects is. */
+static bool is_code_of_image(const struct tn__object_data *data, const struct tn__symbol *symbol)
+{
+    return data->image && symbol->place == TN__PLACE_SECTION &&
+           data->sections[symbol->section].kind == TN__SECTION_CODE;
+}
+
 static void publish_symbols(struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->entry_count; i++) {
         struct tn__entry *entry = object->entries[i];
         if (entry->kind == TN__ENTRY_OBJECT && entry->object == object) {
-            uint64_t size = object->data->symbols[entry->symbol].size;
+            const struct tn__symbol *symbol = &object->data->symbols[entry->symbol];
             entry->kind = TN__ENTRY_LINKED;
+            entry->callable |= is_code_of_image(object->data, symbol);
             entry->address = object->plan->addresses[entry->symbol];
-            entry->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+            entry->size = symbol->size < UINT32_MAX ? (uint32_t)symbol->size : UINT32_MAX;
         }
     }
 }

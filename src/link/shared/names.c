@@ -52,10 +52,23 @@ static uint32_t find(const struct tn__late *late, const char *name)
     return 0;
 }
 
-/* Its address and size, as a link publishes them. */
+static bool is_code(const struct tn__shared_image *image, uint64_t address)
+{
+    for (uint16_t i = 0; i < image->header_count; i++) {
+        const Elf64_Phdr *h = &image->headers[i];
+        if (h->p_type == PT_LOAD && h->p_flags & PF_X && address - h->p_vaddr < h->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* What it is, and where, as a link publishes it. */
 static void publish(const struct tn__shared_names *names, const Elf64_Sym *symbol, struct tn__entry *entry)
 {
+    const struct tn__shared_image *image =
+        tn__container_of((struct tn__shared_names *)(uintptr_t)names, struct tn__shared_image, names);
     entry->kind = TN__ENTRY_LINKED;
+    entry->callable = is_code(image, symbol->st_value);
     entry->address = symbol->st_value + (symbol->st_shndx == SHN_ABS ? 0 : names->bias);
     entry->size = (uint32_t)tn__min64(symbol->st_size, UINT32_MAX);
 }

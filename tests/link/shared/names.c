@@ -66,6 +66,8 @@ static void names_are_found(void **state)
         assert_int_equal(flags_of(&f, "none"), 0);
         assert_int_equal(flags_of(&f, "local"), 0);
         assert_true(flags_of(&f, "answer") & TN_KNOWN_DEFINED);
+        assert_true(flags_of(&f, "answer") & TN_KNOWN_CALLABLE);
+        assert_false(flags_of(&f, "value") & TN_KNOWN_CALLABLE);
         assert_true(flags_of(&f, "weak") & TN_KNOWN_WEAK);
         check_all(&f);
         close_fixture(&f);
