@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -330,6 +331,54 @@ static void names_are_bounded(void **state)
     free(bytes.at);
 }
 
+/* ---- threads ---- */
+
+struct seeker {
+    const struct fixture *f;
+    pthread_barrier_t *start;
+    const char *name; /* NULL: lists all */
+    pthread_t thread;
+    void *address;
+    int code;
+};
+
+static void *seek(void *context)
+{
+    struct seeker *seeker = context;
+    struct tn_error own;
+    unsigned seen = 0;
+    pthread_barrier_wait(seeker->start);
+    seeker->code = seeker->name ? tn_lookup(seeker->f->library, seeker->name, &seeker->address, &own)
+                                : tn_library_each_symbol(seeker->f->library, count, &seen, &own);
+    return NULL;
+}
+
+/* One of them links; others look up what it links, or in what it has linked. */
+static void threads_look_up_at_once(void **state)
+{
+    static const char *const names[] = {"value", "answer", "weak", "calls_weak", "pointers", NULL, "needed", "answer"};
+    for (int round = 0; round < 20; round++) {
+        struct fixture f = open_names();
+        struct seeker seekers[COUNT(names)];
+        pthread_barrier_t start;
+        add_file(&f, *state);
+        assert_int_equal(pthread_barrier_init(&start, NULL, COUNT(names)), 0);
+        for (size_t i = 0; i < COUNT(names); i++) {
+            seekers[i] = (struct seeker){.f = &f, .start = &start, .name = names[i]};
+            assert_int_equal(pthread_create(&seekers[i].thread, NULL, seek, &seekers[i]), 0);
+        }
+        for (size_t i = 0; i < COUNT(names); i++) {
+            assert_int_equal(pthread_join(seekers[i].thread, NULL), 0);
+            assert_int_equal(seekers[i].code, 0);
+            if (names[i])
+                assert_ptr_equal(seekers[i].address, lookup(&f, names[i]));
+        }
+        check_all(&f);
+        close_fixture(&f);
+        pthread_barrier_destroy(&start);
+    }
+}
+
 /* ---- failures ---- */
 
 /* A link with a lookup fails at each of its allocations, and succeeds after that. */
@@ -497,6 +546,7 @@ int main(void)
                                                   others_find_them,
                                                   a_name_is_needed_and_defined,
                                                   names_are_bounded,
+                                                  threads_look_up_at_once,
                                                   each_allocation_fails,
                                                   each_allocation_fails_elsewhere,
                                                   segments_are_mapped,
@@ -512,6 +562,7 @@ int main(void)
                                         "others find them",
                                         "a name is needed and defined",
                                         "names are bounded",
+                                        "threads look up at once",
                                         "each allocation fails",
                                         "each allocation fails elsewhere",
                                         "segments are mapped",
