@@ -63,6 +63,12 @@ same "by such names" 'a $b'\''s/x: y.a'
 some "with a second output" "$(ar t 'a $b'\''s/x: y.a.asm' | grep -x 'text#3.s')"
 succeeds "which is known to ninja" ninja -f quoted.ninja 'a $b'\''s/x: y.a.asm'
 
+build --ninja watched.ninja --stats --json --timings --time-trace when.json --time-granularity 5 -o ninja.a \
+    "${inputs[@]}"
+rm -f ninja.a*
+succeeds "options that show something are not in its commands" ninja -f watched.ninja
+same "whatever was asked to be shown" ninja.a
+
 # What is linked of the shards is the same, too; a shared library knows its own name.
 mkdir one processes ninja
 for kind in shared image; do

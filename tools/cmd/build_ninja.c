@@ -9,8 +9,9 @@
 #include "cmd/build_image.h"
 
 /* Options that the commands get in other ways, or that do not affect what is built. */
-static const char *const left_out[] = {"-o",      "--ninja",   "--shard",      "--shards", "--threads",
-                                       "--stats", "--timings", "--time-trace", "--help"};
+static const char *const left_out[] = {"-o",      "--ninja", "--shard",   "--shards",     "--threads",
+                                       "--stats", "--json",  "--timings", "--time-trace", "--time-granularity",
+                                       "--help"};
 
 /* Environment variables that affect what is built: the commands get their present values. */
 static const char *const variables[] = {"TENON_LLVM_ARGS", "TENON_CPU"};
