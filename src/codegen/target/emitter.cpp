@@ -113,11 +113,11 @@ bool manager::runOnModule(Module &module)
 {
     bool changed = false, is_watched = TimePassesIsEnabled || timeTraceProfilerEnabled() ||
                                        *tn__llvm_arguments_taken() || module.shouldEmitInstrCountChangedRemark();
-    if (*observer && steps.empty())
-        prepare();
     for (Function &function : module) {
         if (function.isDeclaration())
             continue;
+        if (*observer && steps.empty())
+            prepare();
         changed |= steps.empty() || is_watched ? runOnFunction(function) : run_steps(function);
         if (steps.empty())
             prepare();

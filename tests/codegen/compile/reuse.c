@@ -193,12 +193,47 @@ static void same_names(void **state)
     }
 }
 
+static void count_pass(void *context, const struct tn_pass *pass)
+{
+    *(int *)context += pass->function && strcmp(pass->function, "f") == 0;
+}
+
+/* Passes that were set up for a module without functions, for an observer, work without one. The CPU is one that no
+ * other test names, so they are new. */
+static void observed_without_functions(void **state)
+{
+    (void)state;
+    int passes = 0;
+    const struct tn_compile_observer observer = {
+        .size = sizeof observer, .context = &passes, .after_emit_pass = count_pass};
+    static const struct {
+        const char *ir;
+        bool is_observed;
+    } modules[] = {{"@v = global i32 3\n", true},
+                   {"define i32 @f(i32 %x) {\n  %y = mul i32 %x, 7\n  ret i32 %y\n}\n", false},
+                   {"define i32 @f(i32 %x) {\n  %y = mul i32 %x, 7\n  ret i32 %y\n}\n", true}};
+    struct tn_buffer objects[COUNT(modules)];
+    for (size_t i = 0; i < COUNT(modules); i++) {
+        struct tn_compile_options options = {X86, .cpu = "btver2",
+                                             .observer = modules[i].is_observed ? &observer : NULL};
+        struct tn_error err;
+        if (tn_compile("module", modules[i].ir, strlen(modules[i].ir), &options, &objects[i], NULL, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(passes > 0, i == 2);
+    }
+    assert_int_equal(objects[1].size, objects[2].size);
+    assert_memory_equal(objects[1].data, objects[2].data, objects[1].size);
+    for (size_t i = 0; i < COUNT(modules); i++)
+        tn_buffer_free(&objects[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_one_after_the_other),
         cmocka_unit_test(same_in_leaps),
         cmocka_unit_test(same_names),
+        cmocka_unit_test(observed_without_functions),
     };
     return cmocka_run_group_tests(tests, make_alone, NULL);
 }
