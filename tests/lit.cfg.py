@@ -51,3 +51,5 @@ for target in os.environ.get("TARGETS", "X86 AArch64 RISCV").split():
 for feature, program in (("lua", "lua5.4"), ("gdb", "gdb"), ("zsh", "zsh"), ("fish", "fish")):
     if shutil.which(program):
         config.available_features.add(feature)
+if shutil.which("localedef") and os.path.exists("/usr/share/i18n/locales/de_DE"):
+    config.available_features.add("localedef")

@@ -49,7 +49,7 @@ packages_of() {
     test-0) echo libcmocka-dev cmake pkgconf gdb linux-perf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" \
         "$(llvm_packages 'libunwind-%s-dev')" "$(llvm_packages 'libclang-rt-%s-dev')" groff-base bzip2 tcl elfutils \
-        strace ninja-build zsh fish libedit-dev gcc-mingw-w64-x86-64-win32 csmith libcsmith-dev llvm-14-dev ;;
+        strace ninja-build zsh fish locales libedit-dev gcc-mingw-w64-x86-64-win32 csmith libcsmith-dev llvm-14-dev ;;
     models-*) echo spin ;;
     slow-*) packages_of models ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;

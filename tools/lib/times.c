@@ -3,6 +3,7 @@
 /* Time over threads as a file for trace viewers, and time by pass. The file is in the Trace Event Format, as clang's
  * -ftime-trace writes it: complete events ("X") of a name and a detail, their totals by name, and names of threads. */
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
@@ -160,9 +161,10 @@ void tool_time_name(int track, const char *name)
     pthread_mutex_unlock(&trace.lock);
 }
 
-static double microseconds(uint64_t ns)
+/* In thousandths of them. By integers: a program that has run here may have set a locale with a decimal comma. */
+static void write_thousandths(FILE *out, const char *key, uint64_t thousandths)
 {
-    return (double)ns / 1e3;
+    fprintf(out, ",\"%s\":%" PRIu64 ".%03u", key, thousandths / 1000, (unsigned)(thousandths % 1000));
 }
 
 /* The beginning of an event, up to its arguments. */
@@ -184,8 +186,9 @@ static void write_events(FILE *out)
     for (const struct event *event = trace.events; event < trace.events + trace.count; event++) {
         uint64_t begin = event->begin > trace.start ? event->begin : trace.start;
         write_event(out, "X", event->track, "", event->what->text);
-        fprintf(out, ",\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"detail\":", microseconds(begin - trace.start),
-                microseconds(event->end > begin ? event->end - begin : 0));
+        write_thousandths(out, "ts", begin - trace.start);
+        write_thousandths(out, "dur", event->end > begin ? event->end - begin : 0);
+        fputs(",\"args\":{\"detail\":", out);
         show_quoted(out, event->detail, strlen(event->detail));
         fputs("}},\n", out);
     }
@@ -205,8 +208,11 @@ static void write_totals(FILE *out)
     for (size_t i = 0; i < trace.name_count; i++) {
         const struct name *name = trace.names[i];
         write_event(out, "X", FIRST + (int)i, "Total ", name->text);
-        fprintf(out, ",\"ts\":0,\"dur\":%.3f,\"args\":{\"count\":%llu,\"avg ms\":%.3f}},\n", microseconds(name->ns),
-                (unsigned long long)name->count, microseconds(name->ns) / 1e3 / (double)name->count);
+        fputs(",\"ts\":0", out);
+        write_thousandths(out, "dur", name->ns);
+        fprintf(out, ",\"args\":{\"count\":%" PRIu64, name->count);
+        write_thousandths(out, "avg ms", name->ns / 1000 / name->count);
+        fputs("}},\n", out);
     }
 }
 
