@@ -138,6 +138,23 @@ page "sizes are those of nm" exe --name img --targets 'x86-64;x86-64-v3,clone_al
     'named("target", "x86-64-v3") == sum(s for n, s in symbols().items() if n.endswith(".img.1"))' \
     'named("target", "x86-64-v3") > 0' 'named("package", "runtime") > 100000'
 
+# A symbol that ends before it begins, and a name that is longer than its box and has no ASCII.
+wide=$(printf '\346\227\245%.0s' {1..100})
+cat >"$work/sizes.ll" <<END
+module asm ".pushsection .text.odd,\\22ax\\22,@progbits"
+module asm ".skip 16"
+module asm ".type odd,@function"
+module asm "odd: nop"
+module asm ".size odd, 0xfffffffffffffff8"
+module asm ".popsection"
+@"$wide" = constant [100000 x i8] zeroinitializer
+define i32 @main() {
+  ret i32 0
+}
+END
+page "sizes that are none" archive "$work/sizes.ll" -- \
+    'named("function", "odd") == 1' '__import__("re").search("<text [^>]*>\u65e5+</text>", source)'
+
 "$LLVM_BIN/clang" -O1 -emit-llvm -c -xc - -o "$work/main.bc" \
     <<<'int given(int); int main(void) { return given(6) - 42; }'
 page "an object that is linked with it" exe "$work/main.bc" "$work/given.o" -- \

@@ -223,8 +223,11 @@ static bool divide_section(const struct divided *d, const struct piece *piece, u
         const struct symbol *symbol = &d->symbols[i];
         if (symbol->row->st_shndx != piece->index)
             break;
-        uint64_t begin = symbol->row->st_value - base, end = tn__min64(begin + symbol->row->st_size, piece->size);
-        if (begin >= piece->size || end <= at)
+        uint64_t begin = symbol->row->st_value - base;
+        if (begin >= piece->size)
+            continue;
+        uint64_t end = begin + tn__min64(symbol->row->st_size, piece->size - begin);
+        if (end <= at)
             continue;
         begin = begin > at ? begin : at;
         good = add_part(d, piece, at, begin, NULL) && add_part(d, piece, begin, end, symbol);

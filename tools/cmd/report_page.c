@@ -13,9 +13,9 @@
 
 /* Characters that HTML gives a meaning, and control characters, as references; what is no UTF-8 is taken for
  * Latin-1. */
-static void put_text(FILE *out, const char *text)
+static void put_part(FILE *out, const char *text, size_t length)
 {
-    for (size_t length = strlen(text), size; length; text += size, length -= size) {
+    for (size_t size; length; text += size, length -= size) {
         unsigned char c = (unsigned char)*text;
         size = show_character(text, length);
         if (size && c >= 0x80)
@@ -28,6 +28,11 @@ static void put_text(FILE *out, const char *text)
             putc(c, out);
         size += !size;
     }
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    put_part(out, text, strlen(text));
 }
 
 static double percent(const struct report *report, uint64_t size)
@@ -202,15 +207,14 @@ static void put_box(FILE *out, const struct report *report, const struct box *bo
 /* The name, cut off where the box ends. */
 static void put_label(FILE *out, const struct box *box, const char *name)
 {
-    int letters = (int)(box->width - 6) / WIDTH_OF_LETTER, length = (int)strlen(name);
+    int letters = (int)(box->width - 6) / WIDTH_OF_LETTER;
     if (letters < 3 || box->height < LABEL)
         return;
-    char text[64];
-    snprintf(text, sizeof text, "%.*s", letters, name);
-    while (length > letters && *text && ((unsigned char)text[strlen(text) - 1] & 0x80)) /* no half characters */
-        text[strlen(text) - 1] = 0;
+    size_t length = strlen(name), end = 0;
+    for (size_t size; letters-- && end < length; end += size + !size)
+        size = show_character(name + end, length - end);
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">", box->x + 3, box->y + LABEL - 3);
-    put_text(out, text);
+    put_part(out, name, end);
     fputs("</text>\n", out);
 }
 
