@@ -86,10 +86,12 @@ static unsigned parse_stages(const char *list)
             if (strlen(stages[found].word) == length && strncmp(stages[found].word, at, length) == 0)
                 break;
         if (found < 0)
-            return tool_fail(0, "option '--dump': '%.*s' is not one of unopt, opt, asm, obj", (int)length, at);
+            return tool_fail(STATUS_USAGE, "option '--dump': '%.*s' is not one of unopt, opt, asm, obj", (int)length,
+                             at),
+                   0;
         bits |= 1U << found;
     }
-    return bits ? bits : (unsigned)tool_fail(0, "option '--dump' needs one of unopt, opt, asm, obj");
+    return bits ? bits : (tool_fail(STATUS_USAGE, "option '--dump' needs one of unopt, opt, asm, obj"), 0);
 }
 
 /* DIR/MODULE.unopt.ll, with characters replaced that are awkward in file names. */
