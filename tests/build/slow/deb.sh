@@ -24,12 +24,15 @@ answers "there are four packages" "libtenon-codegen-dev libtenon-dev tenon tenon
 none "lintian has no complaint" "$(lintian --display-level=warning --fail-on=none --allow-root "${packages[@]}" 2>&1 |
     grep -v '^N: ')"
 cp -r "$deb" "$work/first"
-succeeds "they are made again" make --no-print-directory deb
+touch "$deb/tenon_0.0.0_all.deb"
+succeeds "they are made again" bash -c 'umask 077 && make --no-print-directory deb'
 succeeds "and are the same" diff -r "$deb" "$work/first"
 
 # ---- what is in them ----
 
-for file in "${packages[@]}"; do dpkg-deb -c "$file" | awk '$1 ~ /^-/ { print $6 }'; done | sort >"$work/files"
+for file in "${packages[@]}"; do dpkg-deb -c "$file"; done >"$work/list"
+awk '$1 ~ /^-/ { print $6 }' "$work/list" | sort >"$work/files"
+none "everybody may read them" "$(grep -vE '^(-rw-r--r--|[-d]rwxr-xr-x) root/root ' "$work/list")"
 none "each file is in one package" "$(uniq -d "$work/files")"
 for file in usr/bin/tenon usr/include/tenon.h usr/include/tenon_codegen.h usr/share/man/man1/tenon.1.gz \
     usr/share/bash-completion/completions/tenon usr/share/zsh/vendor-completions/_tenon \
