@@ -489,12 +489,12 @@ static uint64_t wanted_outputs(const struct settings *settings)
 
 /* ---- while it lasts ---- */
 
-/* The first call comes before any shard. */
+/* The first call comes before any shard is compiled, though shards that are inputs count as done. */
 static void note_progress(void *context, const struct tn_image_progress *p)
 {
     struct job *job = context;
     job->compile_end = tn__os_now_ns();
-    if (!p->done) {
+    if (!job->compile_begin) {
         job->compile_begin = job->compile_end;
         warn_undefined(job);
     }
