@@ -140,7 +140,5 @@ bool tool_offer_dl(const struct settings *settings)
     struct tn_error error;
     const struct tn_dl_options options = {
         .size = sizeof options, .load = load, .context = (void *)settings, .program = tool_program.library};
-    if (atexit(tool_close_images) != 0) /* before the program registers anything: what comes last runs first */
-        return tool_fail(STATUS_FAILURE, "out of memory"), false;
     return !tn_dl_offer(tool_program.session, &options, &error) || (tool_fail(STATUS_FAILURE, "%s", error.text), false);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Images behind dlopen: files of `tenon build --kind=image` or `--kind=shared`. An image is opened once and stays open
- * until the program ends, as with RTLD_NODELETE, because others may depend on it. dlsym finds its public functions. It
- * may use what the program has linked, images that were opened before, and what the command offers. */
+ * until the program ends, as with RTLD_NODELETE, because others may depend on it. It is never closed: finalizers run at
+ * exit without that, and threads may still run its code then. dlsym finds its public functions. It may use what the
+ * program has linked, images that were opened before, and what the command offers. */
 
 #include <elf.h>
 #include <stdlib.h>
@@ -75,10 +76,4 @@ int tool_add_image(struct tn_library *library, const char *path, struct tn_error
     if (!image)
         image = open_image(path, err);
     return image ? tn_add_resolver(library, find_in_image, image, err) : err->code;
-}
-
-void tool_close_images(void)
-{
-    while (opened.count)
-        tn_image_close(opened.images[--opened.count]);
 }

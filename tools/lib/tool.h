@@ -360,10 +360,9 @@ int tool_program_call(const struct settings *settings, void *entry);
 bool tool_offer_dl(const struct settings *settings);
 
 /* Images behind dlopen (dl_images.c). True for a file that has one; the second function lets a library that is being
- * loaded have its functions. TN_ENOMEM, errors of tn_image_open. The last one comes after the program's finalizers. */
+ * loaded have its functions. TN_ENOMEM, errors of tn_image_open. */
 bool tool_has_image(const struct file *file);
 int tool_add_image(struct tn_library *library, const char *path, struct tn_error *err);
-void tool_close_images(void);
 
 /* ---- its thread-local variables (thread_data.c) ---- */
 
