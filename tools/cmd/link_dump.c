@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "link/passes/link.h"
+#include "lib/show.h"
 #include "lib/tool.h"
 
 enum list { SECTIONS, LOCALS, GLOBALS, GOT, STUBS, IFUNCS, LISTS };
@@ -33,25 +34,10 @@ struct dump {
 
 /* ---- JSON ---- */
 
-static void put_text(FILE *out, const char *text, size_t length)
-{
-    putc('"', out);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < ' ' || c > '~')
-            fprintf(out, "\\u%04x", c);
-        else
-            putc(c, out);
-    }
-    putc('"', out);
-}
-
 static void put_field(FILE *out, const char *key, const char *text, size_t length)
 {
     fprintf(out, "\"%s\": ", key);
-    put_text(out, text, length);
+    show_quoted(out, text, length);
     fputs(", ", out);
 }
 
