@@ -76,7 +76,8 @@ struct tn_known {
 /* Fills in what a lookup of each symbol in `library` would find now, in its own table, by its resolvers, or in its
  * search order. Resolvers are called; generators are not, nothing is made, and nothing is linked. An alias is as its
  * target, except for TN_KNOWN_WEAK and TN_KNOWN_HIDDEN. Hidden symbols of the library itself are found, too. Any
- * thread; an answer may be outdated when the function returns. TN_EINVAL, TN_EREMOVED. */
+ * thread; an answer may be outdated when the function returns. TN_EINVAL, TN_EREMOVED,
+ * TN_ENOMEM (for what is known of shared libraries). */
 TN_API int tn_lookup_flags(struct tn_library *library, struct tn_known *symbols, size_t count, struct tn_error *err);
 
 /* Calls `visit` for each symbol that the library itself defines, in no particular order: not for those that its

@@ -171,11 +171,12 @@ struct tn__image_steps {
     int (*protect)(struct tn__link *link, struct tn__object *object); /* everything is written */
 };
 
+struct tn__late;
+
 /* An object as it is read, with everything that it needs until it is linked. Who frees it: a function that enters it
  * takes it over, and frees its arena if it fails. On success tn__library_add has moved it into an object, or stage
  * (responsibility.c) into a promise. The bytes of `input` are not part of it: they stay the caller's until an object or
  * a promise has the data, and are released when that lets go of it (tn__object_release_data; tn__promise_unstage). */
-struct tn__late;
 struct tn__object_data {
     const char *name; /* "file.o", "archive.a(member.o)"; in `arena` */
     const uint8_t *bytes;
