@@ -9,6 +9,7 @@
 #include "image/write/elf.h"
 #include "image/format/format.h"
 #include "link/arch/reloc.h"
+#include "link/format/elf/gnu_hash.h"
 
 /* Not in the elf.h of every system. */
 enum { SHT_RELR_ = 19, DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_RELRENT_ = 37 };
@@ -114,14 +115,6 @@ uint64_t tn__elf_head(void *context, const struct tn__output *output)
 
 /* ---- symbols ---- */
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (uint8_t)*name;
-    return hash;
-}
-
 struct export
 {
     const struct tn__output_symbol *symbol;
@@ -146,7 +139,7 @@ static bool list_exports(struct tn__elf_file *f)
     for (size_t i = 0; i < f->output->symbol_count; i++) {
         const struct tn__output_symbol *symbol = &f->output->symbols[i];
         if (is_exported(f, symbol))
-            sorted[count++] = (struct export){symbol, hash_of(symbol->name) % f->buckets};
+            sorted[count++] = (struct export){symbol, tn__gnu_hash(symbol->name) % f->buckets};
     }
     qsort(sorted, count, sizeof *sorted, by_bucket);
     for (size_t i = 0; i < count; i++)
@@ -163,12 +156,12 @@ static void fill_hash_table(const struct tn__elf_file *f)
     const uint32_t header[4] = {f->buckets, first, f->bloom_words, SHIFT};
     memcpy(bytes, header, sizeof header);
     for (uint32_t i = 0; i < f->export_count; i++) {
-        uint32_t hash = hash_of(f->exports[i]->name), bucket = hash % f->buckets;
+        uint32_t hash = tn__gnu_hash(f->exports[i]->name), bucket = hash % f->buckets;
         uint8_t *word = bloom + 8 * (size_t)(hash / 64 % f->bloom_words);
         tn__put64(word, tn__get64(word) | UINT64_C(1) << hash % 64 | UINT64_C(1) << (hash >> SHIFT) % 64);
         if (!tn__get32(buckets + 4 * (size_t)bucket))
             tn__put32(buckets + 4 * (size_t)bucket, first + i);
-        bool last = i + 1 == f->export_count || hash_of(f->exports[i + 1]->name) % f->buckets != bucket;
+        bool last = i + 1 == f->export_count || tn__gnu_hash(f->exports[i + 1]->name) % f->buckets != bucket;
         tn__put32(chains + 4 * (size_t)i, (hash & ~UINT32_C(1)) | last);
     }
 }

@@ -4,6 +4,7 @@
  * it is linked, and then in its memory. Only common kinds of definitions are found so; the others, which need more than
  * an address, have entries in the library's table from the beginning. */
 
+#include "link/format/elf/gnu_hash.h"
 #include "link/passes/link.h"
 #include "link/shared/shared.h"
 
@@ -12,14 +13,6 @@ enum { WORD = 4 };
 static const struct tn__shared_names *names_of(const struct tn__late *late)
 {
     return tn__container_of((struct tn__late *)(uintptr_t)late, struct tn__shared_names, late);
-}
-
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (uint8_t)*name;
-    return hash;
 }
 
 static Elf64_Sym symbol_of(const struct tn__shared_names *names, uint32_t number)
@@ -37,7 +30,7 @@ static const char *name_of(const struct tn__shared_names *names, const Elf64_Sym
 static uint32_t find(const struct tn__late *late, const char *name)
 {
     const struct tn__shared_names *names = names_of(late);
-    uint32_t hash = hash_of(name);
+    uint32_t hash = tn__gnu_hash(name);
     for (uint32_t i = tn__get32(names->buckets + (size_t)(hash % names->bucket_count) * WORD);
          i >= names->first && i < names->end; i++) {
         uint32_t word = tn__get32(names->chains + (size_t)(i - names->first) * WORD);
