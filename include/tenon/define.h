@@ -55,8 +55,9 @@ TN_API int tn_add_object(struct tn_library *library, const struct tn_input *inpu
  * TN_EINVAL, TN_EFORMAT, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
 
-/* Reads the file and adds it as an object or an archive, according to its first bytes. A large file is mapped if only
- * root and this user can write it; others are copied (doc/EMBEDDING.md). TN_EIO, and the errors above. */
+/* Reads the file and adds it as an object or an archive, according to its first bytes. A large file, and a
+ * shared library, is mapped if only root and this user can write it; others are copied (doc/EMBEDDING.md). TN_EIO, and
+ * the errors above. */
 TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err);
 
 /* A section supplied by the client, as if an object contained it. */
